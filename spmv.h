@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv.h - sparse matrix times vector, y = alpha A x + beta y, on the host CPU and on any OpenCL 1.2 device.
+ *
+ * Put this into exactly one C file:
+ *
+ *     #define SPMV_IMPLEMENTATION
+ *     #include "spmv.h"
+ *
+ * and only include it elsewhere. Without OpenCL (no headers, no library needed): define SPMV_NO_OPENCL, or compile with
+ * -DSPMV_NO_OPENCL. Further configuration macros: spmv_formats.h.
+ *
+ *     spmv_desc d = {0};                            // zero means default everywhere
+ *     d.matrix.rows = d.matrix.cols = n;
+ *     d.matrix.ptr = ptr; d.matrix.col = col; d.matrix.val = val;    // CSR, 32-bit, zero-based, doubles
+ *     spmv_matrix a;
+ *     if (spmv_create(&a, &d) != SPMV_OK) ...       // the reason is on stderr, or in your log callback
+ *     spmv_mul(&a, 1.0, x, 0.0, y);                 // y = A x
+ *     spmv_destroy(&a);
+ *
+ * Versions: 0.1.0 (2026-11) the first.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#ifndef SPMV_NO_OPENCL
+#include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
+#else
+#include "spmv_plan.h"
+#endif
+#ifndef SPMV_H
+#define SPMV_H
+
+#define SPMV_VERSION_MAJOR 0
+#define SPMV_VERSION_MINOR 1
+#define SPMV_VERSION_PATCH 0
+#define SPMV_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifdef SPMV_NO_OPENCL
+typedef struct spmv_device spmv_device; /* never defined: only NULL, the host, can be given */
+#endif
+
+typedef struct spmv_desc {
+    spmv_input   matrix;   /* the matrix in the caller's form; see spmv_formats.h */
+    const spmv_csr *csr;   /* or one made before (by spmv_csr_from or a reader); then matrix is not looked at, and csr
+                              must outlive the spmv_matrix. Its value type must fit type */
+    spmv_type    type;     /* what to compute in; zero: f64 */
+    const char  *plan;     /* a plan or a builder as text; NULL: "csr" */
+    spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
+    int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
+                              the rows that use them */
+    int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
+    uint64_t     max_bytes; /* refuse parts that take more; 0: 16 times the CSR form plus 16 MiB */
+    const spmv_build_hints *hints; /* for builders; NULL: none */
+    spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
+} spmv_desc;
+
+/* A prepared matrix. Members are private; zeroed, it is safe to destroy. */
+typedef struct spmv_matrix {
+    spmv_store      store;
+    spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
+    const spmv_csr *csr;    /* own, the caller's, or NULL where it was not kept */
+#ifndef SPMV_NO_OPENCL
+    spmv_device    *device;
+    spmv_cl_matrix  cl;
+    spmv_exec       exec;   /* of the simple call */
+#endif
+} spmv_matrix;
+
+/* Analyses, splits, stores, and on an OpenCL device uploads the matrix and builds its kernels. m need not be initialised;
+ * on failure it is zeroed and the message says why. */
+SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
+
+/* y = alpha A x + beta y with host vectors of the type's vector elements (cols in x, rows in y; they may not overlap).
+ * With beta 0 y is not read. On the host any number of threads may call this on one matrix at a time. On an OpenCL
+ * device the call waits for the result and uses the matrix's own exec: one thread at a time; for more, and for
+ * vectors that stay on the device, make an spmv_exec each (spmv_cl.h). */
+SPMV_API spmv_status spmv_mul(spmv_matrix *m, double alpha, const void *x, double beta, void *y);
+
+/* New values on the same pattern: val as in desc->matrix.val, or, if the matrix was made from desc->csr, that CSR's values in its
+ * order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
+SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
+
+/* Frees everything; never fails; zeroes *m. */
+SPMV_API void spmv_destroy(spmv_matrix *m);
+
+/* The plan in use, its shares ("ELL(81%)COO(19%)"), and the bytes that a product reads of the matrix. The text lives as long as m. */
+SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m);
+SPMV_API const char *spmv_shares(const spmv_matrix *m);
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
