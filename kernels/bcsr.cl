@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * bcsr: blocked CSR; unit u of block b is unit u * blocks + b. */
+#ifndef WG
+#define WG 128 // tune: 32 64 128 256 512
+#endif
+#ifndef L
+#define L 1 // tune: 1 2 4 8 16 32 64
+#endif
+#define W BH
+#define APART 0
+#define SCRATCH 0
+#define SYNC 0
+#define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
+               __global const uint *restrict col, ulong blocks
+#define ARGS val, ptr, col, blocks
+
+INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+{
+    const IDX end = (IDX)ptr[(size_t)r + 1];
+
+    for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
+        const uint c = col[b];
+        if (c != PAD)
+            add_block(acc, val, b, (IDX)blocks, c, cols, x);
+    }
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ * coo: coordinates sorted by row, in two launches and without atomics. A group of the first sums the rows of its
+ * stretch of nonzeros: rows that begin and end inside are added to y, the sums of the first and the last row, which
+ * may go on in other groups, are left in the carries. The second adds the carries, in order. */
+#ifndef WG
+#define WG 128 // tune: 32 64 128 256
+#endif
+#ifndef PER
+#define PER 7 // tune: 1 3 5 7 11 15
+#endif
+#define SPAN (WG * PER)
+
+KERNEL void spmv(__global const VAL *restrict val, __global const uint *restrict row,
+                 __global const uint *restrict col, ulong nnz, __global uint *restrict carry_row,
+                 __global VEC *restrict carry_sum, PRODUCT_PARAMS)
+{
+    __local VEC product[SPAN];
+    __local uint place[SPAN];
+    __local VEC tail_sum[WG];
+    __local uint tail_row[WG];
+    const uint lid = (uint)get_local_id(0);
+    const ulong group = get_group_id(0);
+    const ulong base = group * SPAN;
+    const uint n = (uint)min(nnz - base, (ulong)SPAN);
+
+    x += x0;
+    y += y0;
+    for (uint i = lid; i < n; i += WG) {
+        product[i] = (VEC)val[base + i] * x[col[base + i]];
+        place[i] = row[base + i];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    /* Each item sums PER neighbours: the head, which may go on from the item before, whole rows, the tail. An item
+     * without nonzeros has an empty tail in the group's last row, so that the last item's tail always is that row's. */
+    const uint first_row = place[0];
+    const uint last_row = place[n - 1];
+    const uint begin = min(lid * PER, n);
+    const uint end = min(begin + PER, n);
+    const uint head_row = begin < n ? place[begin] : last_row;
+    VEC head_sum = 0;
+    VEC sum = 0;
+    uint now = head_row;
+    int head_ends = 0;
+    for (uint k = begin; k < end; k++) {
+        if (place[k] != now) {
+            if (head_ends)
+                put(y, now, alpha, sum, (VEC)1);
+            else
+                head_sum = sum;
+            head_ends = 1;
+            now = place[k];
+            sum = 0;
+        }
+        sum += product[k];
+    }
+    const int tail_ends = end > begin && end < n && place[min(end, n - 1)] != now;
+    tail_row[lid] = now;
+    tail_sum[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    /* tails of one row are neighbours: each adds up those before it */
+    for (uint d = 1; d < WG; d *= 2) {
+        VEC before = 0;
+        if (lid >= d && tail_row[lid - d] == now)
+            before = tail_sum[lid - d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        tail_sum[lid] += before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    if (head_ends) {
+        VEC all = head_sum;
+        if (lid > 0 && tail_row[lid - 1] == head_row)
+            all = tail_sum[lid - 1] + head_sum;
+        if (head_row == first_row)
+            carry_sum[2 * group] = all;
+        else
+            put(y, head_row, alpha, all, (VEC)1);
+    }
+    if (tail_ends) {
+        if (now == first_row)
+            carry_sum[2 * group] = tail_sum[lid];
+        else
+            put(y, now, alpha, tail_sum[lid], (VEC)1);
+    }
+    if (lid == 0) {
+        carry_row[2 * group] = first_row;
+        carry_row[2 * group + 1] = last_row;
+        carry_sum[2 * group + 1] = tail_sum[WG - 1];
+        if (first_row == last_row)
+            carry_sum[2 * group] = 0;
+    }
+}
+
+/* Adds carries 0 .. n-1, whose rows rise. A group serves the runs of one row that begin among its WG carries; the last
+ * of them may go on behind, where all items sum it together. */
+KERNEL void carry(__global const uint *restrict carry_row, __global const VEC *restrict carry_sum, ulong n,
+                  PRODUCT_PARAMS)
+{
+    __local VEC rest[WG];
+    const uint lid = (uint)get_local_id(0);
+    const ulong base = (ulong)get_group_id(0) * WG;
+    const ulong end = min(base + WG, n);
+    const ulong own = base + lid;
+    const uint last_row = carry_row[end - 1];
+    const int begins = base == 0 || carry_row[base - 1] != last_row;
+    ulong stop = end; /* the end of the last run */
+    VEC sum = 0;
+
+    y += y0;
+    if (begins)
+        for (ulong above = n; stop < above;) {
+            const ulong middle = stop + (above - stop) / 2;
+            if (carry_row[middle] == last_row)
+                stop = middle + 1;
+            else
+                above = middle;
+        }
+    for (ulong k = end + lid; k < stop; k += WG)
+        sum += carry_sum[k];
+    rest[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint d = WG / 2; d > 0; d /= 2) {
+        if (lid < d)
+            rest[lid] += rest[lid + d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+
+    if (own < end && (own == 0 || carry_row[own - 1] != carry_row[own])) {
+        const uint r = carry_row[own];
+        VEC all = 0;
+        for (ulong k = own; k < end && carry_row[k] == r; k++)
+            all += carry_sum[k];
+        if (r == last_row)
+            all += rest[0];
+        put(y, r, alpha, all, (VEC)1);
+    }
+}

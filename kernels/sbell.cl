@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * sbell: sliced blocked ELLPACK; k-th block of super-row i of slice s is block ptr[s] + k * H + i, its unit u is unit
+ * ptr[s] * UNITS + (k * UNITS + u) * H + i. */
+#ifndef WG
+#define WG 128 // tune: 32 64 128 256 512
+#endif
+#ifndef L
+#define L 1 // tune: 1 2 4 8
+#endif
+#ifndef H
+#define H 32
+#endif
+#define W BH
+#define APART 1
+#define SCRATCH 0
+#define SYNC 0
+#define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
+               __global const uint *restrict col, ulong slices UNUSED
+#define ARGS val, ptr, col, slices
+
+INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
+{
+    const uint s = r / H;
+    const uint i = r % H;
+    const IDX begin = (IDX)ptr[s];
+    const IDX end = (IDX)ptr[s + 1];
+    IDX unit = (begin + lane * H) * UNITS + i;
+
+    for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
+        const uint c = col[b];
+        if (c != PAD)
+            add_block(acc, val, unit, H, c, cols, x);
+    }
+}

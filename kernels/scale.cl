@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * y = beta * y; with beta 0 y is not read. Stands before parts that can only add. */
+#ifndef WG
+#define WG 128
+#endif
+
+KERNEL void spmv(ulong rows, PRODUCT_PARAMS)
+{
+    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+
+    if (i < rows)
+        put(y + y0, (uint)i, (VEC)0, (VEC)0, beta);
+}

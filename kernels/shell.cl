@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * The shell of every format that walks rows: which super-row an item serves, the sum over lanes in fixed order, the
+ * row list, alpha, beta and the store. No barrier stands under a condition. */
+#define GROUP_ROWS (WG / L)
+#if APART
+#define STEP GROUP_ROWS
+#else
+#define STEP 1
+#endif
+
+#if L > 1 && SCRATCH < W * WG
+#define SCRATCH_SIZE (W * WG)
+#else
+#define SCRATCH_SIZE SCRATCH
+#endif
+
+#if LIST
+#define LIST_PARAM __global const uint *restrict list,
+#define Y_ROW(i) list[i]
+#else
+#define LIST_PARAM
+#define Y_ROW(i) ((uint)(i))
+#endif
+
+KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
+{
+#if SCRATCH_SIZE > 0
+    __local VEC scratch[SCRATCH_SIZE];
+#else
+    __local VEC *scratch = 0;
+#endif
+    const uint lid = (uint)get_local_id(0);
+#if APART
+    const uint lane = lid / GROUP_ROWS;
+    const uint own = lid % GROUP_ROWS;
+#else
+    const uint lane = lid % L;
+    const uint own = lid / L;
+#endif
+    const ulong r = (ulong)get_group_id(0) * GROUP_ROWS + own;
+    const ulong supers = (rows + W - 1) / W;
+    VEC acc[W];
+
+    x += x0;
+    y += y0;
+    #pragma unroll
+    for (uint w = 0; w < W; w++)
+        acc[w] = 0;
+#if SYNC
+    BODY(acc, (uint)min(r, supers), lane, (uint)rows, (uint)cols, x, scratch, ARGS);
+#else
+    if (r < supers)
+        BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, x, scratch, ARGS);
+#endif
+
+#if L > 1
+    #pragma unroll
+    for (uint w = 0; w < W; w++)
+        scratch[w * WG + lid] = acc[w];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint d = L / 2; d > 0; d /= 2) {
+        if (lane < d)
+            for (uint w = 0; w < W; w++)
+                scratch[w * WG + lid] += scratch[w * WG + lid + d * STEP];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* the lanes share the stores of a super-row */
+    for (uint w = lane; w < W; w += L)
+        if (r * W + w < rows)
+            put(y, Y_ROW(r * W + w), alpha, scratch[w * WG + lid - lane * STEP], beta);
+#else
+    #pragma unroll
+    for (uint w = 0; w < W; w++)
+        if (r * W + w < rows)
+            put(y, Y_ROW(r * W + w), alpha, acc[w], beta);
+#endif
+}
