@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS.
+
+CC     = cc
+CXX    = c++
+CLANG  = clang
+OPT    = -O2
+# OpenMP where the compiler has it; "make OMP=" builds without.
+OMP   := $(shell sh tools/openmp.sh $(CC))
+LIBS   = -lOpenCL -lz
+WARN   = -Wall -Wextra -Werror
+C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
+HEADERS = $(wildcard spmv*.h)
+TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+all: build/spmv
+
+help:
+	@echo 'make              the command line, build/spmv'
+	@echo 'make demo         a real matrix, multiplied in every format on the host and on OpenCL'
+	@echo 'make test         everything that must hold; ends with "N passed, N failed"'
+	@echo 'make single       the whole library as one header, dist/spmv.h'
+	@echo 'make headers      writes the generated headers again (needs xxd)'
+	@echo 'make check-headers   fails if they are not what the sources give'
+	@echo 'make examples     compiles the examples and runs them'
+	@echo 'make compile-checks  compilers, languages, cuts, symbols'
+	@echo 'make unit         the unit tests without sanitizers'
+	@echo 'make sanitize     the unit tests under address and undefined-behaviour sanitizers'
+	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
+	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
+	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
+	@echo 'make clean'
+
+# ---- programs ----
+build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS)
+
+build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h)
+	@mkdir -p build/tests
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+
+build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h)
+	@mkdir -p build/san
+	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+
+build/fuzz/%: tests/fuzz/%.c $(HEADERS)
+	@mkdir -p build/fuzz
+	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) $< -o $@ -lm
+
+build/host_csr: bench/host_csr.cpp $(HEADERS)
+	@mkdir -p build
+	@sh tools/install.sh bench
+	$(CXX) -std=c++14 $(OPT) $(OMP) -I. -isystem /usr/include/eigen3 $(CXXFLAGS) $< -o $@ -lz
+
+# ---- headers ----
+headers:
+	sh tools/embed.sh
+
+check-headers:
+	sh tests/headers.sh
+
+single: dist/spmv.h
+dist/spmv.h: tools/single.sh $(HEADERS)
+	@mkdir -p dist
+	sh tools/single.sh >$@.new
+	mv $@.new $@
+
+# ---- what must hold ----
+test:
+	@sh tools/install.sh test
+	@sh tests/run.sh
+compile-checks:
+	@sh tests/run.sh compile
+unit:
+	@sh tests/run.sh unit
+sanitize:
+	@sh tests/run.sh sanitize
+examples:
+	@sh tests/run.sh examples
+fuzz: $(addprefix build/fuzz/,$(FUZZ))
+	@sh tests/fuzz.sh $(FUZZ)
+
+# ---- what to look at ----
+demo:
+	@sh tools/install.sh demo
+	@$(MAKE) --no-print-directory build/spmv
+	@sh tools/demo.sh
+sizes: dist/spmv.h
+	@sh tools/sizes.sh
+bench-host: build/host_csr
+	build/host_csr $(FILES)
+
+clean:
+	rm -rf build dist
+
+.PHONY: all help headers check-headers single test compile-checks unit sanitize examples fuzz demo sizes bench-host clean

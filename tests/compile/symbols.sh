@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/compile/symbols.sh OBJECT RULE... - rules about an object's symbols:
+#   prefix        defines only spmv_ names (and main)
+#   none          defines nothing (but main)
+#   no-malloc     does not call the C library's allocator
+#   no-stdio      nor anything of stdio
+#   quiet         nor anything that ends the program, reads the environment, tells the time, or needs a maths library
+set -u
+object=$1
+shift
+defined=$(nm -g --defined-only "$object" | awk 'NF == 3 { print $3 }' | grep -v '^main$')
+wanted=$(nm -g --undefined-only "$object" | awk '{ print $NF }')
+rc=0
+refuse() { # refuse WHAT LIST
+    [ -z "$2" ] && return
+    echo "$1:" $2
+    rc=1
+}
+for rule; do
+    case $rule in
+    prefix) refuse "not prefixed spmv_" "$(echo "$defined" | grep -v '^spmv_')"
+            [ -n "$defined" ] || { echo "no symbols at all"; rc=1; } ;;
+    none) refuse "defined" "$defined" ;;
+    no-malloc) refuse "calls" "$(echo "$wanted" | grep -x 'malloc\|calloc\|realloc\|free\|aligned_alloc\|posix_memalign')" ;;
+    no-stdio) refuse "calls" "$(echo "$wanted" | grep -x '.*printf.*\|stderr\|stdout\|f[a-z]*\|put[sc].*\|getc.*' | grep -vx 'free\|fm[ai].*')" ;;
+    quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
+    *) echo "no rule named $rule"; exit 2 ;;
+    esac
+done
+exit $rc

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * What the two units with different cuts tell each other. */
+#include <stddef.h>
+size_t two_a(int number);
+size_t two_b(int number);
+#define TWO(name)                                                                                             \
+    size_t name(int number) {                                                                                 \
+        const size_t numbers[] = {SPMV_FORMAT_LIST(TWO_FORMAT) SPMV_FORMAT_COUNT, SPMV_STATUS_COUNT,          \
+                                  SPMV_KEY_COUNT, SPMV_BUILDER_COUNT, SPMV_TYPE_COUNT, sizeof(spmv_spec),     \
+                                  sizeof(spmv_csr), sizeof(spmv_part), sizeof(spmv_plan), sizeof(spmv_store), \
+                                  sizeof(spmv_matrix), sizeof(spmv_desc)};                                    \
+        const int count = (int)(sizeof numbers / sizeof *numbers);                                            \
+        return number < count ? numbers[number] : (size_t)-1;                                                 \
+    }
+#define TWO_FORMAT(NAME, name, text) SPMV_##NAME,

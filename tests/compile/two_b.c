@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * The other: with public functions, csr and sell only. */
+#define SPMV_ONLY SPMV_BIT_CSR + SPMV_BIT_SELL
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+#include "two.h"
+
+TWO(two_b)

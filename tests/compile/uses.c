@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * A unit that only includes the interface and links with another that has the implementation. */
+#include "spmv.h"
+
+int main(void) {
+    spmv_plan plan;
+    return spmv_plan_parse(&plan, "csr", NULL, NULL) == SPMV_OK && spmv_plan_check(&plan, 0, NULL) == SPMV_OK ? 0 : 1;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * What tests/run.sh must notice: Criterion itself calls both of these a success. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+Test(planted, leak) {
+    void *volatile p = malloc(77);
+    p = NULL;
+    cr_assert_null(p);
+}
+
+Test(planted, good) {
+    void *volatile p = malloc(77);
+    free(p);
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/tidy.sh list | RULE - rules about the text of the files. "list" prints a line for tests/run.sh each.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+files() {
+    if git rev-parse --git-dir >/dev/null 2>&1; then git ls-files --cached --others --exclude-standard
+    else find . -type f ! -path './build/*' ! -path './dist/*' ! -path './.*' | sed 's|^\./||'; fi |
+        while IFS= read -r f; do [ -f "$f" ] && echo "$f"; done
+}
+text() { files | grep -v '\.gz$\|\.png$\|\.bin$\|^tests/fuzz/.*/\|^tests/data/'; }
+refuse() { # refuse WHAT FOUND
+    [ -z "$2" ] && return 0
+    echo "$1:"
+    echo "$2"
+    return 1
+}
+case ${1-} in
+list)
+    for r in spdx unfinished paths ascii alloc shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
+spdx) # a licence line among the first five of each source
+    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^\.ci/run$' | while IFS= read -r f; do
+        head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
+    refuse "no SPDX line" "$bad" ;;
+unfinished)
+    refuse "unfinished" "$(text | xargs grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' /dev/null)" ;;
+paths) # of the machine it was written on
+    refuse "a path of one machine" "$(text | xargs grep -nE '(/ho''me/|/wo''rk/|/ro''ot/|/Us''ers/)' /dev/null)" ;;
+ascii) # kernels are strings that drivers of every kind parse
+    refuse "not ASCII" "$(ls kernels/*.cl spmv*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
+alloc) # memory and text only through the helpers
+    refuse "calls the C library by itself" "$(ls spmv*.h | grep -v 'spmv_kernels.h\|spmv_tuning.h' |
+        xargs grep -nE '(^|[^_a-zA-Z.>])(malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system) *\(' /dev/null |
+        grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
+shell)
+    rc=0
+    for f in $(text | grep '\.sh$'); do sh -n "$f" || rc=1; done
+    bash -n .ci/run || rc=1
+    exit $rc ;;
+*) echo "usage: tests/tidy.sh list|RULE" >&2; exit 2 ;;
+esac

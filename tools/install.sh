@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tools/install.sh demo|test|bench - sees to it that the Debian packages are there.
+# Installs what is missing as root or through sudo -n; where it may do neither it prints the line to run and fails.
+set -u
+
+demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev'
+test="$demo g++ binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
+      gcc-mingw-w64-x86-64 oclgrind"
+
+bench="$demo g++ libeigen3-dev"
+
+case ${1-} in
+demo) want=$demo ;;
+test) want=$test ;;
+bench) want=$bench ;;
+*) echo "usage: tools/install.sh demo|test|bench" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+    echo "This is not Debian: what Debian calls" $want "must be there."
+    exit 0
+fi
+
+missing=
+for p in $want; do
+    dpkg-query -W -f '${Status}\n' "$p" 2>/dev/null | grep -q '^install ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=env
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root='sudo -n env'
+else
+    echo "Packages are missing. As root, run"
+    echo
+    echo "    apt-get install -y --no-install-recommends$missing"
+    echo
+    echo "and then this again."
+    exit 1
+fi
+mkdir -p build
+echo "installing:$missing"
+$as_root DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the lists there are"
+if ! $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >build/install.log 2>&1; then
+    tail -n 20 build/install.log
+    echo "apt-get install failed"
+    exit 1
+fi
