@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/lint.sh kernels/NAME.cl - checks the kernel's text with clang for several kinds of device, every value type, both
+# offset widths, with and without a row list, and with each value that a "tune:" comment calls legal.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+k=$1
+rc=0 n=0
+unit() { # what the host puts together (kernels/common.cl says)
+    case $k in
+    kernels/common.cl) echo '#include "kernels/common.cl"' ;;
+    kernels/shell.cl) printf '#include "kernels/%s.cl"\n' common csr shell ;;
+    *)
+        printf '#include "%s"\n' kernels/common.cl "$k"
+        if grep -q '^#define PARAMS ' "$k"; then echo '#include "kernels/shell.cl"'; fi ;;
+    esac
+}
+try() { # try TARGET FLAG...
+    target=$1
+    shift
+    n=$((n + 1))
+    unit | "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target "$target" -Xclang -finclude-default-header -fsyntax-only \
+        -pedantic -Wall -Wextra -Wshadow -Werror "$@" -I. - || { echo "with: $target $*"; rc=1; }
+}
+f64='-DVAL=double -DVEC=double -DF64'
+for type in '-DVAL=float -DVEC=float' "$f64" '-DVAL=float -DVEC=double -DF64'; do
+    for offsets in '' '-DOFF=ulong -DI64=1' '-DLIST=1'; do
+        try spir64 $type $offsets
+    done
+done
+for target in spir amdgcn nvptx64; do try $target $f64 -DLIST=1; done
+
+while read -r name values; do
+    for v in $values; do try spir64 $f64 "-D$name=$v"; done
+done <<END
+$(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
+END
+echo "$n units"
+exit $rc
