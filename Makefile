@@ -50,10 +50,12 @@ build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) $< -o $@ -lm
 
-build/host_csr: bench/host_csr.cpp $(HEADERS)
+build/host_csr: bench/host_csr.cpp bench/host_lib.c $(HEADERS)
 	@mkdir -p build
 	@sh tools/install.sh bench
-	$(CXX) -std=c++14 $(OPT) $(OMP) -I. -isystem /usr/include/eigen3 $(CXXFLAGS) $< -o $@ -lz
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c bench/host_lib.c -o build/host_lib.o
+	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
+	    bench/host_csr.cpp build/host_lib.o -o $@ -lz
 
 # ---- headers ----
 headers:
