@@ -35,5 +35,27 @@ while read -r name values; do
 done <<END
 $(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
 END
+# A barrier inside an if or an else hangs or crashes some CPU drivers, even where every item takes the same way.
+awk -v k="$k" '
+    { sub(/\/\/.*/, ""); gsub(/\/\*[^*]*\*\//, "") }
+    /^[ \t]*#/ { next }
+    {
+        line = $0
+        while (match(line, /(if|else|for|while|do)[ \t]*[({ \t]|[{};]|barrier[ \t]*\(/)) {
+            token = substr(line, RSTART, RLENGTH)
+            line = substr(line, RSTART + RLENGTH)
+            if (token ~ /^(if|else)/) { pending = 1; if (token ~ /{/) { depth++; cond[depth] = 1; pending = 0 } }
+            else if (token ~ /^(for|while|do)/) { if (token ~ /{/) { depth++; cond[depth] = 0 } }
+            else if (token == "{") { depth++; cond[depth] = pending; pending = 0 }
+            else if (token == "}") { depth--; pending = 0 }
+            else if (token == ";") pending = 0
+            else {
+                bad = pending
+                for (i = 1; i <= depth; i++) bad = bad || cond[i]
+                if (bad) { print k ":" NR ": a barrier under a condition"; found = 1 }
+            }
+        }
+    }
+    END { exit found }' "$k" || rc=1
 echo "$n units"
 exit $rc

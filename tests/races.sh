@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/races.sh - every plan's kernels under oclgrind, which looks for data races, reads outside buffers and wrong API
+# calls. It exits with 0 whatever it finds, so what it prints decides; a planted fault shows that it would be seen.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+command -v oclgrind >/dev/null 2>&1 || { echo "oclgrind is missing"; exit 1; }
+dir=build/races
+mkdir -p $dir
+faults='Read-write data race|Write-write|Uninitialized|Invalid (read|write|memory)|divergence|FATAL|errors generated|CL_INVALID|OCLGRIND|[Oo]clgrind:|No OpenCL'
+rc=0
+watch() { # watch NAME COMMAND...
+    name=$1
+    shift
+    oclgrind --data-races --uniform-writes --check-api "$@" >$dir/"$name".out 2>&1
+    status=$?
+    if grep -qE "$faults" $dir/"$name".out; then return 1; fi
+    [ $status = 0 ] || { echo "exit status $status"; return 1; }
+}
+
+cat >$dir/planted.c <<'END'
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+int main(void) {
+    const char *s = "__kernel void k(__global int *p) { p[0] = p[get_global_id(0) + 1] + 1; }";
+    cl_platform_id p;
+    cl_device_id d;
+    size_t n = 64;
+    cl_int e;
+    if (clGetPlatformIDs(1, &p, 0) || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 1, &d, 0)) return 1;
+    cl_context c = clCreateContext(0, 1, &d, 0, 0, &e);
+    cl_command_queue q = clCreateCommandQueue(c, d, 0, &e);
+    cl_program g = clCreateProgramWithSource(c, 1, &s, 0, &e);
+    clBuildProgram(g, 1, &d, "", 0, 0);
+    cl_kernel k = clCreateKernel(g, "k", &e);
+    cl_mem m = clCreateBuffer(c, CL_MEM_READ_WRITE, 4 * n, 0, &e);
+    clSetKernelArg(k, 0, sizeof m, &m);
+    clEnqueueNDRangeKernel(q, k, 1, 0, &n, 0, 0, 0, 0);
+    return clFinish(q);
+}
+END
+"${CC:-cc}" $dir/planted.c -o $dir/planted -lOpenCL || exit 1
+if watch planted $dir/planted; then echo "the planted fault was not found"; exit 1; fi
+
+for m in ${RACES:-gr_9_8 ch4-5-b2 arrow_150}; do
+    build/spmv gen "$m" -o $dir/"$m".mtx >/dev/null || exit 1
+    for type in f64 f32 mixed; do
+        if watch "$m-$type" build/spmv bench $dir/"$m".mtx --plan all --device 0 --type $type; then
+            echo "$m $type: nothing found, $(grep -c . $dir/"$m-$type".out) lines"
+        else
+            echo "$m $type:"
+            grep -E -A 8 "$faults" $dir/"$m-$type".out | head -n 40
+            rc=1
+        fi
+    done
+done
+exit $rc
