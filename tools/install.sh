@@ -8,6 +8,8 @@ demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1
 test="$demo g++ binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
       gcc-mingw-w64-x86-64 oclgrind"
 
+# only for the 32-bit builds of the compile checks
+[ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev"
 bench="$demo g++ libeigen3-dev"
 
 case ${1-} in
