@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/bench.h - every plan timed and its product checked. Part of tools/spmv.c.
+ */
+#ifndef SPMV_TOOLS_BENCH_H
+#define SPMV_TOOLS_BENCH_H
+
+#include "run.h"
+#include <float.h>
+#include <math.h>
+
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+
+static void put(spmv_type type, void *x, uint64_t i, double v)
+{
+    if (type == SPMV_F32) ((float *)x)[i] = (float)v;
+    else ((double *)x)[i] = v;
+}
+
+static double get(spmv_type type, const void *x, uint64_t i)
+{
+    return type == SPMV_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+}
+
+/* Uniform in [-1, 1); the same on every machine. */
+static double random_real(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(*state >> 40) / 8388608.0 - 1.0;
+}
+
+static void fill_random(spmv_type type, void *x, uint64_t n, uint64_t seed)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) put(type, x, i, random_real(&seed));
+}
+
+/* Whole numbers from -4 to 4. */
+static void fill_whole(spmv_type type, void *x, uint64_t n, uint64_t seed)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) put(type, x, i, (double)(int)(random_real(&seed) * 4.5));
+}
+
+/* ---- the reference ----------------------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    tool           *t;
+    const spmv_csr *a;
+    spmv_type       type;
+    void           *x, *start, *y;  /* start is y before the product */
+    long double    *exact, *size;   /* A x and |A| |x|, row by row */
+    int             whole;          /* 1: small integers throughout, so that every product must be exact */
+} trial;
+
+static void trial_free(trial *c)
+{
+    free(c->x);
+    free(c->start);
+    free(c->y);
+    free(c->exact);
+    free(c->size);
+    memset(c, 0, sizeof *c);
+}
+
+static int trial_make(trial *c, tool *t, const spmv_csr *a, spmv_type type)
+{
+    size_t width = spmv_vector_size(type), rows = (size_t)a->rows + 1, cols = (size_t)a->cols + 1;
+    memset(c, 0, sizeof *c);
+    c->t = t;
+    c->a = a;
+    c->type = type;
+    c->x = calloc(cols, width);
+    c->start = calloc(rows, width);
+    c->y = calloc(rows, width);
+    c->exact = (long double *)calloc(rows, sizeof *c->exact);
+    c->size = (long double *)calloc(rows, sizeof *c->size);
+    if (c->x && c->start && c->y && c->exact && c->size) return DONE;
+    trial_free(c);
+    return no_memory(t);
+}
+
+static long double magnitude(long double v)
+{
+    return v < 0 ? -v : v;
+}
+
+/* exact and size for the present x. */
+static void trial_reference(trial *c)
+{
+    const spmv_csr *a = c->a;
+    uint64_t r, k;
+    for (r = 0; r < a->rows; r++) {
+        long double sum = 0, sizes = 0;
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+            long double term = (long double)value_at(a, k) * (long double)get(c->type, c->x, a->col[k]);
+            sum += term;
+            sizes += magnitude(term);
+        }
+        c->exact[r] = sum;
+        c->size[r] = sizes;
+    }
+}
+
+/* Whether every partial sum of 2 A x - y is an integer that the vectors hold exactly: x and y up to 4 in size. */
+static int sums_stay_whole(const spmv_csr *a, spmv_type type)
+{
+    long double most = type == SPMV_F32 ? 16777216.0L : 9007199254740992.0L, sum;
+    uint64_t r, k;
+    for (r = 0; r < a->rows; r++) {
+        for (sum = 4, k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+            double v = value_at(a, k);
+            if (!(v >= -1e6 && v <= 1e6) || v != (double)(int64_t)v) return 0;
+            sum += 8 * magnitude((long double)v);
+        }
+        if (sum > most) return 0;
+    }
+    return 1;
+}
+
+/* The largest error over its bound (n + 4) u (|alpha| |A| |x| + |beta| |y|), where products and sums below the normal
+ * range may be flushed to zero; infinite if an element is no number though it should be. */
+static double worst_error(const trial *c, double alpha, double beta)
+{
+    int single = c->type == SPMV_F32;
+    long double u = single ? (long double)FLT_EPSILON / 2 : (long double)DBL_EPSILON / 2;
+    long double tiny = single ? (long double)FLT_MIN : (long double)DBL_MIN, top = single ? FLT_MAX : DBL_MAX, worst = 0;
+    uint64_t r;
+    for (r = 0; r < c->a->rows; r++) {
+        long double before = beta != 0 ? (long double)get(c->type, c->start, r) : 0, after = get(c->type, c->y, r);
+        long double want = alpha * c->exact[r] + beta * before, n = (long double)(c->a->ptr[r + 1] - c->a->ptr[r]);
+        long double size = magnitude((long double)alpha) * c->size[r] + magnitude((long double)beta * before), ratio;
+        if (!(size < top / 4)) continue; /* the matrix's own Inf, NaN or overflow: nothing to hold it against */
+        ratio = magnitude(after - want) / ((n + 4) * (u * size + tiny));
+        if (!(ratio <= LDBL_MAX)) return INFINITY;
+        if (ratio > worst) worst = ratio;
+    }
+    return (double)worst;
+}
+
+static int all_equal(const trial *c, double alpha, double beta)
+{
+    uint64_t r;
+    for (r = 0; r < c->a->rows; r++) {
+        long double want = (long double)alpha * c->exact[r];
+        if (beta != 0) want += (long double)beta * (long double)get(c->type, c->start, r);
+        if (!((long double)get(c->type, c->y, r) == want)) return 0;
+    }
+    return 1;
+}
+
+/* One product into c->y; beta 0 begins from NaN, which must not survive. */
+static spmv_status trial_multiply(trial *c, spmv_matrix *m, double alpha, double beta)
+{
+    uint64_t r;
+    if (beta == 0) for (r = 0; r < c->a->rows; r++) put(c->type, c->y, r, NAN);
+    else memcpy(c->y, c->start, (size_t)c->a->rows * spmv_vector_size(c->type));
+    return spmv_mul(m, alpha, c->x, beta, c->y);
+}
+
+/* Random reals against the bound and, where the matrix allows, small integers that must come out exact (*err becomes
+ * infinite if not). The references are those of the present x, so each x serves all plans: whole says which. */
+static spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err)
+{
+    static const double alpha[2] = {1, -2.5}, beta[2] = {0, 1.5}, whole_alpha[2] = {1, 2}, whole_beta[2] = {0, -1};
+    int i;
+    for (i = 0; i < 2; i++) {
+        double al = whole ? whole_alpha[i] : alpha[i], be = whole ? whole_beta[i] : beta[i], e;
+        spmv_status s = trial_multiply(c, m, al, be);
+        if (s != SPMV_OK) return s;
+        e = worst_error(c, al, be);
+        if (whole && !all_equal(c, al, be)) e = INFINITY;
+        if (e > *err) *err = e;
+    }
+    return SPMV_OK;
+}
+
+/* ---- one line a plan --------------------------------------------------------------------------------------------- */
+
+typedef struct line {
+    const char *matrix, *device, *type;
+    const char *asked;            /* what --plan said */
+    char        plan[SPMV_PLAN_TEXT];
+    char        variant[512];
+    double      us, gflops, gbs, bytes, padding, err; /* NAN: not known */
+    int         refused;          /* 1: the plan cannot work here; the reason is in tool.text */
+    int         ok;               /* 1: multiplied, and right */
+} line;
+
+static void print_json(const line *r)
+{
+    putchar('{');
+    json_text("matrix", r->matrix); fputs(", ", stdout);
+    json_text("device", r->device); fputs(", ", stdout);
+    json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); fputs(", ", stdout);
+    json_text("plan", *r->plan ? r->plan : NULL); fputs(", ", stdout);
+    json_text("variant", *r->variant ? r->variant : NULL); fputs(", ", stdout);
+    json_text("type", r->type); fputs(", ", stdout);
+    json_real("us", r->us); fputs(", ", stdout);
+    json_real("gflops", r->gflops); fputs(", ", stdout);
+    json_real("gbs", r->gbs); fputs(", ", stdout);
+    json_real("bytes", r->bytes); fputs(", ", stdout);
+    json_real("padding", r->padding); fputs(", ", stdout);
+    json_real("err", r->err);
+    printf(", \"ok\": %s}\n", r->refused ? "null" : r->ok ? "true" : "false");
+}
+
+static void print_heading(const char *matrix, const spmv_csr *a, const char *device, const char *type)
+{
+    printf("%s: %llu x %llu, %llu nonzeros; %s on %s\n", matrix, (unsigned long long)a->rows,
+           (unsigned long long)a->cols, (unsigned long long)a->nnz, type, device);
+    printf("%12s %8s %8s %10s %8s %7s  %s\n", "us", "GFLOP/s", "GB/s", "MB", "padding", "err", "plan / variant");
+}
+
+static void print_line(const line *r, const char *why)
+{
+    if (*why) printf("%12s %8s %8s %10s %8s %7s  %s: %s: %s\n", "-", "-", "-", "-", "-", "-", r->asked,
+                     r->refused ? "refused" : "FAILED", why);
+    else printf("%12.2f %8.3f %8.3f %10.3f %8.4f %7.4f  %s%s%s / %s%s\n", r->us, r->gflops, r->gbs, r->bytes / 1e6,
+                r->padding, r->err, r->asked, strcmp(r->asked, r->plan) ? " = " : "",
+                strcmp(r->asked, r->plan) ? r->plan : "", r->variant, r->ok ? "" : "  WRONG");
+}
+
+/* What a plan's failure means: the matrix or the device does not allow it, or something broke. */
+static int is_refusal(spmv_status s)
+{
+    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_STRICT || s == SPMV_ERR_UNSUPPORTED ||
+           s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_INCOMPLETE || s == SPMV_ERR_MEMORY;
+}
+
+
+/* What all plans of one file share. */
+typedef struct bench {
+    tool            *t;
+    const arguments *args;
+    spmv_type        type;
+    spmv_device     *device;
+    const char      *matrix;   /* its name */
+    const spmv_csr  *a;
+    trial            real, whole;
+    int              worst;    /* exit status so far */
+} bench;
+
+static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, double took)
+{
+    const spmv_store *s = &r->m.store;
+    double slots = (double)spmv_store_slots(s);
+    out->bytes = (double)spmv_bytes(&r->m) + (double)(r->rows + r->cols) * (double)spmv_vector_size(type);
+    out->padding = nnz ? slots / (double)nnz - 1 : slots > 0 ? NAN : 0;
+    out->us = took * 1e6;
+    out->gflops = took > 0 ? 2e-9 * (double)nnz / took : NAN;
+    out->gbs = took > 0 ? 1e-9 * out->bytes / took : NAN;
+}
+
+/* Prepares, checks and times one plan. */
+static spmv_status bench_run(bench *b, const char *plan, const spmv_build_hints *hints, line *out)
+{
+    char what[160];
+    spmv_desc desc;
+    runner r;
+    double took = 0, err = 0;
+    spmv_status s;
+    memset(&desc, 0, sizeof desc);
+    desc.csr = b->a;
+    desc.type = b->type;
+    desc.plan = plan;
+    desc.device = b->device;
+    desc.strict = b->args->value[OPT_STRICT] != NULL;
+    desc.hints = hints;
+    desc.hooks = b->t->hooks;
+    s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+    if (s != SPMV_OK) return s;
+    spmv_plan_print(spmv_plan_of(&r.m), out->plan, sizeof out->plan);
+    runner_variant(&r, out->variant, sizeof out->variant);
+    s = trial_check(&b->real, &r.m, 0, &err);
+    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r.m, 1, &err);
+    snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, plan);
+    if (s == SPMV_OK) s = runner_time(&r, LEAST_RUNS, what, &took);
+    if (s == SPMV_OK) {
+        result_figures(out, &r, b->a->nnz, b->type, took);
+        out->err = err;
+        out->ok = err < 1;
+    }
+    runner_close(&r);
+    return s;
+}
+
+/* One line of output. tolerant: a refusal does not count as a failure. */
+static void bench_plan(bench *b, const char *plan, int tolerant)
+{
+    line *out = (line *)calloc(1, sizeof *out);
+    spmv_status s = SPMV_ERR_MEMORY;
+    measurer me;
+    spmv_desc desc;
+    if (!out) { b->worst = no_memory(b->t); return; }
+    memset(&desc, 0, sizeof desc);
+    desc.csr = b->a;
+    desc.type = b->type;
+    desc.device = b->device;
+    desc.hooks = b->t->hooks;
+    out->matrix = b->matrix;
+    out->device = device_label(b->device);
+    out->type = spmv_type_name(b->type);
+    out->asked = plan;
+    out->us = out->gflops = out->gbs = out->bytes = out->padding = out->err = NAN;
+    progress_begin(b->t);
+    b->t->text[0] = 0;
+    b->t->keep = 1;
+    if (measurer_make(&me, b->t, &desc) == DONE) s = bench_run(b, plan, &me.hints, out);
+    measurer_free(&me);
+    b->t->keep = 0;
+    progress_clear(b->t);
+    if (s != SPMV_OK && !*b->t->text) snprintf(b->t->text, sizeof b->t->text, "%s", spmv_status_text(s));
+    out->refused = is_refusal(s);
+    if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
+    if (b->args->value[OPT_JSON]) {
+        print_json(out);
+        b->t->about = plan;
+        if (s != SPMV_OK) complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", b->t->text);
+    } else {
+        print_line(out, s == SPMV_OK ? "" : b->t->text);
+    }
+    fflush(stdout);
+    free(out);
+}
+
+/* Every format, then every builder; a name that is both is a builder's. */
+static void bench_all(bench *b)
+{
+    int f, i;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        const char *name = spmv_format_name((spmv_format)f);
+        for (i = 0; i < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)i)); i++) continue;
+        if (i == SPMV_BUILDER_COUNT && spmv_format_built((spmv_format)f)) bench_plan(b, name, 1);
+    }
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) bench_plan(b, spmv_builder_name((spmv_builder)i), 1);
+}
+
+/* The trials' x and references, made once for all plans of a matrix. */
+static int bench_trials(bench *b)
+{
+    if (trial_make(&b->real, b->t, b->a, b->type) != DONE) return FAILED;
+    fill_random(b->type, b->real.x, b->a->cols, 1);
+    fill_random(b->type, b->real.start, b->a->rows, 2);
+    trial_reference(&b->real);
+    if (!sums_stay_whole(b->a, b->type)) return DONE;
+    if (trial_make(&b->whole, b->t, b->a, b->type) != DONE) return FAILED;
+    fill_whole(b->type, b->whole.x, b->a->cols, 3);
+    fill_whole(b->type, b->whole.start, b->a->rows, 4);
+    trial_reference(&b->whole);
+    return DONE;
+}
+
+/* The file's name without folders and endings. */
+static void matrix_name(const char *path, char *out, size_t size)
+{
+    static const char *const endings[] = {".gz", ".mtx", ".bin"};
+    const char *slash = strrchr(path, '/');
+    size_t i;
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    for (i = 0; i < 3; i++)
+        if (ends_in(out, endings[i]) && strlen(out) > strlen(endings[i])) out[strlen(out) - strlen(endings[i])] = 0;
+}
+
+static void bench_file(bench *b, const char *path)
+{
+    char name[256];
+    spmv_csr a;
+    int i;
+    matrix_name(path, name, sizeof name);
+    b->matrix = name;
+    b->a = &a;
+    if (load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
+    if (bench_trials(b) == DONE) {
+        if (!b->args->value[OPT_JSON])
+            print_heading(name, &a, device_label(b->device), spmv_type_name(b->type));
+        if (!b->args->plans) bench_all(b);
+        for (i = 0; i < b->args->plans; i++)
+            if (!strcmp(b->args->plan[i], "all")) bench_all(b);
+            else bench_plan(b, b->args->plan[i], 0);
+        if (!b->args->value[OPT_JSON]) putchar('\n');
+    } else {
+        b->worst = FAILED;
+    }
+    trial_free(&b->real);
+    trial_free(&b->whole);
+    spmv_csr_free(&a);
+}
+
+static int bench_command(tool *t, const arguments *args)
+{
+    int i, result = DONE;
+    bench b;
+    memset(&b, 0, sizeof b);
+    b.t = t;
+    b.args = args;
+    b.type = option_type(t, args, &result);
+    for (i = 0; i < args->plans && result == DONE; i++)
+        if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
+    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
+    if (result != DONE) return result;
+    for (i = 0; i < args->files; i++) bench_file(&b, args->file[i]);
+    device_close(b.device);
+    return b.worst;
+}
+
+#endif

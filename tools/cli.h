@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cli.h - what every command shares: messages, progress, options. Part of tools/spmv.c.
+ */
+#ifndef SPMV_TOOLS_CLI_H
+#define SPMV_TOOLS_CLI_H
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Exit statuses, promised in --help. */
+enum { DONE = 0, FAILED = 1, USAGE = 2 };
+
+#if defined(__GNUC__)
+#  define LIKE_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
+#else
+#  define LIKE_PRINTF(text, rest)
+#endif
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct tool {
+    const char *command;
+    const char *about;     /* the file or plan that messages speak of; NULL: the command */
+    int         keep;      /* 1: what the library says is kept in text, to be printed in the plan's own line */
+    char        text[2048];
+    int         silent;    /* 1: what the library says was said before, and better */
+    spmv_hooks  hooks;     /* of every library call */
+    int         terminal;  /* 1: stderr is a terminal, so progress may be drawn */
+    int         drawn;     /* 1: a progress line stands there */
+    double      since;     /* when the present piece of work began, seconds */
+    double      last;      /* when progress was last drawn */
+} tool;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void progress_clear(tool *t)
+{
+    if (t->drawn) fputs("\r\033[K", stderr);
+    t->drawn = 0;
+}
+
+static void progress_begin(tool *t)
+{
+    progress_clear(t);
+    t->since = t->last = seconds();
+}
+
+/* Draws "what part%" (part < 0: unknown), but only on a terminal, after the first second and ten times a second. */
+static void progress(tool *t, const char *what, double part)
+{
+    double now;
+    if (!t->terminal) return;
+    now = seconds();
+    if (now - t->since < 1.0 || now - t->last < 0.1) return;
+    t->last = now;
+    t->drawn = 1;
+    if (part < 0) fprintf(stderr, "\r%.60s ... %.0f s\033[K", what, now - t->since);
+    else fprintf(stderr, "\r%.60s ... %3.0f%%\033[K", what, 100 * (part > 1 ? 1 : part));
+    fflush(stderr);
+}
+
+/* One line on stderr; returns FAILED. */
+LIKE_PRINTF(2, 3) static int complain(tool *t, const char *format, ...)
+{
+    va_list list;
+    progress_clear(t);
+    if (t->about) fprintf(stderr, "spmv: %s: ", t->about);
+    else fprintf(stderr, "spmv %s: ", t->command);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+    return FAILED;
+}
+
+/* A mistake in the command line; returns USAGE. */
+LIKE_PRINTF(2, 3) static int misuse(tool *t, const char *format, ...)
+{
+    va_list list;
+    fprintf(stderr, "spmv %s: ", t->command);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fprintf(stderr, "; see spmv %s --help\n", t->command);
+    return USAGE;
+}
+
+static int no_memory(tool *t)
+{
+    return complain(t, "memory could not be allocated");
+}
+
+/* spmv_hooks.log: kept or printed, each message once. */
+static void hear(void *user, spmv_status s, const char *message)
+{
+    tool *t = (tool *)user;
+    size_t used = strlen(t->text);
+    (void)s;
+    if (t->silent) return;
+    if (!t->keep) complain(t, "%s", message);
+    else if (used + 3 < sizeof t->text)
+        snprintf(t->text + used, sizeof t->text - used, "%s%s", used ? "; " : "", message);
+}
+
+static void tool_init(tool *t, const char *command)
+{
+    memset(t, 0, sizeof *t);
+    t->command = command;
+    t->terminal = isatty(STDERR_FILENO);
+    t->hooks.user = t;
+    t->hooks.log = hear;
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+/* Flushes stdout: a full disk must not look like success. */
+static int finish_output(tool *t, int result)
+{
+    t->about = NULL;
+    if (fflush(stdout) != 0 || ferror(stdout)) return complain(t, "standard output: %s", strerror(errno));
+    return result;
+}
+
+static int is_infinite_or_nan(double v)
+{
+    return !(v - v == 0);
+}
+
+static void json_text(const char *key, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    printf("\"%s\": ", key);
+    if (!text) { fputs("null", stdout); return; }
+    putchar('"');
+    for (; *p; p++) {
+        if (*p == '"' || *p == '\\') printf("\\%c", *p);
+        else if (*p < 0x20 || *p == 0x7f) printf("\\u%04x", *p);
+        else putchar(*p);
+    }
+    putchar('"');
+}
+
+/* JSON knows no Infinity and no NaN: those are null. */
+static void json_real(const char *key, double v)
+{
+    if (is_infinite_or_nan(v)) printf("\"%s\": null", key);
+    else printf("\"%s\": %.9g", key, v);
+}
+
+/* ---- options -----------------------------------------------------------------------------------------------------
+ * X(ID, "name", "value's name or empty for a switch", "what it does"): the only list of options. */
+#define OPTION_LIST(X)                                                                                              \
+    X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
+    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default csr")                                     \
+    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, or part of its name")                 \
+    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
+    X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
+    X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
+    X(ALPHA,   "alpha",   "A",    "default 1")                                                                      \
+    X(BETA,    "beta",    "B",    "default 0: y is not read")                                                       \
+    X(OUT,     "output",  "FILE", "where the result goes (also -o FILE); - or nothing: standard output")            \
+    X(JSON,    "json",    "",     "one JSON object a line instead of a table")                                      \
+    X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
+    X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
+    X(HELP,    "help",    "",     "this text (also -h)")
+
+typedef enum option_id {
+#define X(ID, name, value, text) OPT_##ID,
+    OPTION_LIST(X)
+#undef X
+    OPT_COUNT
+} option_id;
+
+#define BIT(ID) (1u << OPT_##ID)
+
+typedef struct option {
+    const char *name, *value, *text;
+} option;
+
+static const option options[OPT_COUNT] = {
+#define X(ID, name, value, text) {name, value, text},
+    OPTION_LIST(X)
+#undef X
+};
+
+typedef struct arguments {
+    const char  *value[OPT_COUNT]; /* the last one given; "" for a switch; NULL: not given */
+    const char **plan;             /* every --plan, in order */
+    int          plans;
+    const char **file;             /* what is no option, in order */
+    int          files;
+} arguments;
+
+typedef struct command {
+    const char *name;
+    const char *synopsis;    /* what follows the name */
+    const char *summary;     /* one line, for spmv --help */
+    const char *text;        /* the rest of its --help */
+    unsigned    takes;       /* BIT()s of its options besides --help */
+    int         least, most; /* files */
+    int (*run)(tool *t, const arguments *a);
+} command;
+
+static void arguments_free(arguments *a)
+{
+    free(a->plan);
+    free(a->file);
+    memset(a, 0, sizeof *a);
+}
+
+/* The option that word (without its dashes, up to length) names for this command, or OPT_COUNT. */
+static option_id option_find(const command *c, const char *word, size_t length)
+{
+    int i;
+    for (i = 0; i < OPT_COUNT; i++)
+        if (strlen(options[i].name) == length && !memcmp(options[i].name, word, length) &&
+            ((c->takes | BIT(HELP)) >> i & 1u)) return (option_id)i;
+    return OPT_COUNT;
+}
+
+/* Takes the option at argv[*i], and its value, which may be the next word. */
+static int option_take(tool *t, const command *c, int argc, char **argv, int *i, arguments *a)
+{
+    const char *word = argv[*i], *name = word + 2, *equals = strchr(word, '=');
+    option_id id;
+    if (!strcmp(word, "-o")) name = "output";
+    else if (!strcmp(word, "-h")) name = "help";
+    else if (word[1] != '-') return misuse(t, "unknown option '%s'", word);
+    if (name != word + 2) equals = NULL;
+    id = option_find(c, name, equals ? (size_t)(equals - name) : strlen(name));
+    if (id == OPT_COUNT) return misuse(t, "unknown option '%s'", word);
+    if (!*options[id].value) {
+        if (equals) return misuse(t, "--%s takes no value", options[id].name);
+        a->value[id] = "";
+        return DONE;
+    }
+    if (!equals && *i + 1 >= argc) return misuse(t, "--%s wants a value (%s)", options[id].name, options[id].value);
+    a->value[id] = equals ? equals + 1 : argv[++*i];
+    if (id == OPT_PLAN) a->plan[a->plans++] = a->value[id];
+    return DONE;
+}
+
+static int arguments_parse(tool *t, const command *c, int argc, char **argv, arguments *a)
+{
+    int i, only_files = 0, result;
+    memset(a, 0, sizeof *a);
+    a->plan = (const char **)calloc((size_t)argc + 1, sizeof *a->plan);
+    a->file = (const char **)calloc((size_t)argc + 1, sizeof *a->file);
+    if (!a->plan || !a->file) return no_memory(t);
+    for (i = 0; i < argc; i++) {
+        if (only_files || argv[i][0] != '-' || !argv[i][1]) a->file[a->files++] = argv[i];
+        else if (!strcmp(argv[i], "--")) only_files = 1;
+        else if ((result = option_take(t, c, argc, argv, &i, a)) != DONE) return result;
+    }
+    if (a->value[OPT_HELP] || a->value[OPT_LIST]) return DONE; /* these need nothing else */
+    if (a->files < c->least) return misuse(t, "%s", c->least > 1 ? "two files are needed" : "an argument is missing");
+    if (a->files > c->most) return misuse(t, "one argument too many: '%s'", a->file[c->most]);
+    return DONE;
+}
+
+static void print_help(const command *c)
+{
+    int i;
+    printf("spmv %s %s\n\n%s\n", c->name, c->synopsis, c->text);
+    puts("Options:");
+    for (i = 0; i < OPT_COUNT; i++) {
+        char left[40];
+        if (!((c->takes | BIT(HELP)) >> i & 1u)) continue;
+        snprintf(left, sizeof left, "--%s%s%s", options[i].name, *options[i].value ? " " : "", options[i].value);
+        printf("  %-15s %s\n", left, options[i].text);
+    }
+    puts("\nExit status: 0 done, 1 refused or failed, 2 usage error.");
+}
+
+/* The number given for an option, or fallback; *result becomes USAGE if it is none. */
+static double option_real(tool *t, const arguments *a, option_id id, double fallback, int *result)
+{
+    double v;
+    if (!a->value[id]) return fallback;
+    if (spmv_number_from(a->value[id], &v)) return v;
+    *result = misuse(t, "--%s wants a number, not '%s'", options[id].name, a->value[id]);
+    return fallback;
+}
+
+static spmv_type option_type(tool *t, const arguments *a, int *result)
+{
+    spmv_type type = a->value[OPT_TYPE] ? spmv_type_from(a->value[OPT_TYPE]) : SPMV_F64;
+    if (type != SPMV_TYPE_COUNT) return type;
+    *result = misuse(t, "--type is f32, f64 or mixed, not '%s'", a->value[OPT_TYPE]);
+    return SPMV_F64;
+}
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/spmv.c - the command line. One unit:
+ *
+ *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tools/spmv.c -o build/spmv -lOpenCL -lz
+ *
+ * (add -fopenmp for products on all cores; -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL).
+ */
+#if !defined(_POSIX_C_SOURCE)
+#  define _POSIX_C_SOURCE 200809L
+#endif
+#define SPMV_STATIC
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+#include "spmv_io.h"
+
+#include "cli.h"
+#include "files.h"
+#include "gen.h"
+#include "info.h"
+#include "run.h"
+#include "bench.h"
+
+/* ---- info, convert, gen ------------------------------------------------------------------------------------------ */
+
+static int info_command(tool *t, const arguments *args)
+{
+    spmv_csr a;
+    int result;
+    if (load_matrix(t, args->file[0], SPMV_TYPE_COUNT, &a) != DONE) return FAILED;
+    t->about = args->file[0];
+    result = info_print(t, &a, args->file[0]);
+    spmv_csr_free(&a);
+    return result;
+}
+
+static int convert_command(tool *t, const arguments *args)
+{
+    int result = DONE;
+    spmv_type type = args->value[OPT_TYPE] ? option_type(t, args, &result) : SPMV_TYPE_COUNT;
+    spmv_csr a;
+    if (result != DONE) return result;
+    if (load_matrix(t, args->file[0], type, &a) != DONE) return FAILED;
+    result = save_matrix(t, args->file[1], &a);
+    spmv_csr_free(&a);
+    return result;
+}
+
+static int gen_command(tool *t, const arguments *args)
+{
+    spmv_csr a;
+    int result;
+    if (args->value[OPT_LIST]) {
+        list_families();
+        return DONE;
+    }
+    result = generate(t, args->file[0], &a);
+    if (result != DONE) return result;
+    result = save_matrix(t, args->value[OPT_OUT], &a);
+    spmv_csr_free(&a);
+    return result;
+}
+
+/* ---- plan -------------------------------------------------------------------------------------------------------- */
+
+/* One line: what the part takes and, if it can be stored, its bytes and padding. */
+static int print_part(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i,
+                      const spmv_build *how)
+{
+    spmv_plan *one = (spmv_plan *)calloc(1, sizeof *one);
+    spmv_view view = spmv_split_view(split, a, i);
+    spmv_part part;
+    char text[256];
+    if (!one) return no_memory(t);
+    one->count = 1;
+    one->part[0] = plan->part[i];
+    spmv_plan_print(one, text, sizeof text);
+    free(one);
+    printf("%-32s %12llu %14llu %7.2f%%", text, (unsigned long long)split->rows[i], (unsigned long long)split->nnz[i],
+           share(split->nnz[i], a->nnz));
+    t->about = text;
+    fflush(stdout);
+    if (spmv_part_build(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) {
+        puts("         refused");
+        return FAILED;
+    }
+    printf(" %15llu", (unsigned long long)spmv_part_bytes(&part));
+    if (split->nnz[i]) printf(" %9.4f\n", (double)spmv_part_slots(&part) / (double)split->nnz[i] - 1);
+    else puts("         -");
+    spmv_part_free(&part);
+    return DONE;
+}
+
+static int print_plan(tool *t, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how)
+{
+    static char text[SPMV_PLAN_TEXT];
+    spmv_split split;
+    int i, result = DONE;
+    if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
+    spmv_plan_print(plan, text, sizeof text);
+    printf("plan    %s\n", text);
+    spmv_split_print(&split, plan, text, sizeof text);
+    printf("shares  %s\n\n%-32s %12s %14s %8s %15s %9s\n", text, "part", "rows", "nonzeros", "share", "bytes", "padding");
+    for (i = 0; i < split.count; i++)
+        if (print_part(t, &split, plan, a, i, how) != DONE) result = FAILED;
+    spmv_split_free(&split);
+    return result;
+}
+
+static int plan_command(tool *t, const arguments *args)
+{
+    const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "csr";
+    int result = DONE;
+    spmv_plan *plan;
+    measurer me;
+    spmv_desc desc;
+    spmv_build how;
+    spmv_csr a;
+    memset(&desc, 0, sizeof desc);
+    memset(&how, 0, sizeof how);
+    desc.type = how.type = option_type(t, args, &result);
+    how.strict = args->value[OPT_STRICT] != NULL;
+    if (result == DONE) result = plan_is_text(t, "builder", text);
+    if (result != DONE) return result;
+    if (load_matrix(t, args->file[0], desc.type, &a) != DONE) return FAILED;
+    desc.csr = &a;
+    desc.hooks = t->hooks;
+    t->about = text;
+    result = FAILED;
+    plan = (spmv_plan *)malloc(sizeof *plan);
+    if (!plan) no_memory(t);
+    progress_begin(t);
+    if (measurer_make(&me, t, &desc) == DONE && plan &&
+        spmv_plan_make(plan, text, &a, &me.hints, NULL, &t->hooks) == SPMV_OK) {
+        progress_clear(t);
+        result = print_plan(t, plan, &a, &how);
+    }
+    measurer_free(&me);
+    free(plan);
+    spmv_csr_free(&a);
+    return result;
+}
+
+/* ---- mul --------------------------------------------------------------------------------------------------------- */
+
+typedef struct product {
+    spmv_desc    desc;
+    spmv_csr     a;
+    spmv_device *device;
+    void        *x, *y;
+    double       alpha, beta;
+} product;
+
+static void product_free(tool *t, product *p)
+{
+    spmv_free(&t->hooks, p->x);
+    spmv_free(&t->hooks, p->y);
+    spmv_csr_free(&p->a);
+    device_close(p->device);
+}
+
+/* What can be known to be wrong without reading a file. */
+static int product_options(tool *t, const arguments *args, product *p)
+{
+    int result = DONE;
+    memset(p, 0, sizeof *p);
+    p->desc.type = option_type(t, args, &result);
+    p->alpha = option_real(t, args, OPT_ALPHA, 1, &result);
+    p->beta = option_real(t, args, OPT_BETA, 0, &result);
+    p->desc.plan = args->plans ? args->plan[0] : "csr";
+    p->desc.strict = args->value[OPT_STRICT] != NULL;
+    p->desc.hooks = t->hooks;
+    if (result != DONE) return result;
+    if (args->plans > 1) return misuse(t, "one --plan is enough");
+    if (p->beta != 0 && !args->value[OPT_Y]) return misuse(t, "--beta needs the vector that it multiplies, --y FILE");
+    if (args->value[OPT_Y] && !args->value[OPT_BETA]) return misuse(t, "--y needs --beta");
+    return plan_is_text(t, "plan", p->desc.plan);
+}
+
+static int product_vectors(tool *t, const arguments *args, product *p)
+{
+    spmv_type type = p->desc.type;
+    uint64_t i;
+    if (args->value[OPT_X]) {
+        if (load_vector(t, args->value[OPT_X], type, p->a.cols, "x", &p->x) != DONE) return FAILED;
+    } else {
+        p->x = spmv_alloc(&t->hooks, p->a.cols + 1, spmv_vector_size(type));
+        if (!p->x) return no_memory(t);
+        for (i = 0; i < p->a.cols; i++) put(type, p->x, i, 1);
+    }
+    if (args->value[OPT_Y]) return load_vector(t, args->value[OPT_Y], type, p->a.rows, "y", &p->y);
+    p->y = spmv_alloc(&t->hooks, p->a.rows + 1, spmv_vector_size(type));
+    return p->y ? DONE : no_memory(t);
+}
+
+static int product_run(tool *t, const arguments *args, product *p)
+{
+    spmv_matrix m;
+    spmv_status s;
+    measurer me;
+    int result = FAILED;
+    if (load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
+    if (product_vectors(t, args, p) != DONE) return FAILED;
+    p->desc.csr = &p->a;
+    p->desc.device = p->device;
+    t->about = p->desc.plan;
+    if (measurer_make(&me, t, &p->desc) == DONE) {
+        p->desc.hints = &me.hints;
+        progress_begin(t);
+        s = spmv_create(&m, &p->desc);
+        progress_clear(t);
+        if (s == SPMV_OK) {
+            s = spmv_mul(&m, p->alpha, p->x, p->beta, p->y);
+            spmv_destroy(&m);
+        }
+        if (s == SPMV_OK) result = save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y);
+    }
+    measurer_free(&me);
+    return result;
+}
+
+static int mul_command(tool *t, const arguments *args)
+{
+    product p;
+    int result = product_options(t, args, &p);
+    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &p.device);
+    if (result == DONE) result = product_run(t, args, &p);
+    product_free(t, &p);
+    return result;
+}
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+static int devices_command(tool *t, const arguments *args)
+{
+    (void)args;
+    return devices_print(t);
+}
+
+/* ---- the list of commands ---------------------------------------------------------------------------------------- */
+
+#define PLAN_TEXT                                                                                                      \
+    "A plan is one part or several, joined by +: a format with keys, for example ell:w=5+coo or sell:h=32.\n"          \
+    "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs.\n"
+
+static const command commands[] = {
+    {"devices", "", "name the devices that products can run on",
+     "Names the host and every OpenCL device with its number for --device.\n", 0, 0, 0, devices_command},
+    {"info", "FILE", "what a matrix looks like",
+     "Shape, values, row lengths with histogram, bandwidth, diagonals, and how well blocks of each size are filled.\n"
+     "FILE is Matrix Market or the binary form, plain or gzip; - is standard input.\n", 0, 1, 1, info_command},
+    {"mul", "FILE [options]", "y = alpha A x + beta y",
+     "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT,
+     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT), 1, 1,
+     mul_command},
+    {"bench", "FILE... [options]", "time and check products",
+     "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
+     "\n"
+     "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles, else\n"
+     "         by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the device\n"
+     "gflops   2 nonzeros / us\n"
+     "gbs      bytes / us\n"
+     "bytes    what a product must move: the stored matrix as the format has it, x once and y once (in the table: MB)\n"
+     "padding  stored slots / nonzeros - 1\n"
+     "err      the largest error of a row over its bound (n + 4) u (|alpha| |A||x| + |beta||y|), against a reference in\n"
+     "         long double, x and y random in [-1,1), alpha 1 and -2.5, beta 0 and 1.5. Matrices of small integers are\n"
+     "         multiplied with integer x and y as well and must come out exact (err: inf, in JSON null, if not)\n"
+     "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
+     "\n"
+     "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
+     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT), 1, 1 << 30, bench_command},
+    {"convert", "IN OUT", "Matrix Market to binary and back",
+     "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
+     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
+     BIT(TYPE), 2, 2, convert_command},
+    {"plan", "FILE [--builder B]", "the plan that a builder makes, part by part",
+     "Prints the plan's text, each part's share in the notation of the papers, bytes and padding.\n" PLAN_TEXT,
+     BIT(BUILDER) | BIT(TYPE) | BIT(STRICT), 1, 1, plan_command},
+    {"gen", "NAME [-o OUT]", "matrices of the SuiteSparse collection, and others, that a formula defines",
+     "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_commands(FILE *out)
+{
+    int i;
+    fputs("spmv " SPMV_VERSION " - sparse matrix times vector\n\n", out);
+    for (i = 0; i < COMMANDS; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", commands[i].name, commands[i].synopsis);
+        fprintf(out, "  spmv %-24s %s\n", left, commands[i].summary);
+    }
+    fputs("\nspmv COMMAND --help tells more. Exit status: 0 done, 1 refused or failed, 2 usage error.\n", out);
+}
+
+static int run_command(const command *c, int argc, char **argv)
+{
+    arguments args;
+    tool t;
+    int result;
+    tool_init(&t, c->name);
+    result = arguments_parse(&t, c, argc, argv, &args);
+    if (result == DONE && args.value[OPT_HELP]) print_help(c);
+    else if (result == DONE) result = c->run(&t, &args);
+    arguments_free(&args);
+    return finish_output(&t, result);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    int i;
+    for (i = 0; i < COMMANDS; i++)
+        if (!strcmp(name, commands[i].name)) return run_command(&commands[i], argc - 2, argv + 2);
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        print_commands(stdout);
+        return fflush(stdout) == 0 ? DONE : FAILED;
+    }
+    if (!strcmp(name, "--version")) {
+        puts("spmv " SPMV_VERSION);
+        return fflush(stdout) == 0 ? DONE : FAILED;
+    }
+    if (*name) fprintf(stderr, "spmv: unknown command '%s'; see spmv --help\n", name);
+    else print_commands(stderr);
+    return USAGE;
+}
