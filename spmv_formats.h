@@ -343,7 +343,8 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
  * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
  * 64); the strip pointers take the first ceil(rows / height) + 1 of them. col becomes column * 16 + row in strip, so
- * columns must be below 2^28. Entries keep their order, so val needs no change. Nothing is changed on failure. */
+ * columns must be below 2^28 (else SPMV_ERR_OVERFLOW). Entries keep their order, so val needs no change; a strip sorted by
+ * column (key sort) therefore cannot go back this way: SPMV_ERR_ARGUMENT. Nothing is changed on failure. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 
@@ -363,3 +364,2288 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 #endif
 #endif /* SPMV_FORMATS_H */
 /* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FORMATS_IMPLEMENTED)
+#define SPMV_FORMATS_IMPLEMENTED
+
+#include <stdarg.h>
+#include <string.h>
+#ifndef SPMV_NO_STDIO
+#include <stdio.h>
+#endif
+#ifndef SPMV_ASSERT
+#include <assert.h>
+#define SPMV_ASSERT(x) assert(x)
+#endif
+#if !defined(SPMV_MALLOC) && !defined(SPMV_REALLOC) && !defined(SPMV_FREE)
+#include <stdlib.h>
+#define SPMV_MALLOC(n) malloc(n)
+#define SPMV_REALLOC(p, n) realloc(p, n)
+#define SPMV_FREE(p) free(p)
+#elif !defined(SPMV_MALLOC) || !defined(SPMV_REALLOC) || !defined(SPMV_FREE)
+#error "define all of SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE, or none"
+#endif
+
+#ifdef __cplusplus
+#define SPMV__RESTRICT
+#else
+#define SPMV__RESTRICT restrict
+#endif
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_status_text(spmv_status s)
+{
+    static const char *const text[] = {
+#define X(name, words) words,
+        SPMV_STATUS_LIST(X)
+#undef X
+    };
+    return (unsigned)s < SPMV_STATUS_COUNT ? text[s] : "unknown status";
+}
+
+SPMV_API const char *spmv_status_name(spmv_status s)
+{
+    static const char *const names[] = {
+#define X(name, words) "SPMV_" #name,
+        SPMV_STATUS_LIST(X)
+#undef X
+    };
+    return (unsigned)s < SPMV_STATUS_COUNT ? names[s] : "unknown";
+}
+
+static const char *const spmv__type_names[] = { "f64", "f32", "mixed" };
+
+SPMV_API const char *spmv_type_name(spmv_type t)
+{
+    return (unsigned)t < SPMV_TYPE_COUNT ? spmv__type_names[t] : "unknown";
+}
+
+SPMV_API spmv_type spmv_type_from(const char *name)
+{
+    int t = 0;
+    while (name && t < SPMV_TYPE_COUNT && strcmp(name, spmv__type_names[t]) != 0) t++;
+    return name ? (spmv_type)t : SPMV_TYPE_COUNT;
+}
+
+SPMV_API size_t spmv_value_size(spmv_type t) { return t == SPMV_F64 ? 8 : 4; }
+SPMV_API size_t spmv_vector_size(spmv_type t) { return t == SPMV_F32 ? 4 : 8; }
+
+static const char *const spmv__format_names[] = {
+#define X(NAME, name, text) #name,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+SPMV_API const char *spmv_format_name(spmv_format f)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__format_names[f] : "unknown";
+}
+
+SPMV_API const char *spmv_format_text(spmv_format f)
+{
+    static const char *const texts[] = {
+#define X(NAME, name, text) text,
+        SPMV_FORMAT_LIST(X)
+#undef X
+    };
+    return (unsigned)f < SPMV_FORMAT_COUNT ? texts[f] : "unknown";
+}
+
+SPMV_API spmv_format spmv_format_from(const char *name)
+{
+    int f = 0;
+    while (name && f < SPMV_FORMAT_COUNT && strcmp(name, spmv__format_names[f]) != 0) f++;
+    return name ? (spmv_format)f : SPMV_FORMAT_COUNT;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__text {
+    char  *out;
+    size_t size, length;
+} spmv__text;
+
+static void spmv__put_char(spmv__text *t, int c)
+{
+    if (t->length + 1 < t->size) t->out[t->length] = (char)c;
+    t->length++;
+}
+
+static void spmv__put_text(spmv__text *t, const char *s)
+{
+    while (*s) spmv__put_char(t, *s++);
+}
+
+static void spmv__put_count(spmv__text *t, uint64_t n)
+{
+    char digits[20];
+    int used = 0;
+    do {
+        digits[used++] = (char)('0' + (int)(n % 10));
+        n /= 10;
+    } while (n);
+    while (used) spmv__put_char(t, digits[--used]);
+}
+
+/* Three significant digits are enough for a figure in a message. */
+static void spmv__put_figure(spmv__text *t, double v)
+{
+    int decimals = v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0;
+    double unit = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
+    uint64_t n;
+    if (v != v) { spmv__put_text(t, "nan"); return; }
+    if (v < 0) { spmv__put_char(t, '-'); v = -v; }
+    if (v > 1e18) { spmv__put_text(t, "over 1e18"); return; }
+    n = (uint64_t)(v * unit + 0.5);
+    spmv__put_count(t, n / (uint64_t)unit);
+    if (decimals) spmv__put_char(t, '.');
+    if (decimals == 2) spmv__put_char(t, '0' + (int)(n / 10 % 10));
+    if (decimals) spmv__put_char(t, '0' + (int)(n % 10));
+}
+
+static void spmv__format_text(spmv__text *t, const char *f, va_list args)
+{
+    for (; *f; f++) {
+        int n;
+        if (*f != '%') { spmv__put_char(t, *f); continue; }
+        switch (*++f) {
+        case 's': spmv__put_text(t, va_arg(args, const char *)); break;
+        case 'c': spmv__put_char(t, va_arg(args, int)); break;
+        case 'u': spmv__put_count(t, va_arg(args, uint64_t)); break;
+        case 'f': spmv__put_figure(t, va_arg(args, double)); break;
+        case 'd':
+            n = va_arg(args, int);
+            if (n < 0) spmv__put_char(t, '-');
+            spmv__put_count(t, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+            break;
+        default: spmv__put_char(t, *f);
+        }
+    }
+    if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
+}
+
+SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
+{
+    spmv__text t;
+    va_list args;
+    t.out = out;
+    t.size = size;
+    t.length = 0;
+    va_start(args, format);
+    spmv__format_text(&t, format, args);
+    va_end(args);
+    return t.length;
+}
+
+SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
+{
+    char line[4096];
+    spmv__text t;
+    va_list args;
+    t.out = line;
+    t.size = sizeof line;
+    t.length = 0;
+    va_start(args, format);
+    spmv__format_text(&t, format, args);
+    va_end(args);
+    if (h && h->log) {
+        h->log(h->user, s, line);
+    } else {
+#ifndef SPMV_NO_STDIO
+        fprintf(stderr, "spmv: %s\n", line);
+#endif
+    }
+    return s;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void *spmv__resize(const spmv_hooks *h, void *block, size_t bytes)
+{
+    if (h && h->resize) return h->resize(h->user, block, bytes);
+    if (bytes) return block ? SPMV_REALLOC(block, bytes) : SPMV_MALLOC(bytes);
+    SPMV_FREE(block);
+    return NULL;
+}
+
+SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size)
+{
+    if (!count || !size || count > (uint64_t)(SIZE_MAX / 2) / size) return NULL;
+    return spmv__resize(h, NULL, (size_t)(count * size));
+}
+
+SPMV_API void spmv_free(const spmv_hooks *h, void *block)
+{
+    if (block) spmv__resize(h, block, 0);
+}
+
+static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t size)
+{
+    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %u elements of %u bytes", count, size);
+}
+
+/* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, each set to fill. */
+static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
+{
+    *out = spmv_alloc(h, count, size);
+    if (count && size && !*out) return spmv__no_memory(h, count, size);
+    if (*out) memset(*out, fill, (size_t)(count * size));
+    return SPMV_OK;
+}
+
+static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
+static uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+static uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+static uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
+
+/* Arrays of offsets and of row lists carry their width. */
+static uint64_t spmv__at(const spmv_array *a, uint64_t i)
+{
+    if (a->width == 4) return ((const uint32_t *)a->data)[i];
+    if (a->width == 8) return ((const uint64_t *)a->data)[i];
+    return ((const uint8_t *)a->data)[i];
+}
+
+static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
+{
+    if (a->width == 4) ((uint32_t *)a->data)[i] = (uint32_t)v;
+    else if (a->width == 8) ((uint64_t *)a->data)[i] = v;
+    else ((uint8_t *)a->data)[i] = (uint8_t)v;
+}
+
+/* ---- sorting: keys with a payload, by key; small runs by insertion, the rest by heap, so that nothing is worse than n log n ---- */
+
+typedef struct spmv__pair {
+    uint64_t key, load;
+} spmv__pair;
+
+static int spmv__pair_less(const spmv__pair *a, const spmv__pair *b)
+{
+    return a->key < b->key || (a->key == b->key && a->load < b->load);
+}
+
+static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
+{
+    spmv__pair top = p[root];
+    for (;;) {
+        uint64_t child = 2 * root + 1;
+        if (child >= n) break;
+        if (child + 1 < n && spmv__pair_less(&p[child], &p[child + 1])) child++;
+        if (!spmv__pair_less(&top, &p[child])) break;
+        p[root] = p[child];
+        root = child;
+    }
+    p[root] = top;
+}
+
+static void spmv__sort(spmv__pair *p, uint64_t n)
+{
+    uint64_t i, j;
+    if (n <= 24) {
+        for (i = 1; i < n; i++) {
+            spmv__pair v = p[i];
+            for (j = i; j && spmv__pair_less(&v, &p[j - 1]); j--) p[j] = p[j - 1];
+            p[j] = v;
+        }
+        return;
+    }
+    for (i = 1; i < n && !spmv__pair_less(&p[i], &p[i - 1]); i++) {}
+    if (i == n) return;
+    for (i = n / 2; i--;) spmv__sift(p, i, n);
+    for (i = n - 1; i; i--) {
+        spmv__pair t = p[0];
+        p[0] = p[i];
+        p[i] = t;
+        spmv__sift(p, 0, i);
+    }
+}
+
+/* ---- input to CSR ------------------------------------------------------------------------------------------------ */
+
+/* Entry i of an index array as a zero-based number. Negative ones become larger than any matrix. */
+static uint64_t spmv__index(const void *array, int bits, int base, uint64_t i)
+{
+    int64_t v = bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const uint32_t *)array)[i];
+    return v < base ? UINT64_MAX : (uint64_t)(v - base);
+}
+
+/* The same as the caller wrote it, for messages. */
+static int64_t spmv__raw_index(const void *array, int bits, uint64_t i)
+{
+    return bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const int32_t *)array)[i];
+}
+
+static double spmv__value(const void *val, spmv_type t, uint64_t i)
+{
+    if (!val) return 1.0;
+    return t == SPMV_F64 ? ((const double *)val)[i] : (double)((const float *)val)[i];
+}
+
+static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
+{
+    if (t == SPMV_F64) ((double *)val)[i] = v;
+    else ((float *)val)[i] = (float)v;
+}
+
+typedef struct spmv__import {
+    const spmv_input *in;
+    const spmv_hooks *h;
+    int       ptr_bits, index_bits;
+    uint64_t  rows, cols, entries; /* entries: values of in, blocks expanded */
+    uint64_t *count;               /* rows + 1: counts, then where the next entry of a row goes */
+    uint32_t *col;                 /* NULL in the counting pass */
+    uint64_t *order;
+} spmv__import;
+
+static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit)
+{
+    int64_t v = spmv__raw_index(array, m->index_bits, i);
+    uint64_t low = (uint64_t)m->in->base;
+    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %u: %s index %s%u is outside %u .. %u", i, what, v < 0 ? "-" : "",
+                    v < 0 ? 0 - (uint64_t)v : (uint64_t)v, low, limit ? limit - 1 + low : low);
+}
+
+/* One entry: counted in the first pass, placed in its row in the second. */
+static void spmv__import_entry(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+{
+    uint64_t slot;
+    if (!m->col) {
+        m->count[r]++;
+        return;
+    }
+    slot = m->count[r]++;
+    m->col[slot] = (uint32_t)c;
+    m->order[slot] = source;
+}
+
+static spmv_status spmv__import_coo(spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    uint64_t i;
+    for (i = 0; i < m->entries; i++) {
+        uint64_t r = spmv__index(in->row, m->index_bits, in->base, i);
+        uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
+        if (r >= m->rows) return spmv__bad_index(m, "row", in->row, i, m->rows);
+        if (c >= m->cols) return spmv__bad_index(m, "column", in->col, i, m->cols);
+        spmv__import_entry(m, r, c, i);
+    }
+    return SPMV_OK;
+}
+
+static void spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
+{
+    uint64_t bh = (uint64_t)m->in->block_rows, bw = (uint64_t)m->in->block_cols, i, j;
+    for (i = 0; i < bh; i++)
+        for (j = 0; j < bw; j++)
+            spmv__import_entry(m, block_row * bh + i, block_col * bw + j,
+                               block * bh * bw + (m->in->block_by_columns ? j * bh + i : i * bw + j));
+}
+
+/* CSR, CSC and BSR: outer lines (rows, columns, block rows) of inner indices. The pointers were checked before. */
+static spmv_status spmv__import_lines(spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    int csc = in->layout == SPMV_IN_CSC, bsr = in->layout == SPMV_IN_BSR;
+    const void *index = csc ? in->row : in->col;
+    uint64_t outer = csc ? m->cols : bsr ? m->rows / (uint64_t)in->block_rows : m->rows;
+    uint64_t inner = csc ? m->rows : bsr ? m->cols / (uint64_t)in->block_cols : m->cols;
+    uint64_t o, i, end;
+    for (o = 0; o < outer; o++) {
+        i = spmv__index(in->ptr, m->ptr_bits, in->base, o);
+        end = spmv__index(in->ptr, m->ptr_bits, in->base, o + 1);
+        for (; i < end; i++) {
+            uint64_t v = spmv__index(index, m->index_bits, in->base, i);
+            if (v >= inner) return spmv__bad_index(m, csc ? "row" : bsr ? "block column" : "column", index, i, inner);
+            if (bsr) spmv__import_block(m, o, v, i);
+            else if (csc) spmv__import_entry(m, v, o, i);
+            else spmv__import_entry(m, o, v, i);
+        }
+    }
+    return SPMV_OK;
+}
+
+static spmv_status spmv__import_pass(spmv__import *m)
+{
+    return m->in->layout == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
+}
+
+/* Shapes, bit widths and row pointers; sets entries. */
+static spmv_status spmv__import_check(spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    const spmv_hooks *h = m->h;
+    uint64_t lines, i, last = 0, per = 1;
+    if (in->rows < 0 || in->cols < 0 || in->rows > 0xfffffffe || in->cols > 0xfffffffe)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
+    if ((unsigned)in->layout > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "layout %d is unknown", (int)in->layout);
+    if ((m->ptr_bits != 32 && m->ptr_bits != 64) || (m->index_bits != 32 && m->index_bits != 64))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
+    if (in->base != 0 && in->base != 1) return spmv_log(h, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
+    if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64 or SPMV_F32");
+    m->rows = (uint64_t)in->rows;
+    m->cols = (uint64_t)in->cols;
+    if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
+    if (in->layout == SPMV_IN_COO) {
+        m->entries = (uint64_t)in->nnz;
+        if (m->entries && (!in->row || !in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "row or col is NULL");
+        return SPMV_OK;
+    }
+    lines = in->layout == SPMV_IN_CSC ? m->cols : m->rows;
+    if (in->layout == SPMV_IN_BSR) {
+        if (in->block_rows < 1 || in->block_cols < 1 || m->rows % (uint64_t)in->block_rows || m->cols % (uint64_t)in->block_cols)
+            return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols (%d x %d)",
+                            in->block_rows, in->block_cols);
+        lines = m->rows / (uint64_t)in->block_rows;
+        per = spmv__sat_mul((uint64_t)in->block_rows, (uint64_t)in->block_cols);
+    }
+    if (!in->ptr) {
+        if (lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr is NULL");
+        return SPMV_OK;
+    }
+    for (i = 0; i <= lines; i++) {
+        uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
+        if ((i == 0 && p != 0) || p < last || p == UINT64_MAX)
+            return spmv_log(h, SPMV_ERR_INDEX, "pointer %u is wrong: the first must be %d and none below the one before it", i, in->base);
+        last = p;
+    }
+    if (in->nnz && last != (uint64_t)in->nnz)
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %u entries, nnz says %u", last, (uint64_t)in->nnz);
+    if (last && !(in->layout == SPMV_IN_CSC ? in->row : in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
+    m->entries = spmv__sat_mul(last, per);
+    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
+    return SPMV_OK;
+}
+
+/* CSR input that is in canonical order already needs no sorting. */
+static int spmv__import_in_order(const spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    uint64_t r, i, end;
+    if (in->layout != SPMV_IN_CSR || in->drop_zeros || !in->ptr) return 0;
+    for (r = 0; r < m->rows; r++) {
+        end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
+        uint64_t next = 0;
+        for (i = spmv__index(in->ptr, m->ptr_bits, in->base, r); i < end; i++) {
+            uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
+            if (c < next || c >= m->cols) return 0;
+            next = c + 1;
+        }
+    }
+    return 1;
+}
+
+static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
+{
+    void *val;
+    uint64_t i;
+    size_t size = spmv_value_size(out->type);
+    spmv_status s;
+    if (in->borrow && in->val && in->val_type == out->type) {
+        out->val = in->val;
+        return SPMV_OK;
+    }
+    s = spmv__new(&out->hooks, &val, out->nnz, size, 0);
+    if (s) return s;
+    out->val = val;
+    out->owned |= 4u;
+    if (in->val && in->val_type == out->type && out->nnz) memcpy(val, in->val, (size_t)out->nnz * size);
+    else for (i = 0; i < out->nnz; i++) spmv__store_value(val, out->type, i, spmv__value(in->val, in->val_type, i));
+    return SPMV_OK;
+}
+
+static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    void *block;
+    uint64_t i;
+    spmv_status s = SPMV_OK;
+    out->nnz = m->entries;
+    if (in->borrow && m->ptr_bits == 64 && in->base == 0) {
+        out->ptr = (const uint64_t *)in->ptr;
+    } else {
+        s = spmv__new(m->h, &block, m->rows + 1, 8, 0);
+        if (s) return s;
+        for (i = 0; i <= m->rows; i++) ((uint64_t *)block)[i] = spmv__index(in->ptr, m->ptr_bits, in->base, i);
+        out->ptr = (const uint64_t *)block;
+        out->owned |= 1u;
+    }
+    if (in->borrow && m->index_bits == 32 && in->base == 0) {
+        out->col = (const uint32_t *)in->col;
+    } else {
+        s = spmv__new(m->h, &block, m->entries, 4, 0);
+        if (s) return s;
+        out->col = (const uint32_t *)block;
+        out->owned |= 2u;
+        for (i = 0; i < m->entries; i++) ((uint32_t *)block)[i] = (uint32_t)spmv__index(in->col, m->index_bits, in->base, i);
+    }
+    return spmv__import_copy_values(out, in);
+}
+
+/* Sorts each row by column and, among equals, by the order given. */
+static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
+{
+    void *block = NULL;
+    spmv__pair *pair;
+    uint64_t r, i, longest = 0;
+    spmv_status s;
+    for (r = 0; r < m->rows; r++) {
+        for (i = ptr[r] + 1; i < ptr[r + 1] && m->col[i - 1] <= m->col[i]; i++) {}
+        if (i < ptr[r + 1] && ptr[r + 1] - ptr[r] > longest) longest = ptr[r + 1] - ptr[r];
+    }
+    s = spmv__new(m->h, &block, longest, sizeof *pair, 0);
+    if (s || !longest) return s;
+    pair = (spmv__pair *)block;
+    for (r = 0; r < m->rows; r++) {
+        uint64_t n = ptr[r + 1] - ptr[r];
+        for (i = ptr[r] + 1; i < ptr[r + 1] && m->col[i - 1] <= m->col[i]; i++) {}
+        if (i >= ptr[r + 1]) continue;
+        for (i = 0; i < n; i++) {
+            pair[i].key = m->col[ptr[r] + i];
+            pair[i].load = m->order[ptr[r] + i];
+        }
+        spmv__sort(pair, n);
+        for (i = 0; i < n; i++) {
+            m->col[ptr[r] + i] = (uint32_t)pair[i].key;
+            m->order[ptr[r] + i] = pair[i].load;
+        }
+    }
+    spmv_free(m->h, block);
+    return SPMV_OK;
+}
+
+/* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
+static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *ptr, uint64_t *from, void *val)
+{
+    const spmv_input *in = m->in;
+    uint64_t r, i = 0, k = 0, used = 0;
+    for (r = 0; r < m->rows; r++) {
+        uint64_t end = ptr[r + 1];
+        ptr[r] = k;
+        while (i < end) {
+            uint64_t first = i, kept = used;
+            double sum = 0;
+            if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i])
+                return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %u, column %u occurs twice", r + (uint64_t)in->base,
+                                m->col[i] + (uint64_t)in->base);
+            for (; i < end && m->col[i] == m->col[first]; i++) {
+                double v = spmv__value(in->val, in->val_type, m->order[i]);
+                sum = i == first ? v : sum + v;
+                m->order[used++] = m->order[i];
+            }
+            if (in->drop_zeros && sum == 0) {
+                used = kept;
+                continue;
+            }
+            m->col[k] = m->col[first];
+            spmv__store_value(val, out->type, k, sum);
+            if (from) from[k] = kept;
+            k++;
+        }
+    }
+    ptr[m->rows] = k;
+    if (from) from[k] = used;
+    out->nnz = k;
+    return SPMV_OK;
+}
+
+/* Any input: bucket by row, sort the rows, merge. */
+static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
+{
+    void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL, *next = NULL;
+    uint64_t r, sum = 0;
+    spmv_status s = spmv__new(m->h, &ptr, m->rows + 1, 8, 0);
+    if (s) goto done;
+    m->count = (uint64_t *)ptr;
+    s = spmv__import_pass(m);
+    if (s) goto done;
+    s = spmv__new(m->h, &next, m->rows + 1, 8, 0);
+    if (s) goto done;
+    for (r = 0; r <= m->rows; r++) {
+        uint64_t n = m->count[r];
+        ((uint64_t *)next)[r] = m->count[r] = sum;
+        sum += n;
+    }
+    s = spmv__new(m->h, &col, m->entries, 4, 0);
+    if (!s) s = spmv__new(m->h, &order, m->entries, 8, 0);
+    if (!s) s = spmv__new(m->h, &val, m->entries, spmv_value_size(out->type), 0);
+    if (!s && m->in->updatable) s = spmv__new(m->h, &from, m->entries + 1, 8, 0);
+    if (s) goto done;
+    m->count = (uint64_t *)next;
+    m->col = (uint32_t *)col;
+    m->order = (uint64_t *)order;
+    if (m->entries) s = spmv__import_pass(m);
+    if (!s) s = spmv__import_sort(m, (uint64_t *)ptr);
+    if (!s) s = spmv__import_merge(out, m, (uint64_t *)ptr, (uint64_t *)from, val);
+    if (s) goto done;
+    out->ptr = (const uint64_t *)ptr;
+    out->col = (const uint32_t *)col;
+    out->val = val;
+    out->owned = 7u;
+    out->from = (uint64_t *)from;
+    out->order = from ? (uint64_t *)order : NULL;
+    if (from) order = NULL;
+    ptr = col = val = from = NULL;
+done:
+    spmv_free(m->h, next);
+    spmv_free(m->h, from);
+    spmv_free(m->h, val);
+    spmv_free(m->h, order);
+    spmv_free(m->h, col);
+    spmv_free(m->h, ptr);
+    return s;
+}
+
+SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
+{
+    spmv__import m;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    memset(&m, 0, sizeof m);
+    m.in = in;
+    m.h = hooks;
+    m.ptr_bits = in->ptr_bits ? in->ptr_bits : 32;
+    m.index_bits = in->index_bits ? in->index_bits : 32;
+    s = spmv__import_check(&m);
+    if (s) return s;
+    if (hooks) out->hooks = *hooks;
+    out->rows = m.rows;
+    out->cols = m.cols;
+    out->type = store == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    out->updatable = in->updatable;
+    out->source = m.entries;
+    out->source_type = in->val_type;
+    s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
+    if (s) spmv_csr_free(out);
+    return s;
+}
+
+SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
+{
+    uint64_t k, i;
+    if (!a->updatable) return spmv_log(&a->hooks, SPMV_ERR_FIXED, "the CSR matrix was not made updatable");
+    if (!(a->owned & 4u)) {
+        a->val = val;
+        return SPMV_OK;
+    }
+    for (k = 0; k < a->nnz; k++) {
+        double sum = a->from ? 0 : spmv__value(val, a->source_type, k);
+        for (i = a->from ? a->from[k] : 0; a->from && i < a->from[k + 1]; i++) {
+            double v = spmv__value(val, a->source_type, a->order[i]);
+            sum = i == a->from[k] ? v : sum + v;
+        }
+        spmv__store_value((void *)(uintptr_t)a->val, a->type, k, sum);
+    }
+    return SPMV_OK;
+}
+
+SPMV_API void spmv_csr_free(spmv_csr *a)
+{
+    spmv_hooks h = a->hooks;
+    if (a->owned & 1u) spmv_free(&h, (void *)(uintptr_t)a->ptr);
+    if (a->owned & 2u) spmv_free(&h, (void *)(uintptr_t)a->col);
+    if (a->owned & 4u) spmv_free(&h, (void *)(uintptr_t)a->val);
+    spmv_free(&h, a->from);
+    spmv_free(&h, a->order);
+    memset(a, 0, sizeof *a);
+}
+
+/* ---- keys and cuts ----------------------------------------------------------------------------------------------- */
+
+/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; it becomes the cuts it means. */
+#ifdef SPMV_ONLY
+#if !((SPMV_ONLY) & SPMV_BIT_DENSE)
+#define SPMV_NO_DENSE
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_COO)
+#define SPMV_NO_COO
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_CSR)
+#define SPMV_NO_CSR
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_DIA)
+#define SPMV_NO_DIA
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_BDIA)
+#define SPMV_NO_BDIA
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_ELL)
+#define SPMV_NO_ELL
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_SELL)
+#define SPMV_NO_SELL
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_BELL)
+#define SPMV_NO_BELL
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_SBELL)
+#define SPMV_NO_SBELL
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_BCSR)
+#define SPMV_NO_BCSR
+#endif
+#if !((SPMV_ONLY) & SPMV_BIT_CMRS)
+#define SPMV_NO_CMRS
+#endif
+#endif
+
+/* Shared bodies are there when one of their formats is. */
+#if !defined(SPMV_NO_DIA) || !defined(SPMV_NO_BDIA)
+#define SPMV__ANY_DIA
+#endif
+#if !defined(SPMV_NO_ELL) || !defined(SPMV_NO_SELL)
+#define SPMV__ANY_ELL
+#endif
+#if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL) || !defined(SPMV_NO_BCSR)
+#define SPMV__ANY_BLOCK
+#endif
+
+#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
+#define SPMV__KEYS_LIST (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
+#define SPMV__KEYS_DENSE SPMV__KEYS_LIST
+#define SPMV__KEYS_COO   0u
+#define SPMV__KEYS_CSR   SPMV__KEYS_LIST
+#define SPMV__KEYS_DIA   SPMV__KEY(D)
+#define SPMV__KEYS_BDIA  SPMV__KEY(D)
+#define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL))
+#define SPMV__KEYS_SELL  (SPMV__KEYS_ELL | SPMV__KEY(H) | SPMV__KEY(GROW))
+#define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D))
+#define SPMV__KEYS_SBELL (SPMV__KEYS_BELL | SPMV__KEY(H))
+#define SPMV__KEYS_BCSR  SPMV__KEYS_BELL
+#define SPMV__KEYS_CMRS  (SPMV__KEYS_LIST | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE))
+
+SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
+{
+    static const unsigned keys[] = {
+#define X(NAME, name, text) SPMV__KEYS_##NAME,
+        SPMV_FORMAT_LIST(X)
+#undef X
+    };
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (keys[f] >> k & 1u);
+}
+
+static int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
+static int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
+
+/* Slice or strip height with its default. */
+static uint64_t spmv__height(const spmv_spec *s)
+{
+    if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
+    return s->format == SPMV_CMRS ? 4 : 32;
+}
+
+/* clSpMV's block sizes, and 2x2, 3x3, 6x6 for meshes with that many unknowns a node. */
+static int spmv__block_known(int64_t b)
+{
+    static const int sizes[] = { 0x104, 0x204, 0x404, 0x804, 0x108, 0x208, 0x408, 0x808, 0x202, 0x303, 0x606 };
+    size_t i;
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] == b) return 1;
+    return b == 0;
+}
+
+static const char *spmv__spec_fault(const spmv_spec *s)
+{
+    const int64_t *k = s->key;
+    int i, h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 65536;
+    for (i = 0; i < SPMV_KEY_COUNT; i++)
+        if (k[i] && !spmv_format_takes_key(s->format, (spmv_key)i)) return "the format has no such key";
+    if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
+    if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
+    if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
+    if (!spmv__block_known(k[SPMV_KEY_B])) return "b must be 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8 2x2 3x3 or 6x6";
+    if (s->format == SPMV_CMRS)
+        h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 16 && !(k[SPMV_KEY_H] & (k[SPMV_KEY_H] - 1));
+    if (!h_ok) return s->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
+    if (k[SPMV_KEY_GROW] < 0 || k[SPMV_KEY_GROW] >= 1000000) return "grow must be below 1";
+    if (k[SPMV_KEY_ROWS] < 0 || k[SPMV_KEY_ROWS] > SPMV_ROWS_SORTED) return "rows must be all, nonempty or sorted";
+    if (k[SPMV_KEY_SIGMA] < 0 || k[SPMV_KEY_SIGMA] > 0xffffffff) return "sigma must be 0 .. 4294967295";
+    if (k[SPMV_KEY_SIGMA] && k[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) return "sigma needs rows=sorted";
+    if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE]) & ~(int64_t)1) return "sort and wide must be 0 or 1";
+    return NULL;
+}
+
+SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
+{
+    const char *fault = "there is no such format";
+    spmv_status s = SPMV_ERR_ARGUMENT;
+    if ((unsigned)spec->format < SPMV_FORMAT_COUNT) {
+        fault = spmv__spec_fault(spec);
+        if (!fault && !spmv_format_built(spec->format)) {
+            fault = "the format was left out of this build";
+            s = SPMV_ERR_UNSUPPORTED;
+        }
+    }
+    if (why) *why = fault;
+    return fault ? s : SPMV_OK;
+}
+
+/* ---- building a part: what every format shares ------------------------------------------------------------------- */
+
+/* What size and fill see: the part's nonzeros, counted by row, and scratch that both use. */
+typedef struct spmv__source {
+    const spmv_view  *v;
+    const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
+    uint32_t         *mark;    /* diagonals: number + 1; block columns: place in the super-row + 1 */
+    spmv__pair       *seen;    /* block columns of one super-row; a strip's entries */
+    const spmv_hooks *h;
+} spmv__source;
+
+/* Where values go. Without src the number of the nonzero + 1 is stored in their stead: the map for updates. */
+typedef struct spmv__sink {
+    const unsigned char *src;
+    spmv_array          *dst;
+    uint64_t            *zeros, zero_count; /* slots of explicit zeros, for formats with fill */
+} spmv__sink;
+
+typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
+typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+
+typedef struct spmv__ops {
+    spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
+    void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
+    void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
+    spmv__product mul[SPMV_TYPE_COUNT];
+    unsigned flags;
+} spmv__ops;
+
+static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->v->list ? s->v->list[i] : i; }
+
+static int spmv__mine(const spmv_view *v, uint64_t k) { return !v->owner || v->owner[k] == v->part; }
+
+static int spmv__is_zero(const unsigned char *value, uint32_t width)
+{
+    uint64_t d;
+    uint32_t f;
+    if (width == 8) {
+        memcpy(&d, value, 8);
+        return !(d << 1);
+    }
+    memcpy(&f, value, 4);
+    return !(f << 1);
+}
+
+/* Nonzero k goes into a slot. */
+static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
+{
+    uint32_t width = to->dst->width;
+    if (!to->src) {
+        spmv__set(to->dst, slot, k + 1);
+        return;
+    }
+    if (width == 8) memcpy((unsigned char *)to->dst->data + slot * 8, to->src + k * 8, 8);
+    else memcpy((unsigned char *)to->dst->data + slot * 4, to->src + k * 4, 4);
+    if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
+}
+
+static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
+{
+    a->count = count;
+    a->width = width;
+}
+
+/* Offsets up to the largest take 4 bytes where they fit. */
+static void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
+{
+    spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
+}
+
+static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
+{
+    return p->list.count ? ((const uint32_t *)p->list.data)[i] : (uint32_t)i;
+}
+
+/* ---- dense ------------------------------------------------------------------------------------------------------- */
+#ifndef SPMV_NO_DENSE
+static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
+{
+    (void)s;
+    spmv__want(&p->a[0], spmv__sat_mul(p->rows, p->cols), p->a[0].width);
+    return SPMV_OK;
+}
+
+static void spmv__dense_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t i, k;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) spmv__put(to, i * p->cols + s->v->a->col[k], k);
+    }
+}
+
+static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t i, c;
+    for (i = 0; i < p->rows; i++)
+        for (c = 0; c < p->cols; c++) visit(user, i, c, i * p->cols + c);
+}
+#endif
+
+/* ---- coo --------------------------------------------------------------------------------------------------------- */
+#ifndef SPMV_NO_COO
+static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
+{
+    (void)s;
+    spmv__want(&p->a[0], p->nnz, p->a[0].width);
+    spmv__want(&p->a[1], p->nnz, 4);
+    spmv__want(&p->a[2], p->nnz, 4);
+    return SPMV_OK;
+}
+
+static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t r, k, slot = 0;
+    for (r = 0; r < p->rows; r++)
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                ((uint32_t *)p->a[1].data)[slot] = (uint32_t)r;
+                ((uint32_t *)p->a[2].data)[slot] = s->v->a->col[k];
+                spmv__put(to, slot++, k);
+            }
+}
+
+static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t k;
+    for (k = 0; k < p->nnz; k++)
+        visit(user, ((const uint32_t *)p->a[1].data)[k], ((const uint32_t *)p->a[2].data)[k], k);
+}
+#endif
+
+/* ---- csr --------------------------------------------------------------------------------------------------------- */
+#ifndef SPMV_NO_CSR
+static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
+{
+    (void)s;
+    spmv__want(&p->a[0], p->nnz, p->a[0].width);
+    spmv__want_offsets(&p->a[1], p->rows + 1, p->nnz);
+    spmv__want(&p->a[2], p->nnz, 4);
+    return SPMV_OK;
+}
+
+static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t i, k, slot = 0;
+    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[1], i, s->ptr[i]);
+    for (i = 0; i < p->rows; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                if (!p->a[2].borrowed) ((uint32_t *)p->a[2].data)[slot] = s->v->a->col[k];
+                if (!to->dst->borrowed) spmv__put(to, slot, k);
+                slot++;
+            }
+    }
+}
+
+static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t i, k;
+    for (i = 0; i < p->rows; i++)
+        for (k = spmv__at(&p->a[1], i); k < spmv__at(&p->a[1], i + 1); k++)
+            visit(user, i, ((const uint32_t *)p->a[2].data)[k], k);
+}
+#endif
+
+/* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
+
+/* Diagonals are numbered by column - row + rows - 1. mark[diagonal] counts its nonzeros; the caller frees it. */
+static spmv_status spmv__count_diagonals(const spmv_view *v, uint32_t **mark, const spmv_hooks *h)
+{
+    void *block;
+    uint64_t r, k;
+    spmv_status s = spmv__new(h, &block, v->a->rows + v->a->cols, 4, 0);
+    if (s) return s;
+    *mark = (uint32_t *)block;
+    for (r = 0; r < v->a->rows; r++)
+        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
+            if (spmv__mine(v, k)) (*mark)[v->a->col[k] + v->a->rows - 1 - r]++;
+    return SPMV_OK;
+}
+
+#ifdef SPMV__ANY_DIA
+static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *diagonals, uint64_t *bands)
+{
+    uint64_t d;
+    spmv_status status;
+    *diagonals = *bands = 0;
+    if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
+        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s holds offsets in 32 bits: rows and cols must be below 2^31",
+                        spmv_format_name(p->spec.format));
+    if (p->nnz) {
+        status = spmv__count_diagonals(s->v, &s->mark, s->h);
+        if (status) return status;
+        for (d = 0; d + 1 < p->rows + p->cols; d++)
+            if (s->mark[d]) {
+                if (!d || !s->mark[d - 1]) ++*bands;
+                s->mark[d] = (uint32_t)++*diagonals;
+            }
+    }
+    return SPMV_OK;
+}
+
+static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t r, k;
+    for (r = 0; r < p->rows; r++)
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k))
+                spmv__put(to, (uint64_t)(s->mark[s->v->a->col[k] + p->rows - 1 - r] - 1) * p->n[1] + r, k);
+}
+
+static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, spmv__visit visit, void *user)
+{
+    int64_t r, first = offset < 0 ? -offset : 0, end = (int64_t)p->cols - offset;
+    if (end > (int64_t)p->rows) end = (int64_t)p->rows;
+    for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), d * p->n[1] + (uint64_t)r);
+}
+#endif
+
+#ifndef SPMV_NO_DIA
+static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t bands;
+    spmv_status status = spmv__dia_count(p, s, &p->n[0], &bands);
+    p->n[1] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
+    spmv__want(&p->a[1], p->n[0], 4);
+    return status;
+}
+
+static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t d;
+    for (d = 0; p->nnz && d + 1 < p->rows + p->cols; d++)
+        if (s->mark[d]) ((int32_t *)p->a[1].data)[s->mark[d] - 1] = (int32_t)((int64_t)d - (int64_t)p->rows + 1);
+    spmv__dia_values(p, s, to);
+}
+
+static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t d;
+    for (d = 0; d < p->n[0]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[1].data)[d], visit, user);
+}
+#endif
+
+#ifndef SPMV_NO_BDIA
+static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t diagonals;
+    spmv_status status = spmv__dia_count(p, s, &diagonals, &p->n[0]);
+    p->n[1] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[0], spmv__sat_mul(diagonals, p->n[1]), p->a[0].width);
+    spmv__want(&p->a[1], p->n[0], 4);
+    spmv__want(&p->a[2], p->n[0] + 1, 4);
+    return status;
+}
+
+static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t d, band = 0;
+    uint32_t *band_ptr = (uint32_t *)p->a[2].data;
+    band_ptr[0] = 0;
+    for (d = 0; p->nnz && d + 1 < p->rows + p->cols; d++)
+        if (s->mark[d]) {
+            if (!d || !s->mark[d - 1]) ((int32_t *)p->a[1].data)[band++] = (int32_t)((int64_t)d - (int64_t)p->rows + 1);
+            band_ptr[band] = s->mark[d];
+        }
+    spmv__dia_values(p, s, to);
+}
+
+static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    const uint32_t *band_ptr = (const uint32_t *)p->a[2].data;
+    uint64_t b;
+    uint32_t d;
+    for (b = 0; b < p->n[0]; b++)
+        for (d = band_ptr[b]; d < band_ptr[b + 1]; d++)
+            spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[1].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
+}
+#endif
+
+/* ---- ell and sell ------------------------------------------------------------------------------------------------ */
+#ifdef SPMV__ANY_ELL
+static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
+{
+    uint64_t i, w = 0;
+    for (i = first; i < end; i++)
+        if (s->ptr[i + 1] - s->ptr[i] > w) w = s->ptr[i + 1] - s->ptr[i];
+    return w;
+}
+
+/* Row i of the part into the column-major slab that starts at slot base + i's place. */
+static void spmv__ell_row(spmv_array *col, spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot, uint64_t ld)
+{
+    uint64_t r = spmv__source_row(s, i), k;
+    for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+        if (spmv__mine(s->v, k)) {
+            ((uint32_t *)col->data)[slot] = s->v->a->col[k];
+            spmv__put(to, slot, k);
+            slot += ld;
+        }
+}
+
+static void spmv__ell_visit(const spmv_array *col, uint64_t row, uint64_t slot, uint64_t ld, uint64_t width, spmv__visit visit,
+                            void *user)
+{
+    uint64_t k;
+    for (k = 0; k < width; k++, slot += ld)
+        if (((const uint32_t *)col->data)[slot] != SPMV_PAD) visit(user, row, ((const uint32_t *)col->data)[slot], slot);
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
+{
+    p->n[0] = spmv__longest(s, 0, p->rows);
+    p->n[1] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
+    spmv__want(&p->a[1], p->a[0].count, 4);
+    return SPMV_OK;
+}
+
+static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t i;
+    for (i = 0; i < p->rows; i++) spmv__ell_row(&p->a[1], s, to, i, i, p->n[1]);
+}
+
+static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t i;
+    for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], i, i, p->n[1], p->n[0], visit, user);
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+/* Rows of slice t of a stored part, and of the next slice while building. */
+static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
+{
+    return p->a[3].count ? ((const uint32_t *)p->a[3].data)[t] : t * p->n[0];
+}
+
+static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
+{
+    uint64_t end = p->a[3].count ? ((const uint32_t *)p->a[3].data)[t + 1] : (t + 1) * p->n[0];
+    return end < p->rows ? end : p->rows;
+}
+
+static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
+{
+    return p->a[3].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[0];
+}
+
+/* The end of the slice that starts at row first: h rows, or with key grow as many up to h as keep the padding
+ * under that share of the slice. (Monakov et al. have slices of varying height; the rule is our own.) */
+static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
+{
+    uint64_t h = p->n[0], end, width = 0;
+    int64_t grow = p->spec.key[SPMV_KEY_GROW];
+    if (h > p->rows - first) h = p->rows - first;
+    if (!grow) return first + h;
+    for (end = first; end < first + h; end++) {
+        uint64_t length = s->ptr[end + 1] - s->ptr[end], slots, held = s->ptr[end + 1] - s->ptr[first];
+        if (length > width) width = length;
+        slots = width * (end + 1 - first);
+        if ((double)(slots - held) * 1e6 > (double)grow * (double)slots) break;
+    }
+    return end > first ? end : first + 1;
+}
+
+static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t first, end, total = 0;
+    int grow = p->spec.key[SPMV_KEY_GROW] != 0;
+    p->n[0] = spmv__height(&p->spec);
+    p->n[1] = 0;
+    for (first = 0; first < p->rows; first = end) {
+        end = spmv__slice_grow(p, s, first);
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[0]));
+        p->n[1]++;
+    }
+    spmv__want(&p->a[0], total, p->a[0].width);
+    spmv__want_offsets(&p->a[1], p->n[1] + 1, total);
+    spmv__want(&p->a[2], total, 4);
+    spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
+    return SPMV_OK;
+}
+
+static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t t, i, first = 0, end, slot = 0;
+    spmv__set(&p->a[1], 0, 0);
+    for (t = 0; t < p->n[1]; t++, first = end) {
+        uint64_t width, height;
+        end = spmv__slice_grow(p, s, first);
+        if (p->a[3].count) {
+            ((uint32_t *)p->a[3].data)[t] = (uint32_t)first;
+            ((uint32_t *)p->a[3].data)[t + 1] = (uint32_t)end;
+        }
+        width = spmv__longest(s, first, end);
+        height = p->a[3].count ? end - first : p->n[0];
+        for (i = first; i < end; i++) spmv__ell_row(&p->a[2], s, to, i, slot + i - first, height);
+        slot += width * height;
+        spmv__set(&p->a[1], t + 1, slot);
+    }
+}
+
+static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    uint64_t t, i;
+    for (t = 0; t < p->n[1]; t++) {
+        uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
+        uint64_t width = height ? (spmv__at(&p->a[1], t + 1) - slot) / height : 0;
+        for (i = first; i < spmv__slice_end(p, t); i++)
+            spmv__ell_visit(&p->a[2], i, slot + i - first, height, width, visit, user);
+    }
+}
+#endif
+
+/* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
+
+/* Scratch for the block columns of one super-row. */
+static spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint32_t **mark, spmv__pair **seen, const spmv_hooks *h)
+{
+    uint64_t columns = spmv__ceil_div(a->cols, bw);
+    void *m = NULL, *p = NULL;
+    spmv_status s = spmv__new(h, &m, columns, 4, 0);
+    if (!s) s = spmv__new(h, &p, columns, sizeof(spmv__pair), 0);
+    if (s) spmv_free(h, m);
+    *mark = s ? NULL : (uint32_t *)m;
+    *seen = s ? NULL : (spmv__pair *)p;
+    return s;
+}
+
+/* The blocks of a super-row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
+ * mark[block column] becomes i + 1. Undo with spmv__blocks_clear. */
+static uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
+{
+    uint64_t r, k, i, n = 0, end = (super + 1) * bh < v->a->rows ? (super + 1) * bh : v->a->rows;
+    for (r = super * bh; r < end; r++)
+        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
+            if (spmv__mine(v, k)) {
+                uint64_t b = v->a->col[k] / bw;
+                if (!mark[b]) {
+                    seen[n].key = b;
+                    seen[n++].load = 0;
+                    mark[b] = (uint32_t)n;
+                }
+                seen[mark[b] - 1].load++;
+            }
+    spmv__sort(seen, n);
+    for (i = 0; i < n; i++) mark[seen[i].key] = (uint32_t)i + 1;
+    return n;
+}
+
+static void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
+{
+    uint64_t i;
+    for (i = 0; i < n; i++) mark[seen[i].key] = 0;
+}
+
+#ifdef SPMV__ANY_BLOCK
+/* Where the k-th block of a super-row lies: its column's slot, its first value, the distance from unit to unit. */
+typedef struct spmv__block {
+    uint64_t col, val, step;
+} spmv__block;
+
+static uint64_t spmv__block_units(const spmv_part *p) { return p->n[0] * p->n[1] / p->n[2]; }
+
+static spmv__block spmv__block_at(const spmv_part *p, uint64_t super, uint64_t k)
+{
+    spmv__block b;
+    uint64_t uw = p->n[2], units = spmv__block_units(p), h, first, i;
+    switch (p->spec.format) {
+    case SPMV_BELL:
+        b.col = k * p->n[4] + super;
+        b.val = (k * units * p->n[4] + super) * uw;
+        b.step = p->n[4] * uw;
+        break;
+    case SPMV_SBELL:
+        h = p->n[3];
+        first = spmv__at(&p->a[1], super / h);
+        i = super % h;
+        b.col = first + k * h + i;
+        b.val = (first * units + k * units * h + i) * uw;
+        b.step = h * uw;
+        break;
+    default:
+        b.col = spmv__at(&p->a[1], super) + k;
+        b.val = b.col * uw;
+        b.step = p->n[3] * uw;
+    }
+    return b;
+}
+
+/* Blocks that a super-row has room for. */
+static uint64_t spmv__block_count(const spmv_part *p, uint64_t super)
+{
+    uint64_t t;
+    if (p->spec.format == SPMV_BELL) return p->n[3];
+    if (p->spec.format == SPMV_BCSR) return spmv__at(&p->a[1], super + 1) - spmv__at(&p->a[1], super);
+    t = super / p->n[3];
+    return (spmv__at(&p->a[1], t + 1) - spmv__at(&p->a[1], t)) / p->n[3];
+}
+
+static uint64_t spmv__supers(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
+
+/* Counts blocks: all, the most in a super-row, and slice by slice the most times the height. */
+static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t super, supers, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks;
+    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_cols(&p->spec), &s->mark, &s->seen, s->h);
+    p->n[0] = (uint64_t)spmv__block_rows(&p->spec);
+    p->n[1] = (uint64_t)spmv__block_cols(&p->spec);
+    p->n[2] = p->n[1] % 4 == 0 ? 4 : p->n[1] % 2 == 0 ? 2 : 3;
+    if (status) return status;
+    supers = spmv__supers(p);
+    for (super = 0; super < supers; super++) {
+        uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
+        spmv__blocks_clear(s->mark, s->seen, n);
+        all += n;
+        if (n > most) most = n;
+        if (n > slice_most) slice_most = n;
+        if ((super + 1) % h == 0 || super + 1 == supers) {
+            sliced = spmv__sat_add(sliced, spmv__sat_mul(slice_most, h));
+            slice_most = 0;
+        }
+    }
+    if (p->spec.format == SPMV_BELL) {
+        p->n[3] = most;
+        p->n[4] = spmv__round_up(supers, 32);
+        blocks = spmv__sat_mul(most, p->n[4]);
+        spmv__want(&p->a[1], blocks, 4);
+    } else if (p->spec.format == SPMV_SBELL) {
+        p->n[3] = h;
+        p->n[4] = spmv__ceil_div(supers, h);
+        blocks = sliced;
+        spmv__want_offsets(&p->a[1], p->n[4] + 1, blocks);
+        spmv__want(&p->a[2], blocks, 4);
+    } else {
+        p->n[3] = blocks = all;
+        spmv__want_offsets(&p->a[1], supers + 1, blocks);
+        spmv__want(&p->a[2], blocks, 4);
+    }
+    spmv__want(&p->a[0], spmv__sat_mul(blocks, p->n[0] * p->n[1]), p->a[0].width);
+    return SPMV_OK;
+}
+
+static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t super, uint64_t n)
+{
+    const spmv_csr *a = s->v->a;
+    spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
+    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (super + 1) * bh < p->rows ? (super + 1) * bh : p->rows;
+    for (i = 0; i < n; i++)
+        ((uint32_t *)col->data)[spmv__block_at(p, super, i).col] = (uint32_t)(s->seen[i].key * bw);
+    for (r = super * bh; r < end; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                spmv__block b = spmv__block_at(p, super, s->mark[a->col[k] / bw] - 1);
+                uint64_t j = a->col[k] % bw;
+                spmv__put(to, b.val + ((r % bh) * bw + j) / uw * b.step + j % uw, k);
+            }
+}
+
+static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t super, supers = spmv__supers(p), most = 0, h = p->n[3];
+    if (p->spec.format != SPMV_BELL) spmv__set(&p->a[1], 0, 0);
+    for (super = 0; super < supers; super++) {
+        uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
+        spmv__block_fill_super(p, s, to, super, n);
+        spmv__blocks_clear(s->mark, s->seen, n);
+        if (p->spec.format == SPMV_BCSR) spmv__set(&p->a[1], super + 1, spmv__at(&p->a[1], super) + n);
+        if (p->spec.format != SPMV_SBELL) continue;
+        if (n > most) most = n;
+        if ((super + 1) % h == 0 || super + 1 == supers) {
+            spmv__set(&p->a[1], super / h + 1, spmv__at(&p->a[1], super / h) + most * h);
+            most = 0;
+        }
+    }
+}
+
+static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    const uint32_t *cols = (const uint32_t *)(p->spec.format == SPMV_BELL ? p->a[1].data : p->a[2].data);
+    uint64_t super, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
+    for (super = 0; super < spmv__supers(p); super++)
+        for (k = 0; k < spmv__block_count(p, super); k++) {
+            spmv__block b = spmv__block_at(p, super, k);
+            if (cols[b.col] == SPMV_PAD) continue;
+            for (i = 0; i < bh && super * bh + i < p->rows; i++)
+                for (j = 0; j < bw && cols[b.col] + j < p->cols; j++)
+                    visit(user, super * bh + i, cols[b.col] + j, b.val + (i * bw + j) / uw * b.step + j % uw);
+        }
+}
+
+/* One set of functions for three formats; the table wants a name for each. */
+#define spmv__bell_size  spmv__block_size
+#define spmv__bell_fill  spmv__block_fill
+#define spmv__bell_each  spmv__block_each
+#define spmv__sbell_size spmv__block_size
+#define spmv__sbell_fill spmv__block_fill
+#define spmv__sbell_each spmv__block_each
+#define spmv__bcsr_size  spmv__block_size
+#define spmv__bcsr_fill  spmv__block_fill
+#define spmv__bcsr_each  spmv__block_each
+#endif
+
+/* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+#ifndef SPMV_NO_CMRS
+static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t strips, i, most = 0;
+    void *block;
+    spmv_status status;
+    p->n[0] = spmv__height(&p->spec);
+    p->n[1] = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
+    strips = spmv__ceil_div(p->rows, p->n[0]);
+    for (i = 0; i < strips; i++) {
+        uint64_t end = (i + 1) * p->n[0] < p->rows ? (i + 1) * p->n[0] : p->rows;
+        if (s->ptr[end] - s->ptr[i * p->n[0]] > most) most = s->ptr[end] - s->ptr[i * p->n[0]];
+    }
+    spmv__want(&p->a[0], p->nnz, p->a[0].width);
+    spmv__want_offsets(&p->a[1], strips + 1, p->nnz);
+    spmv__want(&p->a[2], p->nnz, 4);
+    spmv__want(&p->a[3], p->n[1] ? 0 : p->nnz, 1);
+    status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
+    s->seen = (spmv__pair *)block;
+    return status;
+}
+
+static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
+    spmv__set(&p->a[1], 0, 0);
+    for (t = 0; t < strips; t++) {
+        uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
+        n = 0;
+        for (i = t * height; i < end; i++) {
+            uint64_t r = spmv__source_row(s, i);
+            for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+                if (spmv__mine(s->v, k)) {
+                    s->seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - t * height);
+                    s->seen[n++].load = k;
+                }
+        }
+        if (p->spec.key[SPMV_KEY_SORT]) spmv__sort(s->seen, n);
+        for (i = 0; i < n; i++, slot++) {
+            ((uint32_t *)p->a[2].data)[slot] = (uint32_t)(p->n[1] ? s->seen[i].key : s->seen[i].key >> 4);
+            if (!p->n[1]) ((uint8_t *)p->a[3].data)[slot] = (uint8_t)(s->seen[i].key & 15);
+            spmv__put(to, slot, s->seen[i].load);
+        }
+        spmv__set(&p->a[1], t + 1, slot);
+    }
+}
+
+static void spmv__cmrs_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    const uint32_t *index = (const uint32_t *)p->a[2].data;
+    const uint8_t *row = (const uint8_t *)p->a[3].data;
+    uint64_t t, k;
+    for (t = 0; t < spmv__ceil_div(p->rows, p->n[0]); t++)
+        for (k = spmv__at(&p->a[1], t); k < spmv__at(&p->a[1], t + 1); k++)
+            visit(user, t * p->n[0] + (p->n[1] ? index[k] & 15 : row[k]), p->n[1] ? index[k] >> 4 : index[k], k);
+}
+#endif
+
+/* Row r of a pointer array of 32 or 64 bits. */
+static uint64_t spmv__ptr_get(const void *ptr, int bits, uint64_t r)
+{
+    return bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r];
+}
+
+static void spmv__ptr_set(void *ptr, int bits, uint64_t r, uint64_t v)
+{
+    if (bits == 64) ((uint64_t *)ptr)[r] = v;
+    else ((uint32_t *)ptr)[r] = (uint32_t)v;
+}
+
+static int spmv__cmrs_height_ok(int h, int bits)
+{
+    return (h == 1 || h == 2 || h == 4 || h == 8 || h == 16) && (bits == 32 || bits == 64);
+}
+
+SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
+{
+    uint64_t h = (uint64_t)height, r, k, strips;
+    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    for (k = 0; rows && k < spmv__ptr_get(ptr, ptr_bits, rows); k++)
+        if (col[k] >> 28) return SPMV_ERR_OVERFLOW;
+    strips = spmv__ceil_div(rows, h);
+    for (r = 0; r < rows; r++)
+        for (k = spmv__ptr_get(ptr, ptr_bits, r); k < spmv__ptr_get(ptr, ptr_bits, r + 1); k++)
+            col[k] = col[k] << 4 | (uint32_t)(r % h);
+    for (r = 1; r <= strips; r++)
+        spmv__ptr_set(ptr, ptr_bits, r, spmv__ptr_get(ptr, ptr_bits, r * h < rows ? r * h : rows));
+    return SPMV_OK;
+}
+
+/* Rows of a strip must follow one another, as spmv_csr_to_cmrs leaves them. */
+static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bits, const uint32_t *col)
+{
+    uint64_t t, k;
+    for (t = 0; t < spmv__ceil_div(rows, h); t++) {
+        uint64_t n = rows - t * h < h ? rows - t * h : h, last = 0;
+        for (k = spmv__ptr_get(ptr, bits, t); k < spmv__ptr_get(ptr, bits, t + 1); k++) {
+            if ((col[k] & 15) >= n || (col[k] & 15) < last) return 0;
+            last = col[k] & 15;
+        }
+    }
+    return 1;
+}
+
+/* From the last strip back, so that the row pointers overwrite only strip pointers that are no longer needed. */
+SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
+{
+    uint64_t h = (uint64_t)height, t, i, k;
+    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    if (!spmv__cmrs_grouped(rows, h, ptr, ptr_bits, col)) return SPMV_ERR_ARGUMENT;
+    for (t = spmv__ceil_div(rows, h); t--;) {
+        uint64_t first = spmv__ptr_get(ptr, ptr_bits, t), end = spmv__ptr_get(ptr, ptr_bits, t + 1), count[17];
+        memset(count, 0, sizeof count);
+        for (k = first; k < end; k++) {
+            count[(col[k] & 15) + 1]++;
+            col[k] >>= 4;
+        }
+        for (i = 0; i < 16; i++) count[i + 1] += count[i];
+        for (i = rows - t * h < h ? rows - t * h : h; i; i--) spmv__ptr_set(ptr, ptr_bits, t * h + i, first + count[i]);
+    }
+    return SPMV_OK;
+}
+
+/* ---- products on the host ---------------------------------------------------------------------------------------- */
+
+#ifdef _OPENMP
+#define SPMV__PRAGMA(text) _Pragma(#text)
+/* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
+ * gets it, so dynamic scheduling does not change a bit of y. */
+#define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
+#else
+#define SPMV__PARALLEL(work)
+#endif
+#define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
+
+/* The template below is included once a type: V values, T vectors, and the suffix of the names. */
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
+#define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
+
+#define SPMV__TEMPLATE f32
+#define SPMV__V float
+#define SPMV__T float
+#include "spmv_formats.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+
+#ifndef SPMV_NO_F64
+#define SPMV__TEMPLATE f64
+#define SPMV__V double
+#define SPMV__T double
+#include "spmv_formats.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+
+#define SPMV__TEMPLATE mixed
+#define SPMV__V float
+#define SPMV__T double
+#include "spmv_formats.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+#define SPMV__PRODUCTS(name) { spmv__##name##_f64, spmv__##name##_f32, spmv__##name##_mixed }
+#else
+#define SPMV__PRODUCTS(name) { NULL, spmv__##name##_f32, NULL }
+#endif
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+#define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL)
+#define SPMV__FLAGS_COO   SPMV_ADDS_ONLY
+#define SPMV__FLAGS_CSR   SPMV_CAN_LIST
+#define SPMV__FLAGS_DIA   SPMV_HAS_FILL
+#define SPMV__FLAGS_BDIA  SPMV_HAS_FILL
+#define SPMV__FLAGS_ELL   SPMV_CAN_LIST
+#define SPMV__FLAGS_SELL  SPMV_CAN_LIST
+#define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
+#define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
+#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
+#define SPMV__FLAGS_CMRS  SPMV_CAN_LIST
+
+#define SPMV__ROW(name, product, flags) \
+    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), flags }
+#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, flags }
+#ifndef SPMV_NO_DENSE
+#define SPMV__OPS_DENSE SPMV__ROW(dense, dense, SPMV__FLAGS_DENSE)
+#else
+#define SPMV__OPS_DENSE SPMV__CUT(SPMV__FLAGS_DENSE)
+#endif
+#ifndef SPMV_NO_COO
+#define SPMV__OPS_COO SPMV__ROW(coo, coo, SPMV__FLAGS_COO)
+#else
+#define SPMV__OPS_COO SPMV__CUT(SPMV__FLAGS_COO)
+#endif
+#ifndef SPMV_NO_CSR
+#define SPMV__OPS_CSR SPMV__ROW(csr, csr, SPMV__FLAGS_CSR)
+#else
+#define SPMV__OPS_CSR SPMV__CUT(SPMV__FLAGS_CSR)
+#endif
+#ifndef SPMV_NO_DIA
+#define SPMV__OPS_DIA SPMV__ROW(dia, dia, SPMV__FLAGS_DIA)
+#else
+#define SPMV__OPS_DIA SPMV__CUT(SPMV__FLAGS_DIA)
+#endif
+#ifndef SPMV_NO_BDIA
+#define SPMV__OPS_BDIA SPMV__ROW(bdia, bdia, SPMV__FLAGS_BDIA)
+#else
+#define SPMV__OPS_BDIA SPMV__CUT(SPMV__FLAGS_BDIA)
+#endif
+#ifndef SPMV_NO_ELL
+#define SPMV__OPS_ELL SPMV__ROW(ell, ell, SPMV__FLAGS_ELL)
+#else
+#define SPMV__OPS_ELL SPMV__CUT(SPMV__FLAGS_ELL)
+#endif
+#ifndef SPMV_NO_SELL
+#define SPMV__OPS_SELL SPMV__ROW(sell, sell, SPMV__FLAGS_SELL)
+#else
+#define SPMV__OPS_SELL SPMV__CUT(SPMV__FLAGS_SELL)
+#endif
+#ifndef SPMV_NO_BELL
+#define SPMV__OPS_BELL SPMV__ROW(bell, block, SPMV__FLAGS_BELL)
+#else
+#define SPMV__OPS_BELL SPMV__CUT(SPMV__FLAGS_BELL)
+#endif
+#ifndef SPMV_NO_SBELL
+#define SPMV__OPS_SBELL SPMV__ROW(sbell, block, SPMV__FLAGS_SBELL)
+#else
+#define SPMV__OPS_SBELL SPMV__CUT(SPMV__FLAGS_SBELL)
+#endif
+#ifndef SPMV_NO_BCSR
+#define SPMV__OPS_BCSR SPMV__ROW(bcsr, block, SPMV__FLAGS_BCSR)
+#else
+#define SPMV__OPS_BCSR SPMV__CUT(SPMV__FLAGS_BCSR)
+#endif
+#ifndef SPMV_NO_CMRS
+#define SPMV__OPS_CMRS SPMV__ROW(cmrs, cmrs, SPMV__FLAGS_CMRS)
+#else
+#define SPMV__OPS_CMRS SPMV__CUT(SPMV__FLAGS_CMRS)
+#endif
+
+static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) SPMV__OPS_##NAME,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
+
+SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__table[f].flags : 0; }
+
+/* ---- build, update, free ----------------------------------------------------------------------------------------- */
+
+static const double spmv__mib = 1.0 / 1048576.0;
+
+static uint64_t spmv__csr_bytes(const spmv_csr *a)
+{
+    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
+}
+
+SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
+{
+    uint64_t bytes = spmv__sat_mul(p->list.count, p->list.width);
+    int i;
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++) bytes = spmv__sat_add(bytes, spmv__sat_mul(p->a[i].count, p->a[i].width));
+    return bytes;
+}
+
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p->a[0].count; }
+
+static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
+{
+    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a);
+    uint64_t limit = max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(csr, 16), 1u << 24);
+    const char *name = spmv_format_name(p->spec.format);
+    if (bytes <= limit) return SPMV_OK;
+    if (bytes == UINT64_MAX) return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %u nonzeros", name, p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %f MiB for %u nonzeros, %f times the CSR form; allowed are %f MiB", name,
+                    (double)bytes * spmv__mib, p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
+}
+
+/* Running counts of the view's nonzeros by part row; the CSR's own where they are the same. */
+static spmv_status spmv__source_count(spmv__source *s, void **owned)
+{
+    const spmv_view *v = s->v;
+    uint64_t i, k, *ptr;
+    spmv_status status;
+    *owned = NULL;
+    s->ptr = v->a->ptr;
+    if (!v->owner && !v->list) return SPMV_OK;
+    status = spmv__new(s->h, owned, v->rows + 1, 8, 0);
+    if (status) return status;
+    ptr = (uint64_t *)*owned;
+    for (i = 0; i < v->rows; i++) {
+        uint64_t r = spmv__source_row(s, i), n = 0;
+        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++) n += (uint64_t)spmv__mine(v, k);
+        ptr[i + 1] = ptr[i] + n;
+    }
+    s->ptr = ptr;
+    return SPMV_OK;
+}
+
+/* Column and index arrays start as padding, all others as zeros: fill writes only what is there. */
+static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
+{
+    spmv_status status = SPMV_OK;
+    int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
+    for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
+        if (!own && i != 1 && p->a[i].count) {
+            p->a[i].data = (void *)(uintptr_t)(i ? (const void *)s->v->a->col : s->v->a->val);
+            p->a[i].borrowed = 1;
+        } else {
+            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, i && p->a[i].width == 4 ? 0xff : 0);
+        }
+    }
+    return status;
+}
+
+static uint64_t spmv__count_zeros(const spmv__source *s)
+{
+    const unsigned char *val = (const unsigned char *)s->v->a->val;
+    uint32_t width = (uint32_t)spmv_value_size(s->v->a->type);
+    uint64_t i, k, n = 0;
+    for (i = 0; i < s->v->rows; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            n += (uint64_t)(spmv__mine(s->v, k) && spmv__is_zero(val + k * width, width));
+    }
+    return n;
+}
+
+static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
+{
+    const spmv__ops *ops = &spmv__table[p->spec.format];
+    spmv__sink to;
+    uint64_t i;
+    spmv_status status;
+    memset(&to, 0, sizeof to);
+    to.src = (const unsigned char *)s->v->a->val;
+    to.dst = &p->a[0];
+    if (ops->flags & SPMV_HAS_FILL) {
+        spmv__want(&p->zeros, spmv__count_zeros(s), 8);
+        status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
+        if (status) return status;
+        to.zeros = (uint64_t *)p->zeros.data;
+    }
+    ops->fill(p, s, &to);
+    if (p->zeros.count > 1) {
+        void *block;
+        spmv__pair *pair;
+        status = spmv__new(s->h, &block, p->zeros.count, sizeof *pair, 0);
+        if (status) return status;
+        pair = (spmv__pair *)block;
+        for (i = 0; i < p->zeros.count; i++) pair[i].key = to.zeros[i];
+        spmv__sort(pair, p->zeros.count);
+        for (i = 0; i < p->zeros.count; i++) to.zeros[i] = pair[i].key;
+        spmv_free(s->h, block);
+    }
+    return SPMV_OK;
+}
+
+/* The map for updates is the values' layout filled with the nonzeros' numbers. */
+static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
+{
+    spmv__sink to;
+    spmv_status status;
+    spmv__want(&p->map, p->a[0].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
+    status = spmv__new(s->h, &p->map.data, p->map.count, p->map.width, 0);
+    if (status) return status;
+    memset(&to, 0, sizeof to);
+    to.dst = &p->map;
+    spmv__table[p->spec.format].fill(p, s, &to);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
+{
+    const char *why, *name = spmv_format_name(spec->format);
+    spmv_status s = spmv_spec_check(spec, &why);
+    if (s) return spmv_log(h, s, "%s: %s", name, why);
+    if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
+    if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
+                        how->type == SPMV_F64 ? "doubles" : "floats");
+    if (!spmv__table[spec->format].mul[how->type])
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
+    if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
+        return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
+    if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    spmv__source src;
+    void *counts = NULL;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    memset(&src, 0, sizeof src);
+    s = spmv__part_check(spec, view, how, hooks);
+    if (s) return s;
+    src.v = view;
+    src.h = hooks;
+    if (hooks) out->hooks = *hooks;
+    out->spec = *spec;
+    out->type = how->type;
+    out->rows = view->rows;
+    out->cols = view->a->cols;
+    spmv__want(&out->a[0], 0, (uint32_t)spmv_value_size(how->type));
+    s = spmv__source_count(&src, &counts);
+    if (s) goto done;
+    out->nnz = view->rows ? src.ptr[view->rows] : 0;
+    s = spmv__table[spec->format].size(out, &src);
+    if (s) goto done;
+    spmv__want(&out->list, view->list ? view->rows : 0, 4);
+    s = spmv__part_limit(out, view->a, how->max_bytes, hooks);
+    if (!s) s = spmv__part_arrays(out, &src, how);
+    if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
+    if (s) goto done;
+    if (out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
+    s = spmv__part_values(out, &src);
+    if (!s && how->updatable) s = spmv__part_map(out, &src);
+done:
+    spmv_free(hooks, src.mark);
+    spmv_free(hooks, src.seen);
+    spmv_free(hooks, counts);
+    if (s) spmv_part_free(out);
+    return s;
+}
+
+/* Slots that hold a nonzero whose new value is zero: counted, and listed where out is given. */
+static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
+{
+    uint32_t width = p->a[0].width;
+    uint64_t i, n = 0;
+    for (i = 0; i < p->map.count; i++) {
+        uint64_t m = spmv__at(&p->map, i);
+        if (m && spmv__is_zero(val + (m - 1) * width, width)) {
+            if (out) out[n] = i;
+            n++;
+        }
+    }
+    return n;
+}
+
+SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
+{
+    const unsigned char *src = (const unsigned char *)val;
+    spmv__sink to;
+    uint64_t i, n;
+    void *zeros;
+    spmv_status s;
+    if (p->a[0].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
+        n = spmv__map_zeros(p, src, NULL);
+        s = spmv__new(&p->hooks, &zeros, n, 8, 0);
+        if (s) return s;
+        spmv__map_zeros(p, src, (uint64_t *)zeros);
+        spmv_free(&p->hooks, p->zeros.data);
+        p->zeros.data = zeros;
+        p->zeros.count = n;
+    }
+    memset(&to, 0, sizeof to);
+    to.src = src;
+    to.dst = &p->a[0];
+    for (i = 0; i < p->map.count; i++) {
+        uint64_t m = spmv__at(&p->map, i);
+        if (m) spmv__put(&to, i, m - 1);
+    }
+    return SPMV_OK;
+}
+
+SPMV_API void spmv_part_free(spmv_part *p)
+{
+    spmv_hooks h = p->hooks;
+    int i;
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++)
+        if (!p->a[i].borrowed) spmv_free(&h, p->a[i].data);
+    spmv_free(&h, p->list.data);
+    spmv_free(&h, p->zeros.data);
+    spmv_free(&h, p->map.data);
+    memset(p, 0, sizeof *p);
+}
+
+static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
+{
+    static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
+    SPMV_ASSERT((unsigned)t < SPMV_TYPE_COUNT && scale[t]);
+    scale[t](list_of, n, beta, y);
+}
+
+SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y) { spmv__scale_rows(t, NULL, n, beta, y); }
+
+SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+{
+    const spmv__ops *ops = &spmv__table[p->spec.format];
+    SPMV_ASSERT(!(ops->flags & SPMV_ADDS_ONLY) || beta == 1.0);
+    if (!p->rows) return;
+    if (alpha == 0.0 || !p->nnz) {
+        if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+        return;
+    }
+    ops->mul[p->type](p, alpha, x, beta, y);
+}
+
+/* ---- back to CSR ------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__collect {
+    const spmv_part *p;
+    uint64_t  count;
+    uint32_t *row, *col;
+    unsigned char *val;
+} spmv__collect;
+
+static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
+{
+    const uint64_t *z = (const uint64_t *)p->zeros.data;
+    uint64_t low = 0, high = p->zeros.count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (z[middle] < slot) low = middle + 1;
+        else high = middle;
+    }
+    return low < p->zeros.count && z[low] == slot;
+}
+
+static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
+{
+    spmv__collect *c = (spmv__collect *)user;
+    uint32_t width = c->p->a[0].width;
+    const unsigned char *value = (const unsigned char *)c->p->a[0].data + slot * width;
+    if ((spmv_format_flags(c->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(c->p, slot)) return;
+    c->row[c->count] = spmv__part_row(c->p, row);
+    c->col[c->count] = (uint32_t)col;
+    memcpy(c->val + c->count * width, value, width);
+    c->count++;
+}
+
+SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
+{
+    spmv__collect c;
+    spmv_input in;
+    void *row = NULL, *col = NULL, *val = NULL;
+    size_t i;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    memset(&c, 0, sizeof c);
+    memset(&in, 0, sizeof in);
+    in.layout = SPMV_IN_COO;
+    in.rows = (int64_t)rows;
+    in.cols = count ? (int64_t)parts[0].cols : 0;
+    in.val_type = count && parts[0].type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    in.duplicates = SPMV_DUP_REFUSE;
+    for (i = 0; i < count; i++)
+        if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %u is not of the same matrix as the first", (uint64_t)i);
+    for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
+    s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
+    if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);
+    if (!s) s = spmv__new(hooks, &val, (uint64_t)in.nnz, spmv_value_size(in.val_type), 0);
+    if (s) goto done;
+    c.row = (uint32_t *)row;
+    c.col = (uint32_t *)col;
+    c.val = (unsigned char *)val;
+    for (i = 0; i < count && in.nnz; i++) {
+        c.p = &parts[i];
+        spmv__table[parts[i].spec.format].each(&parts[i], spmv__collect_slot, &c);
+    }
+    SPMV_ASSERT(c.count == (uint64_t)in.nnz);
+    in.row = row;
+    in.col = col;
+    in.val = val;
+    s = spmv_csr_from(out, &in, in.val_type, hooks);
+done:
+    spmv_free(hooks, val);
+    spmv_free(hooks, col);
+    spmv_free(hooks, row);
+    return s;
+}
+#endif /* SPMV_IMPLEMENTATION */
+
+/* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
+ * order: that of its entries, in four interleaved partial sums where they lie next to each other, which hides the
+ * latency of addition. */
+#ifdef SPMV__TEMPLATE
+/* TEMPLATE BEGIN */
+
+#define SPMV__ENTER                                                                          \
+    const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
+    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
+    SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data
+
+static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
+{
+    SPMV__T *y = (SPMV__T *)y_in;
+    const SPMV__T beta = (SPMV__T)beta_in;
+    uint64_t i;
+    if (beta_in == 1.0) return;
+    for (i = 0; i < n; i++) {
+        uint64_t r = p ? spmv__part_row(p, i) : i;
+        y[r] = beta_in == 0.0 ? 0 : beta * y[r];
+    }
+}
+
+/* y of part row i; with beta 0 the old y is not looked at. */
+static void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    uint64_t r = spmv__part_row(p, i);
+    y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
+}
+
+/* Sum of n values times the elements of x that their columns name; without col those from x on. */
+static SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                            const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    uint64_t k = 0;
+    if (col) {
+        for (; k + 4 <= n; k += 4) {
+            s0 += val[k] * x[col[k]];
+            s1 += val[k + 1] * x[col[k + 1]];
+            s2 += val[k + 2] * x[col[k + 2]];
+            s3 += val[k + 3] * x[col[k + 3]];
+        }
+        for (; k < n; k++) s0 += val[k] * x[col[k]];
+    } else {
+        for (; k + 4 <= n; k += 4) {
+            s0 += val[k] * x[k];
+            s1 += val[k + 1] * x[k + 1];
+            s2 += val[k + 2] * x[k + 2];
+            s3 += val[k + 3] * x[k + 3];
+        }
+        for (; k < n; k++) s0 += val[k] * x[k];
+    }
+    return (s0 + s1) + (s2 + s3);
+}
+
+#ifndef SPMV_NO_DENSE
+static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    SPMV__PARALLEL(p->a[0].count)
+    for (i = 0; i < rows; i++)
+        SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dot)(val + (uint64_t)i * p->cols, NULL, p->cols, x), beta, y);
+}
+#endif
+
+#ifndef SPMV_NO_COO
+/* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
+static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *row = (const uint32_t *)p->a[1].data, *col = (const uint32_t *)p->a[2].data;
+    const uint64_t stretch = 16384, n = p->nnz;
+    int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
+    (void)beta;
+    SPMV__PARALLEL(n)
+    for (t = 0; t < stretches; t++) {
+        uint64_t k = (uint64_t)t * stretch, end = n - k < stretch ? n : k + stretch;
+        while (k && k < end && row[k] == row[k - 1]) k++;
+        while (k < end) {
+            uint64_t first = k;
+            while (k < n && row[k] == row[first]) k++;
+            y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
+        }
+    }
+}
+#endif
+
+#ifndef SPMV_NO_CSR
+static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[2].data;
+    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < tiles; t++) {
+        uint64_t i = (uint64_t)t * SPMV__TILE, end = p->rows - i < SPMV__TILE ? p->rows : i + SPMV__TILE;
+        uint64_t first = spmv__at(&p->a[1], i), next;
+        for (; i < end; i++, first = next) {
+            next = spmv__at(&p->a[1], i + 1);
+            SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
+        }
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_DIA
+/* Rows first .. end of one diagonal, added to their sums. */
+static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
+                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data + d * p->n[1];
+    int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
+    for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
+}
+
+static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = (const int32_t *)p->a[1].data;
+    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < tiles; t++) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
+        uint64_t b;
+        for (b = 0; b < p->n[0]; b++) {
+            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
+            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+            int64_t o = offset[b];
+            for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
+        }
+        for (i = first; i < end; i++) SPMV__F(set)(p, (uint64_t)i, alpha, sum[i - first], beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_DIA
+static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+}
+#endif
+
+#ifndef SPMV_NO_BDIA
+static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+}
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* Up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next. */
+static void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t stride, uint64_t width,
+                          uint64_t rows, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t k, i;
+    for (i = 0; i < rows; i++) sum[i] = 0;
+    for (k = 0; k < width; k++, val += stride, col += stride)
+        for (i = 0; i < rows; i++)
+            if (col[i] != SPMV_PAD) sum[i] += val[i] * x[col[i]];
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[1].data;
+    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < tiles; t++) {
+        SPMV__T sum[SPMV__TILE];
+        uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
+        SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
+        for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    SPMV__T sum[SPMV__TILE];
+    uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
+    uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
+    const uint32_t *col = (const uint32_t *)p->a[2].data + slot;
+    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, val += SPMV__TILE, col += SPMV__TILE) {
+        uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
+        SPMV__F(slab)(val, col, height, width, rows, x, sum);
+        for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
+    }
+}
+
+static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint64_t run = 8; /* slices that one thread takes at a time */
+    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[1], run);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < runs; t++) {
+        uint64_t i = (uint64_t)t * run, end = p->n[1] - i < run ? p->n[1] : i + run;
+        for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+static void SPMV__F(super_row)(const spmv_part *p, uint64_t super, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    const uint32_t *cols = (const uint32_t *)(p->spec.format == SPMV_BELL ? p->a[1].data : p->a[2].data);
+    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], n = spmv__block_count(p, super), k, i, j, u;
+    for (k = 0; k < n; k++) {
+        spmv__block b = spmv__block_at(p, super, k);
+        uint64_t c = cols[b.col];
+        const SPMV__V *unit = val + b.val;
+        if (c == SPMV_PAD) break; /* padding ends a super-row */
+        for (i = 0; i < bh; i++)
+            for (u = 0; u < bw; u += uw, unit += b.step)
+                for (j = 0; j < uw && c + u + j < p->cols; j++) sum[i] += unit[j] * x[c + u + j];
+    }
+}
+
+static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint64_t run = 64, supers = spmv__supers(p);
+    int64_t t, runs = (int64_t)spmv__ceil_div(supers, run);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < runs; t++) {
+        uint64_t s = (uint64_t)t * run, end = supers - s < run ? supers : s + run, i;
+        for (; s < end; s++) {
+            SPMV__T sum[8] = { 0 };
+            SPMV__F(super_row)(p, s, x, sum);
+            for (i = 0; i < p->n[0] && s * p->n[0] + i < p->rows; i++) SPMV__F(set)(p, s * p->n[0] + i, alpha, sum[i], beta, y);
+        }
+    }
+}
+#endif
+
+#ifndef SPMV_NO_CMRS
+static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *index = (const uint32_t *)p->a[2].data;
+    const uint8_t *row = (const uint8_t *)p->a[3].data;
+    const uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), run = 64;
+    int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < runs; t++) {
+        uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
+        for (; s < end; s++) {
+            SPMV__T sum[16] = { 0 };
+            uint64_t last = spmv__at(&p->a[1], s + 1);
+            if (p->n[1]) for (k = spmv__at(&p->a[1], s); k < last; k++) sum[index[k] & 15] += val[k] * x[index[k] >> 4];
+            else for (k = spmv__at(&p->a[1], s); k < last; k++) sum[row[k]] += val[k] * x[index[k]];
+            for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
+        }
+    }
+}
+#endif
+
+#undef SPMV__ENTER
+/* TEMPLATE END */
+#endif
