@@ -1,0 +1,1502 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_cl.h - sparse matrix times vector on OpenCL 1.2 devices: devices, kernels, upload, products.
+ *
+ * Needs an OpenCL header (<CL/cl.h>, <OpenCL/opencl.h> on Apple) and library (-lOpenCL). Stored parts (spmv_formats.h)
+ * go   spmv_part[] --spmv_cl_create--> spmv_cl_matrix --spmv_exec_create--> spmv_exec --spmv_exec_mul--> y.
+ *
+ *   spmv_device     context, queue and compiled programs of one device. Making matrices on one device object from two
+ *                   threads at once needs the caller's lock, for the programs; products need none.
+ *   spmv_cl_matrix  the parts in device memory; immutable during products, so that any number of threads and queues
+ *                   may multiply with it at once, each through an exec of its own.
+ *   spmv_exec       what one product in flight needs: kernels with their arguments set, carries of split rows. One for
+ *                   each thread and queue.
+ *
+ * Close in reverse order: execs, then their matrix, then its device; each holds pointers to what it was made from, so
+ * that those may not move either. All three are safe to destroy when zeroed or when their making failed.
+ *
+ * Same matrix, variant and device give the same bits in every product. Configuration macros: spmv_formats.h, and
+ * CL_TARGET_OPENCL_VERSION, which is set to 120 unless the user has set it.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#ifndef SPMV_CL_H
+#define SPMV_CL_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#  define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifndef CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#  define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: all that a 1.2 platform has */
+#endif
+#ifdef __APPLE__
+#  include <OpenCL/opencl.h>
+#else
+#  include <CL/cl.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv_device_info {
+    char name[256], vendor[128], version[128], driver[128], platform[128]; /* cut where longer */
+    cl_platform_id platform_id;
+    cl_device_id   id;
+    cl_device_type type;          /* CL_DEVICE_TYPE_GPU, ... */
+    unsigned       compute_units;
+    unsigned       address_bits;
+    uint64_t       global_bytes;
+    uint64_t       alloc_bytes;   /* the largest buffer */
+    uint64_t       local_bytes;
+    uint64_t       group_size;    /* the largest work-group */
+    uint64_t       image_texels;  /* the largest image1d_buffer, 0: no images */
+    int            f64;           /* 1: has double precision */
+    int            profiling;     /* 1: queues can profile (OpenCL demands it) */
+    int            out_of_order;  /* 1: queues can be out of order */
+} spmv_device_info;
+
+/* All devices of all platforms, in the order of their index: fills up to max of out (NULL if max is 0) and sets *count to how
+ * many there are. Platforms without devices are normal, a platform that fails is skipped with a message. No platform at all is
+ * SPMV_OK with a count of 0. */
+SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
+/* "gpu", "cpu", "accelerator" or "other". */
+SPMV_API const char *spmv_device_type_name(cl_device_type type);
+
+/* Which device, or the caller's own. Zero means default. */
+typedef struct spmv_device_desc {
+    const char      *which;   /* index in spmv_device_list ("0"), type ("gpu", "cpu", "accelerator": the first such), or part of a
+                                 name in any case; NULL or "": the first GPU, else the first device */
+    cl_context       context; /* the caller's, with device: which is not looked at. Both are retained */
+    cl_device_id     device;
+    cl_command_queue queue;   /* the caller's, retained; alone it also says context and device. NULL: one is made */
+    int              profile; /* 1: the queue that is made measures time (spmv_exec_seconds) */
+    spmv_hooks       hooks;   /* memory and messages of the device and all that is made on it */
+} spmv_device_desc;
+
+typedef struct spmv__cl_program spmv__cl_program;
+
+typedef struct spmv_device {
+    spmv_device_info info;
+    cl_context       context;
+    cl_command_queue queue;
+    spmv__cl_program   *programs; /* what was built, kept until the device is closed */
+    spmv_hooks       hooks;
+} spmv_device;
+
+/* out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_DEVICE if there is none of that kind. */
+SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
+/* Releases programs, queue and context. */
+SPMV_API void spmv_device_close(spmv_device *d);
+
+/* ---- variants ----------------------------------------------------------------------------------------------------
+ * X(NAME, GPU, CPU, "what it is"): the knobs of all kernels with their defaults. Legal values stand beside each knob in
+ * the kernels ("tune:" lines); a format takes those knobs that its kernel names there. A new knob is a row here and an #ifndef
+ * in the kernels that know it. */
+#define SPMV_KNOB_LIST(X)                                                                                            \
+    X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length where lanes are "      \
+                     "neighbours, else 1")                                                                           \
+    X(WG,    128, 64, "work-items a group")                                                                          \
+    X(PER,   7,   15, "coo: nonzeros a work-item")                                                                   \
+    X(STAGE, 1,   0, "bdia: 1 takes x through local memory")                                                         \
+    X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")
+
+typedef enum spmv_knob {
+#define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
+    SPMV_KNOB_LIST(X)
+#undef X
+    SPMV_KNOB_COUNT
+} spmv_knob;
+
+/* Knob values for one part's kernel. All zero: every knob at its default. */
+typedef struct spmv_variant {
+    uint64_t set; /* bit k: value[k] was chosen */
+    int      value[SPMV_KNOB_COUNT];
+} spmv_variant;
+
+enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, its end included */ };
+
+SPMV_API const char *spmv_knob_name(spmv_knob k);
+SPMV_API const char *spmv_knob_text(spmv_knob k);
+/* The legal values of a knob in a format's kernel: fills up to max and returns how many there are, 0 if the format does not take
+ * the knob or is not built. */
+SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
+/* "L=8,WG=128": the knobs that are set. Like snprintf. */
+SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
+/* Reads that text for a format ("" sets nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
+ * in the message. On failure *v is zeroed. */
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
+
+/* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
+
+typedef struct spmv_cl_part {
+    spmv_format  format;
+    uint64_t     rows, nnz;
+    uint64_t     values;               /* slots of val */
+    spmv_variant variant;              /* every knob of the format is set: what is in use */
+    cl_program   program;              /* the device's */
+    cl_mem       a[SPMV_MAX_ARRAYS];
+    cl_mem       list;                 /* row list, or NULL */
+    uint64_t     n[SPMV_MAX_INTS];
+    uint64_t     groups;               /* of the kernel; 0: nothing to do */
+} spmv_cl_part;
+
+typedef struct spmv_cl_matrix {
+    spmv_device  *device;
+    spmv_type     type;
+    uint64_t      rows, cols;
+    int           covers;              /* 1: part 0 sets every row of y */
+    size_t        count;
+    spmv_cl_part *part;
+    cl_program    scale;               /* the device's */
+    cl_mem        none;                /* stands for arrays without elements */
+    spmv_hooks    hooks;
+} spmv_cl_matrix;
+
+/* Copies the parts to the device and builds their kernels. All must have the type and cols given here; without a row
+ * list a part must have that many rows. variants: one for each part, or NULL: defaults; knobs that are not set get
+ * defaults by device and part. The parts are not needed any more afterwards.
+ * out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_F64, SPMV_ERR_BUILD (the build log is in the message),
+ * SPMV_ERR_LIMIT if a buffer, all buffers together, local memory or a work-group is beyond the device. */
+SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
+                                    const spmv_part *parts, size_t count, const spmv_variant *variants);
+/* Copies the values again, after spmv_part_update of the parts it was made from. No product may be running. */
+SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count);
+SPMV_API void spmv_cl_free(spmv_cl_matrix *m);
+/* The variant in use for part i. */
+SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i);
+
+/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
+ * yet. It stays the device's. For the tuner and for tests; spmv_cl_create finds the options by itself. */
+SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out);
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__cl_launch {
+    cl_kernel kernel;
+    size_t    global, local;
+    cl_uint   arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta */
+    cl_mem    carry[2]; /* coo: rows and sums of split rows; released with the first of the two launches */
+} spmv__cl_launch;
+
+typedef struct spmv_exec {
+    const spmv_cl_matrix *matrix;
+    cl_command_queue      queue;
+    int                   chain;       /* 1: the queue is out of order, launches wait for each other by events */
+    int                   timing;
+    spmv__cl_launch          scale;
+    spmv__cl_launch         *launch;
+    size_t                count;
+    cl_mem                x, y;        /* of spmv_exec_mul_host */
+    cl_event              first, last; /* timing: of the latest product */
+    spmv_hooks            hooks;
+} spmv_exec;
+
+/* Makes what products on a queue need. queue NULL: the device's; else one of the same context and device, retained, in
+ * order or not. out need not be initialised; on failure it is zeroed. */
+SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_cl_matrix *m, cl_command_queue queue);
+SPMV_API void spmv_exec_free(spmv_exec *e);
+
+/* Enqueues y = alpha A x + beta y. x and y are vectors of the type's vector elements (cols and rows of them) that begin
+ * at an offset, in elements, of a buffer; they may lie in one buffer but not overlap. With beta 0 y is not read; with alpha 0
+ * neither the matrix nor x is, and x may be NULL. Allocates nothing, waits for nothing. Starts after the num_wait events of
+ * wait. event (may be NULL) gets an event that completes with the product, also where nothing is to be done.
+ * One thread at a time. On an out-of-order queue a product must wait for the exec's product before it. */
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
+/* The same with host vectors; returns with y done. Buffers are allocated at the first call and kept in e. */
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
+/* Switches timing on (1) or off: products then keep their events for spmv_exec_seconds. The queue must profile. */
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on);
+/* Waits for the latest product and tells the device's time from the start of its first launch to the end of its last. */
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_CL_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CL_IMPLEMENTED)
+#define SPMV_CL_IMPLEMENTED
+
+#include <string.h>
+#include "spmv_kernels.h"
+
+/* ---- the choke point of OpenCL calls ------------------------------------------------------------------------------ */
+
+static const char *spmv__cl_error_name(cl_int e)
+{
+    static const char *const low[] = {
+        "SUCCESS", "DEVICE_NOT_FOUND", "DEVICE_NOT_AVAILABLE", "COMPILER_NOT_AVAILABLE", "MEM_OBJECT_ALLOCATION_FAILURE",
+        "OUT_OF_RESOURCES", "OUT_OF_HOST_MEMORY", "PROFILING_INFO_NOT_AVAILABLE", "MEM_COPY_OVERLAP", "IMAGE_FORMAT_MISMATCH",
+        "IMAGE_FORMAT_NOT_SUPPORTED", "BUILD_PROGRAM_FAILURE", "MAP_FAILURE", "MISALIGNED_SUB_BUFFER_OFFSET",
+        "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", "COMPILE_PROGRAM_FAILURE", "LINKER_NOT_AVAILABLE", "LINK_PROGRAM_FAILURE",
+        "DEVICE_PARTITION_FAILED", "KERNEL_ARG_INFO_NOT_AVAILABLE" };
+    static const char *const high[] = {
+        "INVALID_VALUE", "INVALID_DEVICE_TYPE", "INVALID_PLATFORM", "INVALID_DEVICE", "INVALID_CONTEXT",
+        "INVALID_QUEUE_PROPERTIES", "INVALID_COMMAND_QUEUE", "INVALID_HOST_PTR", "INVALID_MEM_OBJECT",
+        "INVALID_IMAGE_FORMAT_DESCRIPTOR", "INVALID_IMAGE_SIZE", "INVALID_SAMPLER", "INVALID_BINARY", "INVALID_BUILD_OPTIONS",
+        "INVALID_PROGRAM", "INVALID_PROGRAM_EXECUTABLE", "INVALID_KERNEL_NAME", "INVALID_KERNEL_DEFINITION", "INVALID_KERNEL",
+        "INVALID_ARG_INDEX", "INVALID_ARG_VALUE", "INVALID_ARG_SIZE", "INVALID_KERNEL_ARGS", "INVALID_WORK_DIMENSION",
+        "INVALID_WORK_GROUP_SIZE", "INVALID_WORK_ITEM_SIZE", "INVALID_GLOBAL_OFFSET", "INVALID_EVENT_WAIT_LIST",
+        "INVALID_EVENT", "INVALID_OPERATION", "INVALID_GL_OBJECT", "INVALID_BUFFER_SIZE", "INVALID_MIP_LEVEL",
+        "INVALID_GLOBAL_WORK_SIZE", "INVALID_PROPERTY", "INVALID_IMAGE_DESCRIPTOR", "INVALID_COMPILER_OPTIONS",
+        "INVALID_LINKER_OPTIONS", "INVALID_DEVICE_PARTITION_COUNT" };
+    if (e <= 0 && e > -(cl_int)(sizeof low / sizeof *low)) return low[-e];
+    if (e <= -30 && e > -30 - (cl_int)(sizeof high / sizeof *high)) return high[-30 - e];
+    return e == -1001 ? "PLATFORM_NOT_FOUND_KHR" : "unknown error";
+}
+
+static spmv_status spmv__cl_status(cl_int e)
+{
+    switch (e) {
+    case CL_SUCCESS: return SPMV_OK;
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return SPMV_ERR_MEMORY;
+    case CL_INVALID_BUFFER_SIZE: return SPMV_ERR_LIMIT;
+    case CL_DEVICE_NOT_FOUND:
+    case -1001: return SPMV_ERR_NO_DEVICE;
+    default: return SPMV_ERR_OPENCL;
+    }
+}
+
+/* Every OpenCL call's result comes through here; call is the call's text, of which the name is shown. */
+static spmv_status spmv__cl(const spmv_hooks *h, const char *call, cl_int e)
+{
+    char name[64];
+    size_t n = 0;
+    if (e == CL_SUCCESS) return SPMV_OK;
+    while (call[n] && call[n] != '(' && n < sizeof name - 1) {
+        name[n] = call[n];
+        n++;
+    }
+    name[n] = 0;
+    return spmv_log(h, spmv__cl_status(e), "%s: CL_%s (%d)", name, spmv__cl_error_name(e), (int)e);
+}
+#define SPMV__CL(h, call) spmv__cl((h), #call, (call))
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+/* Text of a device or platform, cut to size; empty where the query fails. */
+static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size, const spmv_hooks *h)
+{
+    size_t n = 0;
+    char *text;
+    cl_int e = id ? clGetDeviceInfo(id, what, 0, NULL, &n) : clGetPlatformInfo(platform, what, 0, NULL, &n);
+    out[0] = 0;
+    if (e != CL_SUCCESS || !n) return;
+    text = (char *)spmv_alloc(h, n + 1, 1);
+    if (!text) return;
+    e = id ? clGetDeviceInfo(id, what, n, text, NULL) : clGetPlatformInfo(platform, what, n, text, NULL);
+    text[n] = 0;
+    if (e == CL_SUCCESS) spmv_print(out, size, "%s", text);
+    spmv_free(h, text);
+}
+
+static cl_int spmv__cl_uint(cl_device_id id, cl_device_info what, unsigned *out)
+{
+    cl_uint v = 0;
+    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    *out = (unsigned)v;
+    return e;
+}
+
+static cl_int spmv__cl_ulong(cl_device_id id, cl_device_info what, uint64_t *out)
+{
+    cl_ulong v = 0;
+    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    *out = v;
+    return e;
+}
+
+static cl_int spmv__cl_size(cl_device_id id, cl_device_info what, uint64_t *out)
+{
+    size_t v = 0;
+    cl_int e = clGetDeviceInfo(id, what, sizeof v, &v, NULL);
+    *out = v;
+    return e;
+}
+
+static int spmv__cl_has_f64(cl_device_id id)
+{
+    cl_device_fp_config config = 0;
+    return clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) == CL_SUCCESS && config != 0;
+}
+
+static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *h)
+{
+    cl_command_queue_properties queue = 0;
+    cl_bool images = CL_FALSE;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    out->id = id;
+    s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_PLATFORM, sizeof out->platform_id, &out->platform_id, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof out->type, &out->type, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &out->alloc_bytes));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_LOCAL_MEM_SIZE, &out->local_bytes));
+    if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_size(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, &out->group_size));
+    if (!s && images) spmv__cl_size(id, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, &out->image_texels);
+    out->profiling = (queue & CL_QUEUE_PROFILING_ENABLE) != 0;
+    out->out_of_order = (queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    out->f64 = spmv__cl_has_f64(id);
+    spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, h);
+    spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, h);
+    spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version, h);
+    spmv__cl_text(id, NULL, CL_DRIVER_VERSION, out->driver, sizeof out->driver, h);
+    if (!s) spmv__cl_text(NULL, out->platform_id, CL_PLATFORM_NAME, out->platform, sizeof out->platform, h);
+    return s;
+}
+
+/* The devices of one platform behind the *count that are known. */
+static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_info *out, size_t max, size_t *count,
+                                          const spmv_hooks *h)
+{
+    cl_uint i, n = 0;
+    cl_device_id *ids;
+    cl_int e = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n);
+    spmv_status s;
+    if (e == CL_DEVICE_NOT_FOUND || (e == CL_SUCCESS && !n)) return SPMV_OK;
+    s = spmv__cl(h, "clGetDeviceIDs", e);
+    if (s) return s;
+    ids = (cl_device_id *)spmv_alloc(h, n, sizeof *ids);
+    if (!ids) return spmv__no_memory(h, n, sizeof *ids);
+    s = SPMV__CL(h, clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids, NULL));
+    for (i = 0; !s && i < n; i++) {
+        spmv_device_info info;
+        if (spmv__cl_describe(&info, ids[i], h)) continue;
+        if (*count < max) out[*count] = info;
+        ++*count;
+    }
+    spmv_free(h, ids);
+    return s;
+}
+
+SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
+{
+    cl_uint i, n = 0;
+    cl_platform_id *ids;
+    cl_int e = clGetPlatformIDs(0, NULL, &n);
+    spmv_status s;
+    *count = 0;
+    if (e == -1001 || (e == CL_SUCCESS && !n)) return SPMV_OK;
+    s = spmv__cl(hooks, "clGetPlatformIDs", e);
+    if (s) return s;
+    ids = (cl_platform_id *)spmv_alloc(hooks, n, sizeof *ids);
+    if (!ids) return spmv__no_memory(hooks, n, sizeof *ids);
+    s = SPMV__CL(hooks, clGetPlatformIDs(n, ids, NULL));
+    for (i = 0; !s && i < n; i++)
+        if (spmv__cl_list_platform(ids[i], out, max, count, hooks) == SPMV_ERR_MEMORY) s = SPMV_ERR_MEMORY;
+    spmv_free(hooks, ids);
+    return s;
+}
+
+SPMV_API const char *spmv_device_type_name(cl_device_type type)
+{
+    if (type & CL_DEVICE_TYPE_GPU) return "gpu";
+    if (type & CL_DEVICE_TYPE_CPU) return "cpu";
+    if (type & CL_DEVICE_TYPE_ACCELERATOR) return "accelerator";
+    return "other";
+}
+
+static char spmv__cl_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* 1 if text begins with word, in any case. */
+static int spmv__cl_begins(const char *text, const char *word)
+{
+    while (*word && spmv__cl_lower(*text) == spmv__cl_lower(*word)) {
+        text++;
+        word++;
+    }
+    return !*word;
+}
+
+static int spmv__cl_contains(const char *text, const char *word)
+{
+    for (; *text; text++)
+        if (spmv__cl_begins(text, word)) return 1;
+    return 0;
+}
+
+static int spmv__cl_is_type(const char *which, cl_device_type type)
+{
+    const char *name = spmv_device_type_name(type);
+    return spmv__cl_begins(which, name) && !which[strlen(name)];
+}
+
+/* The index that which means, or count. */
+static size_t spmv__cl_choose(const spmv_device_info *info, size_t count, const char *which)
+{
+    size_t i, number = 0;
+    const char *p = which;
+    if (!which || !*which) {
+        for (i = 0; i < count && !(info[i].type & CL_DEVICE_TYPE_GPU); i++) {}
+        return i < count ? i : 0;
+    }
+    while (*p >= '0' && *p <= '9' && number < count) number = number * 10 + (size_t)(*p++ - '0');
+    if (!*p) return number < count ? number : count;
+    for (i = 0; i < count; i++)
+        if (spmv__cl_is_type(which, info[i].type)) return i;
+    if (spmv__cl_is_type(which, CL_DEVICE_TYPE_GPU) || spmv__cl_is_type(which, CL_DEVICE_TYPE_CPU) ||
+        spmv__cl_is_type(which, CL_DEVICE_TYPE_ACCELERATOR)) return count;
+    for (i = 0; i < count; i++)
+        if (spmv__cl_contains(info[i].name, which)) return i;
+    return count;
+}
+
+static spmv_status spmv__cl_find(spmv_device_info *out, const char *which, const spmv_hooks *h)
+{
+    size_t count = 0, room, i;
+    spmv_device_info *info;
+    spmv_status s = spmv_device_list(NULL, 0, &count, h);
+    if (s) return s;
+    if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no OpenCL device was found");
+    room = count;
+    info = (spmv_device_info *)spmv_alloc(h, room, sizeof *info);
+    if (!info) return spmv__no_memory(h, room, sizeof *info);
+    s = spmv_device_list(info, room, &count, h);
+    if (count > room) count = room;
+    i = s ? count : spmv__cl_choose(info, count, which);
+    if (i < count) *out = info[i];
+    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %u OpenCL devices is '%s'", (uint64_t)count, which ? which : "");
+    spmv_free(h, info);
+    return s;
+}
+
+/* The caller's objects, retained. */
+static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
+{
+    const spmv_hooks *h = &d->hooks;
+    cl_context context = desc->context;
+    cl_device_id id = desc->device;
+    spmv_status s = SPMV_OK;
+    if (desc->queue) {
+        s = SPMV__CL(h, clGetCommandQueueInfo(desc->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+        if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(desc->queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+    }
+    if (s) return s;
+    if (!context || !id || (desc->context && desc->context != context) || (desc->device && desc->device != id))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and be those of the queue");
+    s = spmv__cl_describe(&d->info, id, h);
+    if (!s) s = SPMV__CL(h, clRetainContext(context));
+    if (!s) d->context = context;
+    if (!s && desc->queue) s = SPMV__CL(h, clRetainCommandQueue(desc->queue));
+    if (!s) d->queue = desc->queue;
+    return s;
+}
+
+static spmv_status spmv__cl_new_context(spmv_device *d)
+{
+    cl_context_properties properties[3];
+    cl_int e;
+    properties[0] = CL_CONTEXT_PLATFORM;
+    properties[1] = (cl_context_properties)d->info.platform_id;
+    properties[2] = 0;
+    d->context = clCreateContext(properties, 1, &d->info.id, NULL, NULL, &e);
+    return spmv__cl(&d->hooks, "clCreateContext", e);
+}
+
+SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc)
+{
+    spmv_status s;
+    cl_int e;
+    memset(out, 0, sizeof *out);
+    out->hooks = desc->hooks;
+    if (desc->context || desc->device || desc->queue) {
+        s = spmv__cl_adopt(out, desc);
+    } else {
+        s = spmv__cl_find(&out->info, desc->which, &out->hooks);
+        if (!s) s = spmv__cl_new_context(out);
+    }
+    if (!s && !out->queue) {
+        out->queue = clCreateCommandQueue(out->context, out->info.id,
+                                          desc->profile ? (cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE : 0, &e);
+        s = spmv__cl(&out->hooks, "clCreateCommandQueue", e);
+    }
+    if (s) spmv_device_close(out);
+    return s;
+}
+
+struct spmv__cl_program {
+    spmv__cl_program *next;
+    cl_program     program;
+    spmv_format    format;
+    char          *options;
+};
+
+SPMV_API void spmv_device_close(spmv_device *d)
+{
+    spmv_hooks h = d->hooks;
+    while (d->programs) {
+        spmv__cl_program *p = d->programs;
+        d->programs = p->next;
+        if (p->program) clReleaseProgram(p->program);
+        spmv_free(&h, p->options);
+        spmv_free(&h, p);
+    }
+    if (d->queue) clReleaseCommandQueue(d->queue);
+    if (d->context) clReleaseContext(d->context);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- what the runtime knows of each format ------------------------------------------------------------------------
+ * X(NAME, ...) of the format table looks up SPMV__CL_<NAME>: number of arrays; names of its integers in order, those in upper case
+ * go into the kernel as macros, the others as arguments; 1 if the first integer is the number of rows of a super-row;
+ * 1 if lanes of a row are neighbours (they read its entries side by side, so that their number follows the row length). */
+#define SPMV__CL_DENSE 1, "", 0, 1
+#define SPMV__CL_COO   3, "", 0, 0
+#define SPMV__CL_CSR   3, "", 0, 1
+#define SPMV__CL_DIA   2, "diagonals ld", 0, 0
+#define SPMV__CL_BDIA  3, "bands ld", 0, 0
+#define SPMV__CL_ELL   2, "width ld", 0, 0
+#define SPMV__CL_SELL  4, "H slices", 0, 0
+#define SPMV__CL_BELL  2, "BH BW UW width ld", 1, 0
+#define SPMV__CL_SBELL 3, "BH BW UW H slices", 1, 0
+#define SPMV__CL_BCSR  3, "BH BW UW blocks", 1, 1
+#define SPMV__CL_CMRS  4, "HEIGHT PACKED", 1, 1
+
+typedef struct spmv__cl_format {
+    const char          *file;
+    const unsigned char *source; /* NULL: left out of this build */
+    size_t               size;
+    int                  arrays;
+    const char          *ints;
+    int                  supers, neighbours;
+} spmv__cl_format;
+
+static const spmv__cl_format spmv__cl_formats[] = {
+#define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV__CL_##NAME },
+    SPMV_FORMAT_LIST(X)
+#undef X
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, "", 0, 0 }
+};
+/* The pass that only scales y is built like a format. */
+#define SPMV__CL_SCALE SPMV_FORMAT_COUNT
+
+/* Formats that do not walk rows bring their own shell. */
+static int spmv__cl_walks_rows(int f) { return f != SPMV_COO && f != (int)SPMV__CL_SCALE; }
+
+/* ---- knobs ------------------------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_knob_name(spmv_knob k)
+{
+    static const char *const names[] = {
+#define X(NAME, gpu, cpu, text) #NAME,
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return (unsigned)k < SPMV_KNOB_COUNT ? names[k] : "unknown";
+}
+
+SPMV_API const char *spmv_knob_text(spmv_knob k)
+{
+    static const char *const texts[] = {
+#define X(NAME, gpu, cpu, text) text,
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
+}
+
+static int spmv__cl_knob_default(spmv_knob k, cl_device_type type)
+{
+    static const int defaults[][2] = {
+#define X(NAME, gpu, cpu, text) { gpu, cpu },
+        SPMV_KNOB_LIST(X)
+#undef X
+    };
+    return defaults[k][(type & CL_DEVICE_TYPE_CPU) != 0];
+}
+
+static const unsigned char *spmv__cl_skip(const unsigned char *p, const unsigned char *end, const char *word)
+{
+    for (; *word; word++, p++)
+        if (p == end || *p != (unsigned char)*word) return NULL;
+    return p;
+}
+
+/* The numbers behind "#define NAME <default> // tune:" of one kernel file. */
+static size_t spmv__cl_tune_line(const unsigned char *p, const unsigned char *end, const char *name, int *out, size_t max)
+{
+    size_t n = 0;
+    while (p < end) {
+        const unsigned char *q = spmv__cl_skip(p, end, "#define ");
+        while (p < end && *p != '\n') p++;
+        if (q) q = spmv__cl_skip(q, p, name);
+        if (q) q = spmv__cl_skip(q, p, " ");
+        while (q && q < p && *q != '/') q++;
+        if (q) q = spmv__cl_skip(q, p, "// tune:");
+        while (q && q < p) {
+            int v = 0;
+            while (q < p && *q == ' ') q++;
+            if (q == p || *q < '0' || *q > '9') break;
+            while (q < p && *q >= '0' && *q <= '9') v = v * 10 + (*q++ - '0');
+            if (n < max) out[n] = v;
+            n++;
+        }
+        if (n) return n;
+        if (p < end) p++;
+    }
+    return 0;
+}
+
+SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
+{
+    const spmv__cl_format *t;
+    size_t n;
+    if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
+    t = &spmv__cl_formats[f];
+    if (!t->source) return 0;
+    n = spmv__cl_tune_line(t->source, t->source + t->size, spmv_knob_name(k), out, max);
+    if (!n) n = spmv__cl_tune_line(spmv__src_common, spmv__src_common + sizeof spmv__src_common, spmv_knob_name(k), out, max);
+    return n;
+}
+
+static int spmv__cl_knob_taken(spmv_format f, spmv_knob k) { return spmv_knob_values(f, k, NULL, 0) != 0; }
+
+static void spmv__cl_knob_choose(spmv_variant *v, spmv_knob k, int value)
+{
+    v->set |= (uint64_t)1 << k;
+    v->value[k] = value;
+}
+
+static int spmv__cl_knob_set(const spmv_variant *v, spmv_knob k) { return (int)(v->set >> k & 1u); }
+
+SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size)
+{
+    size_t n = 0;
+    int k;
+    if (size) out[0] = 0;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (spmv__cl_knob_set(v, (spmv_knob)k))
+            n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
+                            spmv_knob_name((spmv_knob)k), v->value[k]);
+    return n;
+}
+
+static spmv_status spmv__cl_knob_fault(spmv_format f, spmv_knob k, int value, const spmv_hooks *h)
+{
+    int values[64];
+    char text[512];
+    size_t i, n = spmv_knob_values(f, k, values, 64), used = 0;
+    text[0] = 0;
+    for (i = 0; i < n && i < 64; i++) {
+        if (values[i] == value) return SPMV_OK;
+        if (used < sizeof text) used += spmv_print(text + used, sizeof text - used, " %d", values[i]);
+    }
+    if (!n) return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s", spmv_format_name(f), spmv_knob_name(k));
+    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes%s", spmv_knob_name(k), value, spmv_format_name(f), text);
+}
+
+static spmv_status spmv__cl_variant_check(const spmv_variant *v, spmv_format f, const spmv_hooks *h)
+{
+    spmv_status s = SPMV_OK;
+    int k;
+    for (k = 0; !s && k < SPMV_KNOB_COUNT; k++)
+        if (spmv__cl_knob_set(v, (spmv_knob)k)) s = spmv__cl_knob_fault(f, (spmv_knob)k, v->value[k], h);
+    return s;
+}
+
+/* One "NAME=value"; returns what follows it, or NULL. */
+static const char *spmv__cl_variant_item(spmv_variant *v, const char *p)
+{
+    int k, value = 0;
+    size_t n = 0;
+    while (p[n] && p[n] != '=') n++;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++) {
+        const char *name = spmv_knob_name((spmv_knob)k);
+        if (strlen(name) == n && !strncmp(name, p, n)) break;
+    }
+    if (k == SPMV_KNOB_COUNT || p[n] != '=') return NULL;
+    p += n + 1;
+    if (*p < '0' || *p > '9') return NULL;
+    while (*p >= '0' && *p <= '9' && value < 10000000) value = value * 10 + (*p++ - '0');
+    spmv__cl_knob_choose(v, (spmv_knob)k, value);
+    return p;
+}
+
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+{
+    const char *p = text;
+    spmv_status s = SPMV_OK;
+    memset(v, 0, sizeof *v);
+    while (!s && *p) {
+        const char *next = spmv__cl_variant_item(v, p);
+        if (!next || (*next && *next != ',') || (*next && !next[1]))
+            s = spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: a knob, '=' and a number were expected", text,
+                         (uint64_t)(p - text) + 1);
+        else p = *next ? next + 1 : next;
+    }
+    if (!s) s = spmv__cl_variant_check(v, f, hooks);
+    if (s) memset(v, 0, sizeof *v);
+    return s;
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+static spmv_status spmv__cl_build(spmv_device *d, cl_program program, const char *file, const char *options)
+{
+    size_t size = 0;
+    char *text = NULL;
+    cl_int e = clBuildProgram(program, 1, &d->info.id, options, NULL, NULL);
+    if (e == CL_SUCCESS) return SPMV_OK;
+    if (e != CL_BUILD_PROGRAM_FAILURE && e != CL_INVALID_BUILD_OPTIONS) return spmv__cl(&d->hooks, "clBuildProgram", e);
+    if (clGetProgramBuildInfo(program, d->info.id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) == CL_SUCCESS)
+        text = (char *)spmv_alloc(&d->hooks, (uint64_t)size + 1, 1);
+    if (text && clGetProgramBuildInfo(program, d->info.id, CL_PROGRAM_BUILD_LOG, size, text, NULL) != CL_SUCCESS) size = 0;
+    if (text) text[size] = 0;
+    spmv_log(&d->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: CL_%s\n%s", file, options, spmv__cl_error_name(e),
+             text ? text : "");
+    spmv_free(&d->hooks, text);
+    return SPMV_ERR_BUILD;
+}
+
+/* Several strings, each behind a #line, so that build logs name the file. */
+static spmv_status spmv__cl_source(spmv_device *d, int f, cl_program *out)
+{
+    const spmv__cl_format *t = &spmv__cl_formats[f];
+    char line[64];
+    const char *text[6];
+    size_t size[6];
+    cl_int e;
+    spmv_print(line, sizeof line, "\n#line 1 \"kernels/%s\"\n", t->file);
+    text[0] = "#line 1 \"kernels/common.cl\"\n";
+    text[1] = (const char *)spmv__src_common;
+    text[2] = line;
+    text[3] = (const char *)t->source;
+    text[4] = "\n#line 1 \"kernels/shell.cl\"\n";
+    text[5] = (const char *)spmv__src_shell;
+    size[0] = strlen(text[0]);
+    size[1] = sizeof spmv__src_common;
+    size[2] = strlen(text[2]);
+    size[3] = t->size;
+    size[4] = strlen(text[4]);
+    size[5] = sizeof spmv__src_shell;
+    *out = clCreateProgramWithSource(d->context, spmv__cl_walks_rows(f) ? 6 : 4, text, size, &e);
+    return spmv__cl(&d->hooks, "clCreateProgramWithSource", e);
+}
+
+static spmv_status spmv__cl_new_program(spmv_device *d, int f, const char *options, cl_program *out)
+{
+    size_t n = strlen(options) + 1;
+    spmv__cl_program *p = (spmv__cl_program *)spmv_alloc(&d->hooks, 1, sizeof *p);
+    spmv_status s;
+    if (!p) return spmv__no_memory(&d->hooks, 1, sizeof *p);
+    memset(p, 0, sizeof *p);
+    p->format = (spmv_format)f;
+    p->options = (char *)spmv_alloc(&d->hooks, n, 1);
+    s = p->options ? spmv__cl_source(d, f, &p->program) : spmv__no_memory(&d->hooks, n, 1);
+    if (!s) s = spmv__cl_build(d, p->program, spmv__cl_formats[f].file, options);
+    if (s) {
+        if (p->program) clReleaseProgram(p->program);
+        spmv_free(&d->hooks, p->options);
+        spmv_free(&d->hooks, p);
+        return s;
+    }
+    memcpy(p->options, options, n);
+    p->next = d->programs;
+    d->programs = p;
+    *out = p->program;
+    return SPMV_OK;
+}
+
+static spmv_status spmv__cl_program_of(spmv_device *d, int f, const char *options, cl_program *out)
+{
+    spmv__cl_program *p;
+    for (p = d->programs; p; p = p->next)
+        if ((int)p->format == f && !strcmp(p->options, options)) {
+            *out = p->program;
+            return SPMV_OK;
+        }
+    return spmv__cl_new_program(d, f, options, out);
+}
+
+SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out)
+{
+    *out = NULL;
+    if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
+    if (!spmv__cl_formats[f].source)
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_format_name(f));
+    return spmv__cl_program_of(d, (int)f, options, out);
+}
+
+/* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
+
+/* Rows of a super-row, and super-rows. */
+static uint64_t spmv__cl_height(const spmv_part *p) { return spmv__cl_formats[p->spec.format].supers ? p->n[0] : 1; }
+static uint64_t spmv__cl_supers(const spmv_part *p) { return spmv__ceil_div(p->rows, spmv__cl_height(p)); }
+
+/* The integer i of a part as the kernel wants it: slices of varying height have no height in common. */
+static uint64_t spmv__cl_int(const spmv_part *p, int i)
+{
+    return p->spec.format == SPMV_SELL && i == 0 && p->a[3].count ? 0 : p->n[i];
+}
+
+/* Appends to the options. */
+typedef struct spmv__cl_options {
+    char   text[2048];
+    size_t used;
+} spmv__cl_options;
+
+static void spmv__cl_option(spmv__cl_options *o, const char *name, const char *value)
+{
+    size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
+    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "", name, value);
+}
+
+static void spmv__cl_option_number(spmv__cl_options *o, const char *name, uint64_t value)
+{
+    char text[24];
+    spmv_print(text, sizeof text, "%u", value);
+    spmv__cl_option(o, name, text);
+}
+
+static void spmv__cl_option_types(spmv__cl_options *o, spmv_type t)
+{
+    spmv__cl_option(o, "VAL", t == SPMV_F64 ? "double" : "float");
+    spmv__cl_option(o, "VEC", t == SPMV_F32 ? "float" : "double");
+    if (t != SPMV_F32) spmv__cl_option(o, "F64", "1");
+}
+
+/* The n-th word of a list; its length, 0 behind the last. */
+static size_t spmv__cl_word(const char **list)
+{
+    size_t n = 0;
+    while (**list == ' ') ++*list;
+    while ((*list)[n] && (*list)[n] != ' ') n++;
+    return n;
+}
+
+static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_part *p, const spmv_variant *v, const spmv_hooks *h)
+{
+    const char *ints = spmv__cl_formats[p->spec.format].ints;
+    size_t n;
+    int i, k;
+    o->used = 0;
+    spmv__cl_option_types(o, p->type);
+    spmv__cl_option(o, "OFF", p->a[1].width == 8 ? "ulong" : "uint");
+    spmv__cl_option_number(o, "LIST", p->list.count != 0);
+    for (i = 0; (n = spmv__cl_word(&ints)) != 0; i++, ints += n)
+        if (*ints >= 'A' && *ints <= 'Z') {
+            char name[16];
+            spmv_print(name, n + 1, "%s", ints);
+            spmv__cl_option_number(o, name, spmv__cl_int(p, i));
+        }
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (spmv__cl_knob_set(v, (spmv_knob)k)) spmv__cl_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
+    if (o->used >= sizeof o->text) return spmv_log(h, SPMV_ERR_OVERFLOW, "build options longer than %u bytes", (uint64_t)sizeof o->text);
+    return SPMV_OK;
+}
+
+/* Lanes by the mean length of a super-row, in blocks for bcsr: the smallest power of two with 2 L^2 >= mean. (Measured on an H200:
+ * means of 5 and 78 run best with 2 and 8.) More where there are too few rows to fill the device. */
+static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p)
+{
+    uint64_t supers = spmv__cl_supers(p), entries = p->nnz, mean, fill = (uint64_t)d->info.compute_units * 1024;
+    int l = 1;
+    if (!spmv__cl_formats[p->spec.format].neighbours || !supers) return 1;
+    if (p->spec.format == SPMV_DENSE) entries = spmv__sat_mul(p->rows, p->cols);
+    if (p->spec.format == SPMV_BCSR) entries = p->n[3];
+    mean = entries / supers;
+    while (l < 32 && 2 * (uint64_t)l * (uint64_t)l < mean) l *= 2;
+    while (l < 32 && 4 * (uint64_t)l <= mean && supers * (uint64_t)l < fill) l *= 2;
+    return l;
+}
+
+/* Local memory that a kernel declares. */
+static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
+    uint64_t lanes = l > 1 ? spmv__cl_height(p) * wg : 0, own = 0;
+    if (p->spec.format == SPMV_COO) return wg * ((uint64_t)v->value[SPMV_KNOB_PER] + 1) * (size + 4);
+    if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
+    if (p->spec.format == SPMV_BDIA && v->value[SPMV_KNOB_STAGE]) own = wg + wg / l;
+    return (own > lanes ? own : lanes) * size;
+}
+
+/* Slot numbers fit 32 bits with room for a last step of all lanes. */
+static int spmv__cl_wide(const spmv_part *p) { return p->a[0].count > 0xffffffffu - (1u << 24); }
+
+/* Fills in the knobs that were not set; those that were are the caller's word. */
+static spmv_status spmv__cl_resolve(const spmv_device *d, const spmv_part *p, spmv_variant *v)
+{
+    spmv_format f = p->spec.format;
+    int k, fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
+    spmv_status s = spmv__cl_variant_check(v, f, &d->hooks);
+    if (s) return s;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (!spmv__cl_knob_set(v, (spmv_knob)k) && spmv__cl_knob_taken(f, (spmv_knob)k))
+            spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((spmv_knob)k, d->info.type));
+    if (spmv__cl_knob_taken(f, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
+    if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
+    while (!fixed && v->value[SPMV_KNOB_WG] > 1 &&
+           ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size || spmv__cl_local(p, v) > d->info.local_bytes))
+        v->value[SPMV_KNOB_WG] /= 2;
+    if (!fixed && fixed_l && v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG]) v->value[SPMV_KNOB_WG] = v->value[SPMV_KNOB_L];
+    if (!fixed_l && v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG]) v->value[SPMV_KNOB_L] = v->value[SPMV_KNOB_WG];
+    if (v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG])
+        return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: %d lanes do not fit a group of %d", spmv_format_name(f),
+                        v->value[SPMV_KNOB_L], v->value[SPMV_KNOB_WG]);
+    if ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %u", spmv_format_name(f),
+                        v->value[SPMV_KNOB_WG], d->info.group_size);
+    if (spmv__cl_local(p, v) > d->info.local_bytes)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %u bytes of local memory, the device has %u", spmv_format_name(f),
+                        spmv__cl_local(p, v), d->info.local_bytes);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__cl_kernel(const spmv_hooks *h, cl_program program, const char *name, cl_kernel *out)
+{
+    cl_int e;
+    *out = clCreateKernel(program, name, &e);
+    return spmv__cl(h, "clCreateKernel", e);
+}
+
+/* What the compiled kernel can run with: the largest group; SPMV_ERR_LIMIT if its local memory is beyond the device. */
+static spmv_status spmv__cl_inspect(const spmv_device *d, cl_program program, size_t *group)
+{
+    const spmv_hooks *h = &d->hooks;
+    cl_ulong local = 0;
+    cl_kernel kernel;
+    spmv_status s = spmv__cl_kernel(h, program, "spmv", &kernel);
+    if (s) return s;
+    s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof *group, group, NULL));
+    if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL));
+    if (!s && local > d->info.local_bytes)
+        s = spmv_log(h, SPMV_ERR_LIMIT, "a kernel with %u bytes of local memory, the device has %u", (uint64_t)local,
+                     d->info.local_bytes);
+    clReleaseKernel(kernel);
+    return s;
+}
+
+/* Resolves the variant and builds its program; a default group that the compiled kernel cannot have is halved. */
+static spmv_status spmv__cl_prepare(spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_cl_part *out)
+{
+    spmv__cl_options o;
+    size_t group = 0;
+    spmv_variant v = *wish;
+    spmv_status s = spmv__cl_resolve(d, p, &v);
+    if (s) return s;
+    for (;;) {
+        s = spmv__cl_describe_part(&o, p, &v, &d->hooks);
+        if (!s) s = spmv_cl_program(d, p->spec.format, o.text, &out->program);
+        if (!s) s = spmv__cl_inspect(d, out->program, &group);
+        if (s || group >= (size_t)v.value[SPMV_KNOB_WG]) break;
+        if (spmv__cl_knob_set(wish, SPMV_KNOB_WG) || v.value[SPMV_KNOB_WG] <= v.value[SPMV_KNOB_L] || v.value[SPMV_KNOB_WG] <= 1)
+            return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %u",
+                            spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (uint64_t)group);
+        v.value[SPMV_KNOB_WG] /= 2;
+    }
+    out->variant = v;
+    return s;
+}
+
+/* ---- upload ------------------------------------------------------------------------------------------------------ */
+
+static spmv_status spmv__cl_new_buffer(const spmv_device *d, uint64_t bytes, cl_mem_flags flags, cl_mem *out)
+{
+    cl_int e;
+    if (bytes > d->info.alloc_bytes || bytes > (uint64_t)(size_t)-1)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %u bytes, the device takes %u", bytes, d->info.alloc_bytes);
+    *out = clCreateBuffer(d->context, flags, bytes ? (size_t)bytes : 16, NULL, &e);
+    return spmv__cl(&d->hooks, "clCreateBuffer", e);
+}
+
+static spmv_status spmv__cl_upload(const spmv_device *d, const spmv_array *a, cl_mem *out)
+{
+    size_t bytes = (size_t)(a->count * a->width);
+    spmv_status s;
+    if (!a->count) return SPMV_OK;
+    s = spmv__cl_new_buffer(d, a->count * a->width, CL_MEM_READ_ONLY, out);
+    if (!s) s = SPMV__CL(&d->hooks, clEnqueueWriteBuffer(d->queue, *out, CL_TRUE, 0, bytes, a->data, 0, NULL, NULL));
+    return s;
+}
+
+/* Every array against the device's limits, before anything is allocated: some implementations abort instead. */
+static spmv_status spmv__cl_check_bytes(const spmv_device *d, const spmv_part *parts, size_t count)
+{
+    uint64_t total = 0, bytes;
+    size_t i;
+    int k;
+    for (i = 0; i < count; i++)
+        for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
+            const spmv_array *a = k < SPMV_MAX_ARRAYS ? &parts[i].a[k] : &parts[i].list;
+            bytes = spmv__sat_mul(a->count, a->width);
+            total = spmv__sat_add(total, bytes);
+            if (bytes > d->info.alloc_bytes)
+                return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %u (%s): an array of %u bytes, the device takes %u", (uint64_t)i,
+                                spmv_format_name(parts[i].spec.format), bytes, d->info.alloc_bytes);
+        }
+    if (total > d->info.global_bytes)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %u bytes, the device has %u", total, d->info.global_bytes);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__cl_check_part(const spmv_cl_matrix *m, const spmv_part *p, size_t i)
+{
+    if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %u: another type or number of columns than the matrix", (uint64_t)i);
+    if (!p->list.count && p->rows && p->rows != m->rows)
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %u: %u rows without a row list, the matrix has %u", (uint64_t)i, p->rows,
+                        m->rows);
+    return SPMV_OK;
+}
+
+/* Groups of the kernel, within what one launch can number. */
+static spmv_status spmv__cl_groups(const spmv_device *d, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
+{
+    uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
+    *out = spmv__ceil_div(items, per_group);
+    if (*out <= most) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%u work-groups, one launch takes %u", *out, most);
+}
+
+static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
+{
+    int k;
+    uint64_t wg;
+    spmv_status s = spmv__cl_prepare(d, p, wish, out);
+    out->format = p->spec.format;
+    out->rows = p->rows;
+    out->nnz = p->nnz;
+    out->values = p->a[0].count;
+    for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
+    for (k = 0; !s && k < spmv__cl_formats[p->spec.format].arrays; k++) s = spmv__cl_upload(d, &p->a[k], &out->a[k]);
+    if (!s) s = spmv__cl_upload(d, &p->list, &out->list);
+    if (s) return s;
+    wg = (uint64_t)out->variant.value[SPMV_KNOB_WG];
+    if (p->spec.format == SPMV_COO)
+        return spmv__cl_groups(d, p->nnz, wg * (uint64_t)out->variant.value[SPMV_KNOB_PER], wg, &out->groups);
+    return spmv__cl_groups(d, spmv__cl_supers(p), wg / (uint64_t)out->variant.value[SPMV_KNOB_L], wg, &out->groups);
+}
+
+static int spmv__cl_scale_group(const spmv_device *d)
+{
+    int wg = spmv__cl_knob_default(SPMV_KNOB_WG, d->info.type);
+    while (wg > 1 && (uint64_t)wg > d->info.group_size) wg /= 2;
+    return wg;
+}
+
+static spmv_status spmv__cl_scale_create(spmv_cl_matrix *m)
+{
+    spmv__cl_options o;
+    o.used = 0;
+    spmv__cl_option_types(&o, m->type);
+    spmv__cl_option_number(&o, "WG", (uint64_t)spmv__cl_scale_group(m->device));
+    return spmv__cl_program_of(m->device, (int)SPMV__CL_SCALE, o.text, &m->scale);
+}
+
+static spmv_status spmv__cl_check_type(const spmv_device *d, spmv_type t)
+{
+    if ((unsigned)t >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such type");
+#ifdef SPMV_NO_F64
+    if (t != SPMV_F32) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(t));
+#endif
+    if (t != SPMV_F32 && !d->info.f64)
+        return spmv_log(&d->hooks, SPMV_ERR_NO_F64, "%s has no double precision", d->info.name);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
+                                    const spmv_part *parts, size_t count, const spmv_variant *variants)
+{
+    spmv_variant plain;
+    void *block = NULL;
+    size_t i;
+    spmv_status s = spmv__cl_check_type(d, type);
+    memset(out, 0, sizeof *out);
+    memset(&plain, 0, sizeof plain);
+    out->device = d;
+    out->type = type;
+    out->rows = rows;
+    out->cols = cols;
+    out->hooks = d->hooks;
+    for (i = 0; !s && i < count; i++) s = spmv__cl_check_part(out, &parts[i], i);
+    if (!s) s = spmv__cl_check_bytes(d, parts, count);
+    if (!s) s = spmv__new(&d->hooks, &block, count, sizeof(spmv_cl_part), 0);
+    out->part = (spmv_cl_part *)block;
+    out->count = s ? 0 : count;
+    for (i = 0; !s && i < count; i++) s = spmv__cl_part_create(&out->part[i], d, &parts[i], variants ? &variants[i] : &plain);
+    if (!s) s = spmv__cl_scale_create(out);
+    if (!s) s = spmv__cl_new_buffer(d, 0, CL_MEM_READ_WRITE, &out->none);
+    out->covers = !s && count && spmv_part_covers(&parts[0], rows);
+    if (s) spmv_cl_free(out);
+    return s;
+}
+
+SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count)
+{
+    spmv_status s = SPMV_OK;
+    size_t i;
+    for (i = 0; i < count && i < m->count; i++)
+        if (parts[i].a[0].count != m->part[i].values || parts[i].type != m->type) break;
+    if (count != m->count || i != count)
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
+    for (i = 0; !s && i < count; i++)
+        if (parts[i].a[0].count)
+            s = SPMV__CL(&m->hooks, clEnqueueWriteBuffer(m->device->queue, m->part[i].a[0], CL_TRUE, 0,
+                                                         (size_t)(parts[i].a[0].count * parts[i].a[0].width), parts[i].a[0].data,
+                                                         0, NULL, NULL));
+    return s;
+}
+
+SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
+{
+    spmv_hooks h = m->hooks;
+    size_t i;
+    int k;
+    for (i = 0; i < m->count; i++) {
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+            if (m->part[i].a[k]) clReleaseMemObject(m->part[i].a[k]);
+        if (m->part[i].list) clReleaseMemObject(m->part[i].list);
+    }
+    if (m->none) clReleaseMemObject(m->none);
+    spmv_free(&h, m->part);
+    memset(m, 0, sizeof *m);
+}
+
+SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i) { return i < m->count ? &m->part[i].variant : NULL; }
+
+/* ---- execs: kernels with their arguments ---------------------------------------------------------------------------- */
+
+/* Sets arguments one after another; the first failure stays. */
+typedef struct spmv__cl_args {
+    const spmv_cl_matrix *m;
+    cl_kernel   kernel;
+    cl_uint     next;
+    spmv_status s;
+} spmv__cl_args;
+
+static void spmv__cl_arg(spmv__cl_args *a, const void *value, size_t size)
+{
+    if (!a->s) a->s = SPMV__CL(&a->m->hooks, clSetKernelArg(a->kernel, a->next++, size, value));
+}
+
+static void spmv__cl_arg_mem(spmv__cl_args *a, cl_mem mem)
+{
+    spmv__cl_arg(a, mem ? &mem : &a->m->none, sizeof mem);
+}
+
+static void spmv__cl_arg_count(spmv__cl_args *a, uint64_t n)
+{
+    cl_ulong v = n;
+    spmv__cl_arg(a, &v, sizeof v);
+}
+
+/* A number in the vectors' type. */
+static void spmv__cl_arg_real(spmv__cl_args *a, double v)
+{
+    float f = (float)v;
+    if (a->m->type == SPMV_F32) spmv__cl_arg(a, &f, sizeof f);
+    else spmv__cl_arg(a, &v, sizeof v);
+}
+
+static spmv__cl_args spmv__cl_args_of(const spmv_cl_matrix *m, cl_kernel kernel)
+{
+    spmv__cl_args a;
+    a.m = m;
+    a.kernel = kernel;
+    a.next = 0;
+    a.s = SPMV_OK;
+    return a;
+}
+
+static void spmv__cl_launch_shape(spmv__cl_launch *l, uint64_t groups, uint64_t wg)
+{
+    l->local = (size_t)wg;
+    l->global = (size_t)(groups * wg);
+}
+
+/* A part's kernel takes its arrays, its integers, and rows, columns and the row list; coo nonzeros and the carries. */
+static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix *m, const spmv_cl_part *p)
+{
+    const spmv__cl_format *t = &spmv__cl_formats[p->format];
+    const char *ints = t->ints;
+    spmv__cl_args a;
+    size_t n;
+    int i;
+    spmv_status s = spmv__cl_kernel(&m->hooks, p->program, "spmv", &l->kernel);
+    if (s) return s;
+    a = spmv__cl_args_of(m, l->kernel);
+    for (i = 0; i < t->arrays; i++) spmv__cl_arg_mem(&a, p->a[i]);
+    for (i = 0; (n = spmv__cl_word(&ints)) != 0; i++, ints += n)
+        if (*ints >= 'a') spmv__cl_arg_count(&a, p->n[i]);
+    if (p->format == SPMV_COO) {
+        spmv__cl_arg_count(&a, p->nnz);
+        spmv__cl_arg_mem(&a, l->carry[0]);
+        spmv__cl_arg_mem(&a, l->carry[1]);
+    } else {
+        spmv__cl_arg_count(&a, p->rows);
+        spmv__cl_arg_count(&a, m->cols);
+        if (p->list) spmv__cl_arg_mem(&a, p->list);
+    }
+    l->arg = a.next;
+    spmv__cl_launch_shape(l, p->groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
+    return a.s;
+}
+
+/* coo: the first launch leaves two carries a group, the second adds them. */
+static spmv_status spmv__cl_launch_coo(spmv__cl_launch *l, const spmv_cl_matrix *m, const spmv_cl_part *p)
+{
+    uint64_t carries = 2 * p->groups, wg = (uint64_t)p->variant.value[SPMV_KNOB_WG];
+    spmv__cl_args a;
+    spmv_status s = spmv__cl_new_buffer(m->device, carries * 4, CL_MEM_READ_WRITE, &l[0].carry[0]);
+    if (!s) s = spmv__cl_new_buffer(m->device, carries * spmv_vector_size(m->type), CL_MEM_READ_WRITE, &l[0].carry[1]);
+    if (!s) s = spmv__cl_launch_part(&l[0], m, p);
+    if (!s) s = spmv__cl_kernel(&m->hooks, p->program, "carry", &l[1].kernel);
+    if (s) return s;
+    a = spmv__cl_args_of(m, l[1].kernel);
+    spmv__cl_arg_mem(&a, l[0].carry[0]);
+    spmv__cl_arg_mem(&a, l[0].carry[1]);
+    spmv__cl_arg_count(&a, carries);
+    l[1].arg = a.next;
+    spmv__cl_launch_shape(&l[1], spmv__ceil_div(carries, wg), wg);
+    return a.s;
+}
+
+static spmv_status spmv__cl_launch_scale(spmv__cl_launch *l, const spmv_cl_matrix *m)
+{
+    uint64_t wg = (uint64_t)spmv__cl_scale_group(m->device), groups;
+    spmv__cl_args a;
+    spmv_status s = spmv__cl_groups(m->device, m->rows, wg, wg, &groups);
+    if (!s) s = spmv__cl_kernel(&m->hooks, m->scale, "spmv", &l->kernel);
+    if (s) return s;
+    a = spmv__cl_args_of(m, l->kernel);
+    spmv__cl_arg_count(&a, m->rows);
+    l->arg = a.next;
+    spmv__cl_launch_shape(l, groups, wg);
+    return a.s;
+}
+
+static spmv_status spmv__cl_exec_queue(spmv_exec *e, cl_command_queue queue)
+{
+    const spmv_device *d = e->matrix->device;
+    cl_context context = NULL;
+    cl_device_id id = NULL;
+    cl_command_queue_properties properties = 0;
+    spmv_status s = SPMV_OK;
+    if (!queue) queue = d->queue;
+    s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL));
+    if (!s) s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
+    if (!s) s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    if (!s && (context != d->context || id != d->info.id))
+        s = spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "the queue is of another context or device than the matrix");
+    if (!s) s = SPMV__CL(&e->hooks, clRetainCommandQueue(queue));
+    if (s) return s;
+    e->queue = queue;
+    e->chain = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_cl_matrix *m, cl_command_queue queue)
+{
+    void *block = NULL;
+    size_t i;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    out->matrix = m;
+    out->hooks = m->hooks;
+    s = spmv__cl_exec_queue(out, queue);
+    if (!s) s = spmv__new(&m->hooks, &block, 2 * (uint64_t)m->count, sizeof(spmv__cl_launch), 0);
+    out->launch = (spmv__cl_launch *)block;
+    if (!s && m->rows) s = spmv__cl_launch_scale(&out->scale, m);
+    for (i = 0; !s && i < m->count; i++) {
+        int coo = m->part[i].format == SPMV_COO;
+        spmv__cl_launch *l = &out->launch[out->count];
+        if (!m->part[i].groups) continue;
+        out->count += coo ? 2 : 1;
+        s = coo ? spmv__cl_launch_coo(l, m, &m->part[i]) : spmv__cl_launch_part(l, m, &m->part[i]);
+    }
+    if (s) spmv_exec_free(out);
+    return s;
+}
+
+static void spmv__cl_launch_free(spmv__cl_launch *l)
+{
+    if (l->kernel) clReleaseKernel(l->kernel);
+    if (l->carry[0]) clReleaseMemObject(l->carry[0]);
+    if (l->carry[1]) clReleaseMemObject(l->carry[1]);
+}
+
+static void spmv__cl_event_keep(cl_event *slot, cl_event e)
+{
+    if (e) clRetainEvent(e);
+    if (*slot) clReleaseEvent(*slot);
+    *slot = e;
+}
+
+SPMV_API void spmv_exec_free(spmv_exec *e)
+{
+    spmv_hooks h = e->hooks;
+    size_t i;
+    spmv__cl_event_keep(&e->first, NULL);
+    spmv__cl_event_keep(&e->last, NULL);
+    spmv__cl_launch_free(&e->scale);
+    for (i = 0; i < e->count; i++) spmv__cl_launch_free(&e->launch[i]);
+    if (e->x) clReleaseMemObject(e->x);
+    if (e->y) clReleaseMemObject(e->y);
+    if (e->queue) clReleaseCommandQueue(e->queue);
+    spmv_free(&h, e->launch);
+    memset(e, 0, sizeof *e);
+}
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+/* A product on its way into the queue. */
+typedef struct spmv__cl_run {
+    spmv_exec      *e;
+    double          alpha;
+    cl_mem          x, y;
+    uint64_t        x0, y0;
+    cl_uint         num_wait;
+    const cl_event *wait;
+    size_t          left;      /* launches to come, the current one included */
+    cl_event        previous;  /* of the launch before, where launches are chained or timed */
+    int             begun;
+    int             keep_last; /* the last launch's event is wanted */
+} spmv__cl_run;
+
+static spmv_status spmv__cl_enqueue(spmv__cl_run *r, const spmv__cl_launch *l, double beta)
+{
+    spmv_exec *e = r->e;
+    spmv__cl_args a = spmv__cl_args_of(e->matrix, l->kernel);
+    cl_event event = NULL;
+    int chained = r->begun && e->chain;
+    int want = e->chain || e->timing || (r->left == 1 && r->keep_last);
+    a.next = l->arg;
+    spmv__cl_arg_mem(&a, r->x);
+    spmv__cl_arg_count(&a, r->x0);
+    spmv__cl_arg_mem(&a, r->y);
+    spmv__cl_arg_count(&a, r->y0);
+    spmv__cl_arg_real(&a, r->alpha);
+    spmv__cl_arg_real(&a, beta);
+    if (a.s) return a.s;
+    a.s = SPMV__CL(&e->hooks, clEnqueueNDRangeKernel(e->queue, l->kernel, 1, NULL, &l->global, &l->local,
+                                                     r->begun ? (cl_uint)chained : r->num_wait,
+                                                     r->begun ? (chained ? &r->previous : NULL) : r->wait, want ? &event : NULL));
+    if (a.s) return a.s;
+    if (e->timing && !r->begun) spmv__cl_event_keep(&e->first, event);
+    if (r->previous) clReleaseEvent(r->previous);
+    r->previous = event;
+    r->begun = 1;
+    r->left--;
+    return SPMV_OK;
+}
+
+/* A vector of n elements from an offset lies within its buffer. */
+static spmv_status spmv__cl_exec_check(const spmv_exec *e, cl_mem mem, uint64_t offset, uint64_t n, const char *name)
+{
+    size_t bytes = 0;
+    uint64_t have;
+    spmv_status s;
+    if (!n) return SPMV_OK;
+    if (!mem) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s is NULL", name);
+    s = SPMV__CL(&e->hooks, clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    if (s) return s;
+    have = (uint64_t)bytes / spmv_vector_size(e->matrix->type);
+    if (offset <= have && n <= have - offset) return SPMV_OK;
+    return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %u elements from %u on, the buffer has %u", name, n, offset, have);
+}
+
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+{
+    const spmv_cl_matrix *m = e->matrix;
+    size_t i, launches = alpha != 0 && m->rows ? e->count : 0;
+    int covers = launches && m->covers && m->part[0].groups;
+    int scale = m->rows && beta != 1 && !covers;
+    spmv__cl_run r;
+    spmv_status s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
+    if (!s && alpha != 0 && m->rows) s = spmv__cl_exec_check(e, x, x_offset, m->cols, "x");
+    if (event) *event = NULL;
+    if (s) return s;
+    memset(&r, 0, sizeof r);
+    r.e = e;
+    r.alpha = alpha;
+    r.x = x;
+    r.y = y;
+    r.x0 = m->cols ? x_offset : 0;
+    r.y0 = y_offset;
+    r.num_wait = num_wait;
+    r.wait = num_wait ? wait : NULL;
+    r.left = launches + (size_t)scale;
+    r.keep_last = event != NULL;
+    if (scale) s = spmv__cl_enqueue(&r, &e->scale, beta);
+    for (i = 0; !s && i < launches; i++) s = spmv__cl_enqueue(&r, &e->launch[i], i == 0 && covers ? beta : 1);
+    if (!s && !r.begun && (event || num_wait || e->timing)) {
+        s = SPMV__CL(&e->hooks, clEnqueueMarkerWithWaitList(e->queue, r.num_wait, r.wait, &r.previous));
+        if (!s && e->timing) spmv__cl_event_keep(&e->first, r.previous);
+    }
+    if (!s && e->timing) spmv__cl_event_keep(&e->last, r.previous);
+    if (!s && event) {
+        *event = r.previous;
+        r.previous = NULL;
+    }
+    if (r.previous) clReleaseEvent(r.previous);
+    return s;
+}
+
+/* The buffers of products with host vectors. */
+static spmv_status spmv__cl_exec_host_buffers(spmv_exec *e)
+{
+    const spmv_cl_matrix *m = e->matrix;
+    uint64_t size = spmv_vector_size(m->type);
+    spmv_status s = SPMV_OK;
+    if (!e->x) s = spmv__cl_new_buffer(m->device, spmv__sat_mul(m->cols, size), CL_MEM_READ_ONLY, &e->x);
+    if (!s && !e->y) s = spmv__cl_new_buffer(m->device, spmv__sat_mul(m->rows, size), CL_MEM_READ_WRITE, &e->y);
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
+{
+    const spmv_cl_matrix *m = e->matrix;
+    const spmv_hooks *h = &e->hooks;
+    size_t size = spmv_vector_size(m->type), x_bytes = (size_t)m->cols * size, y_bytes = (size_t)m->rows * size;
+    cl_event done = NULL;
+    spmv_status s;
+    if (!m->rows) return SPMV_OK;
+    s = spmv__cl_exec_host_buffers(e);
+    if (!s && alpha != 0 && m->cols) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->x, CL_TRUE, 0, x_bytes, x, 0, NULL, NULL));
+    if (!s && beta != 0) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 0, NULL, NULL));
+    if (!s) s = spmv_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
+    if (!s) s = SPMV__CL(h, clEnqueueReadBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 1, &done, NULL));
+    if (done) clReleaseEvent(done);
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
+{
+    cl_command_queue_properties properties = 0;
+    spmv_status s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(e->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
+    if (!s && on && !(properties & CL_QUEUE_PROFILING_ENABLE))
+        s = spmv_log(&e->hooks, SPMV_ERR_UNSUPPORTED, "the queue was made without CL_QUEUE_PROFILING_ENABLE");
+    if (s) return s;
+    e->timing = on != 0;
+    spmv__cl_event_keep(&e->first, NULL);
+    spmv__cl_event_keep(&e->last, NULL);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
+{
+    cl_ulong begin = 0, end = 0;
+    spmv_status s;
+    *seconds = 0;
+    if (!e->first || !e->last) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "no product was made with timing on");
+    s = SPMV__CL(&e->hooks, clWaitForEvents(1, &e->last));
+    if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->first, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
+    if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
+    if (!s && end > begin) *seconds = (double)(end - begin) * 1e-9;
+    return s;
+}
+
+#endif /* SPMV_IMPLEMENTATION */
