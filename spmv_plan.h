@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-enum { SPMV_MAX_PARTS = 64, SPMV_PLAN_TEXT = 4096 /* bytes that hold any plan's text, its end included */ };
+enum { SPMV_MAX_PARTS = 64, SPMV_PLAN_TEXT = 8192 /* bytes that hold any plan's text, its end included */ };
 
 typedef struct spmv_plan {
     int       count; /* parts, 1 .. SPMV_MAX_PARTS */
@@ -106,7 +106,7 @@ typedef struct spmv_store {
                                        has rows and the plan's first part covers them all, else maybe none) */
     spmv_part *part;                /* count */
     int        index[SPMV_MAX_PARTS]; /* part i of the store is part index[i] of the plan */
-    char       shares[256];         /* spmv_split_print */
+    char       shares[1024];        /* spmv_split_print */
     spmv_hooks hooks;
 } spmv_store;
 
@@ -129,3 +129,941 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 #endif
 #endif /* SPMV_PLAN_H */
 /* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED)
+#define SPMV_PLAN_IMPLEMENTED
+
+/* ---- grammar ----------------------------------------------------------------------------------------------------- */
+
+enum { SPMV__INT, SPMV__FRAC, SPMV__BLOCK, SPMV__ROWS };
+
+static const char *const spmv__key_names[] = {
+#define X(NAME, name, kind) #name,
+    SPMV_KEY_LIST(X)
+#undef X
+};
+static const int spmv__key_kinds[] = {
+#define X(NAME, name, kind) SPMV__##kind,
+    SPMV_KEY_LIST(X)
+#undef X
+};
+static const char *const spmv__rows_words[] = { "all", "nonempty", "sorted" };
+
+/* A reader of one line of text that knows its column. */
+typedef struct spmv__scan {
+    const char *text, *at;
+    const spmv_hooks *h;
+    int *column;
+} spmv__scan;
+
+static int spmv__column(const spmv__scan *c, const char *at) { return (int)(at - c->text) + 1; }
+
+/* A fault at a place in the text; the message shows the text from there on. */
+static spmv_status spmv__fault(const spmv__scan *c, const char *at, spmv_status s, const char *why)
+{
+    char rest[25];
+    size_t n = 0;
+    for (; n < sizeof rest - 1 && at[n]; n++) rest[n] = at[n];
+    rest[n] = 0;
+    if (c->column) *c->column = spmv__column(c, at);
+    return spmv_log(c->h, s, "plan \"%s\", column %d, at \"%s\": %s", c->text, spmv__column(c, at), rest, why);
+}
+
+static void spmv__skip_space(spmv__scan *c)
+{
+    while (*c->at == ' ' || *c->at == '\t') c->at++;
+}
+
+static int spmv__is_word(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '.'; }
+
+/* The next word into out (cut to size); 0 if there is none. */
+static size_t spmv__word(spmv__scan *c, char *out, size_t size)
+{
+    size_t n = 0;
+    spmv__skip_space(c);
+    for (; spmv__is_word(*c->at); c->at++)
+        if (n + 1 < size) out[n++] = *c->at;
+    out[n] = 0;
+    return n;
+}
+
+static int spmv__accept(spmv__scan *c, char ch)
+{
+    spmv__skip_space(c);
+    if (*c->at != ch) return 0;
+    c->at++;
+    return 1;
+}
+
+static int spmv__is_digit(char ch) { return ch >= '0' && ch <= '9'; }
+
+/* A whole number; 0 if w does not start with one or it exceeds 2^40, beyond which no key has a meaning. */
+static const char *spmv__whole(const char *w, int64_t *v)
+{
+    *v = 0;
+    if (!spmv__is_digit(*w)) return NULL;
+    for (; spmv__is_digit(*w); w++) {
+        *v = *v * 10 + (*w - '0');
+        if (*v > (int64_t)1 << 40) return NULL;
+    }
+    return w;
+}
+
+/* Up to six decimals, as millionths. */
+static int spmv__fraction(const char *w, int64_t *v)
+{
+    int64_t unit = 100000;
+    w = spmv__whole(w, v);
+    if (!w || *v > 1000000) return 0;
+    *v *= 1000000;
+    if (*w == '.')
+        for (w++; spmv__is_digit(*w) && unit; w++, unit /= 10) *v += (*w - '0') * unit;
+    return !*w;
+}
+
+static int spmv__key_value(int kind, const char *w, int64_t *v)
+{
+    int64_t rows;
+    switch (kind) {
+    case SPMV__INT:
+        w = spmv__whole(w, v);
+        return w && !*w;
+    case SPMV__FRAC:
+        return spmv__fraction(w, v);
+    case SPMV__BLOCK:
+        w = spmv__whole(w, &rows);
+        if (!w || *w != 'x' || rows > 255) return 0;
+        w = spmv__whole(w + 1, v);
+        if (!w || *w || *v > 255) return 0;
+        *v += rows << 8;
+        return 1;
+    default:
+        for (*v = 0; *v <= SPMV_ROWS_SORTED; ++*v)
+            if (!strcmp(w, spmv__rows_words[*v])) return 1;
+        return 0;
+    }
+}
+
+static const char *spmv__key_form(int kind)
+{
+    return kind == SPMV__INT ? "expected a whole number" : kind == SPMV__FRAC ? "expected a fraction with at most six decimals"
+         : kind == SPMV__BLOCK ? "expected a block size such as 4x4" : "expected all, nonempty or sorted";
+}
+
+/* key "=" value, for the format of spec. */
+static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
+{
+    char word[32];
+    const char *at;
+    int k = 0;
+    spmv__skip_space(c);
+    at = c->at;
+    if (!spmv__word(c, word, sizeof word)) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected a key");
+    while (k < SPMV_KEY_COUNT && strcmp(word, spmv__key_names[k]) != 0) k++;
+    if (k == SPMV_KEY_COUNT) return spmv__fault(c, at, SPMV_ERR_PLAN, "there is no such key");
+    if (!spmv_format_takes_key(spec->format, (spmv_key)k)) return spmv__fault(c, at, SPMV_ERR_PLAN, "the format has no such key");
+    if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
+    *seen |= 1u << k;
+    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    if (!spmv__key_value(spmv__key_kinds[k], word, &spec->key[k]))
+        return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(spmv__key_kinds[k]));
+    return SPMV_OK;
+}
+
+static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
+{
+    char word[32];
+    const char *at, *why;
+    unsigned seen = 0;
+    spmv_status s;
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    spec->format = spmv_format_from(word);
+    if (spec->format == SPMV_FORMAT_COUNT) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected the name of a format");
+    if (spmv__accept(c, ':')) {
+        do {
+            s = spmv__parse_key(c, spec, &seen);
+            if (s) return s;
+        } while (spmv__accept(c, ','));
+    }
+    s = spmv_spec_check(spec, &why);
+    return s ? spmv__fault(c, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks)
+{
+    spmv__scan c;
+    spmv_status s = SPMV_OK;
+    memset(plan, 0, sizeof *plan);
+    if (column) *column = 0;
+    c.text = c.at = text;
+    c.h = hooks;
+    c.column = column;
+    do {
+        if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(&c, c.at, SPMV_ERR_PLAN, "too many parts");
+        else s = spmv__parse_part(&c, &plan->part[plan->count++]);
+    } while (!s && spmv__accept(&c, '+'));
+    spmv__skip_space(&c);
+    if (!s && *c.at) s = spmv__fault(&c, c.at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
+    if (s) memset(plan, 0, sizeof *plan);
+    return s;
+}
+
+static void spmv__put_fraction(spmv__text *t, int64_t millionths)
+{
+    int64_t rest = millionths % 1000000, unit = 100000;
+    spmv__put_count(t, (uint64_t)(millionths / 1000000));
+    if (rest) spmv__put_char(t, '.');
+    for (; rest; rest %= unit, unit /= 10) spmv__put_char(t, (int)('0' + rest / unit));
+}
+
+static void spmv__put_key(spmv__text *t, int k, int64_t v)
+{
+    spmv__put_text(t, spmv__key_names[k]);
+    spmv__put_char(t, '=');
+    switch (spmv__key_kinds[k]) {
+    case SPMV__INT: spmv__put_count(t, (uint64_t)v); break;
+    case SPMV__FRAC: spmv__put_fraction(t, v); break;
+    case SPMV__BLOCK:
+        spmv__put_count(t, (uint64_t)v >> 8);
+        spmv__put_char(t, 'x');
+        spmv__put_count(t, (uint64_t)v & 255);
+        break;
+    default: spmv__put_text(t, spmv__rows_words[v]);
+    }
+}
+
+static void spmv__text_open(spmv__text *t, char *out, size_t size)
+{
+    t->out = out;
+    t->size = size;
+    t->length = 0;
+}
+
+static size_t spmv__text_close(spmv__text *t)
+{
+    if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
+    return t->length;
+}
+
+SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
+{
+    spmv__text t;
+    int i, k;
+    spmv__text_open(&t, out, size);
+    for (i = 0; i < plan->count; i++) {
+        char mark = ':';
+        if (i) spmv__put_char(&t, '+');
+        spmv__put_text(&t, spmv_format_name(plan->part[i].format));
+        for (k = 0; k < SPMV_KEY_COUNT; k++)
+            if (plan->part[i].key[k]) {
+                spmv__put_char(&t, mark);
+                spmv__put_key(&t, k, plan->part[i].key[k]);
+                mark = ',';
+            }
+    }
+    return spmv__text_close(&t);
+}
+
+SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
+{
+    int i;
+    if (plan->count < 1 || plan->count > SPMV_MAX_PARTS)
+        return spmv_log(hooks, SPMV_ERR_PLAN, "a plan has 1 .. %d parts, not %d", (int)SPMV_MAX_PARTS, plan->count);
+    for (i = 0; i < plan->count; i++) {
+        const char *why, *name = spmv_format_name(plan->part[i].format);
+        spmv_status s = spmv_spec_check(&plan->part[i], &why);
+        if (s) return spmv_log(hooks, s, "part %d, %s: %s", i + 1, name, why);
+        if (strict && (spmv_format_flags(plan->part[i].format) & SPMV_HAS_FILL))
+            return spmv_log(hooks, SPMV_ERR_STRICT, "part %d: %s multiplies its fill by x, which strict mode excludes", i + 1, name);
+    }
+    return SPMV_OK;
+}
+
+/* ---- what a part takes ------------------------------------------------------------------------------------------- */
+
+enum { SPMV__LEFT = 255 }; /* owner of nonzeros that no part has taken yet */
+
+typedef struct spmv__splitter {
+    const spmv_csr   *a;
+    const spmv_spec  *spec;
+    const spmv_hooks *h;
+    spmv_split       *out;
+    int               part;
+    uint64_t         *left;      /* nonzeros left in each row */
+    uint64_t          left_all;
+} spmv__splitter;
+
+static void spmv__take(spmv__splitter *s, uint64_t row, uint64_t k)
+{
+    s->out->owner[k] = (uint8_t)s->part;
+    s->left[row]--;
+    s->left_all--;
+    s->out->nnz[s->part]++;
+}
+
+static int spmv__is_left(const spmv__splitter *s, uint64_t k) { return s->out->owner[k] == SPMV__LEFT; }
+
+static void spmv__take_all(spmv__splitter *s)
+{
+    uint64_t r, k;
+    for (r = 0; r < s->a->rows; r++)
+        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k)) spmv__take(s, r, k);
+}
+
+static uint64_t spmv__list_row(const spmv__splitter *s, uint64_t i)
+{
+    const uint32_t *list = s->out->list[s->part];
+    return list ? list[i] : i;
+}
+
+/* Part rows first .. end: the first entries of each row up to the width that keys w and fill allow. */
+static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t end, uint64_t height)
+{
+    uint64_t limit = s->spec->key[SPMV_KEY_W] ? (uint64_t)s->spec->key[SPMV_KEY_W] : UINT64_MAX, i, k, longest = 0, w, reach, held = 0;
+    int64_t fill = s->spec->key[SPMV_KEY_FILL];
+    void *block;
+    uint64_t *at_least;
+    spmv_status status;
+    for (i = first; i < end; i++)
+        if (s->left[spmv__list_row(s, i)] > longest) longest = s->left[spmv__list_row(s, i)];
+    if (longest < limit) limit = longest;
+    if (fill) {
+        status = spmv__new(s->h, &block, longest + 2, 8, 0);
+        if (status) return status;
+        at_least = (uint64_t *)block; /* rows whose length is exactly w, then summed while walking */
+        for (i = first; i < end; i++) at_least[s->left[spmv__list_row(s, i)]]++;
+        reach = end - first - at_least[0];
+        for (w = 0; w < limit; w++) {
+            held += reach;
+            if ((double)held * 1e6 < (double)fill * (double)height * (double)(w + 1)) break;
+            reach -= at_least[w + 1];
+        }
+        limit = w;
+        spmv_free(s->h, block);
+    }
+    for (i = first; i < end; i++) {
+        uint64_t r = spmv__list_row(s, i), taken = 0;
+        for (k = s->a->ptr[r]; taken < limit && s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k)) {
+                spmv__take(s, r, k);
+                taken++;
+            }
+    }
+    return SPMV_OK;
+}
+
+static spmv_status spmv__take_ell(spmv__splitter *s)
+{
+    uint64_t rows = s->out->rows[s->part], first, h = s->spec->format == SPMV_SELL ? spmv__height(s->spec) : rows, end;
+    spmv_status status = SPMV_OK;
+    if (!s->spec->key[SPMV_KEY_W] && !s->spec->key[SPMV_KEY_FILL]) {
+        spmv__take_all(s);
+        return SPMV_OK;
+    }
+    for (first = 0; first < rows && !status; first = end) {
+        end = rows - first < h ? rows : first + h;
+        status = spmv__take_width(s, first, end, end - first);
+    }
+    return status;
+}
+
+static spmv_view spmv__left_view(const spmv__splitter *s)
+{
+    spmv_view v;
+    v.a = s->a;
+    v.owner = s->out->owner;
+    v.part = SPMV__LEFT;
+    v.list = NULL;
+    v.rows = s->a->rows;
+    return v;
+}
+
+/* Diagonals filled at least to d: nonzeros over the places the diagonal has in the matrix. */
+static spmv_status spmv__take_diagonals(spmv__splitter *s)
+{
+    spmv_view v = spmv__left_view(s);
+    uint64_t rows = s->a->rows, cols = s->a->cols, d, r, k;
+    double share = (double)s->spec->key[SPMV_KEY_D] / 1e6;
+    uint32_t *mark = NULL;
+    spmv_status status = spmv__count_diagonals(&v, &mark, s->h);
+    if (status) return status;
+    for (d = 0; d + 1 < rows + cols; d++) {
+        uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
+        uint64_t length = rows - below < cols - right ? rows - below : cols - right;
+        mark[d] = mark[d] && (double)mark[d] >= share * (double)length;
+    }
+    for (r = 0; r < rows; r++)
+        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k) && mark[s->a->col[k] + rows - 1 - r]) spmv__take(s, r, k);
+    spmv_free(s->h, mark);
+    return SPMV_OK;
+}
+
+/* Blocks filled at least to d: nonzeros over the block's places, those outside a ragged edge included. */
+static spmv_status spmv__take_blocks(spmv__splitter *s)
+{
+    spmv_view v = spmv__left_view(s);
+    uint64_t bh = (uint64_t)spmv__block_rows(s->spec), bw = (uint64_t)spmv__block_cols(s->spec), super, r, k, n;
+    double least = (double)s->spec->key[SPMV_KEY_D] / 1e6 * (double)(bh * bw);
+    uint32_t *mark;
+    spmv__pair *seen;
+    spmv_status status = spmv__blocks_begin(s->a, bw, &mark, &seen, s->h);
+    if (status) return status;
+    for (super = 0; super < spmv__ceil_div(s->a->rows, bh); super++) {
+        uint64_t end = (super + 1) * bh < s->a->rows ? (super + 1) * bh : s->a->rows;
+        n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
+        for (r = super * bh; r < end; r++)
+            for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
+                if (spmv__is_left(s, k) && (double)seen[mark[s->a->col[k] / bw] - 1].load >= least) spmv__take(s, r, k);
+        spmv__blocks_clear(mark, seen, n);
+    }
+    spmv_free(s->h, mark);
+    spmv_free(s->h, seen);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__take_part(spmv__splitter *s)
+{
+    spmv_status status = SPMV_OK;
+    if (s->spec->format == SPMV_ELL || s->spec->format == SPMV_SELL) status = spmv__take_ell(s);
+    else if (!s->spec->key[SPMV_KEY_D]) spmv__take_all(s);
+    else if (spmv_format_flags(s->spec->format) & SPMV_ROW_BLOCK) status = spmv__take_blocks(s);
+    else status = spmv__take_diagonals(s);
+    return status;
+}
+
+/* Does the part take whatever is left, whatever the matrix? */
+static int spmv__takes_all(const spmv_spec *spec)
+{
+    return !spec->key[SPMV_KEY_W] && !spec->key[SPMV_KEY_FILL] && !spec->key[SPMV_KEY_D];
+}
+
+/* ---- row lists --------------------------------------------------------------------------------------------------- */
+
+/* Stable by falling length, within one window. */
+static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t *left, const spmv_hooks *h)
+{
+    void *block;
+    spmv__pair *pair;
+    uint64_t i;
+    spmv_status s;
+    for (i = 1; i < n && left[list[i - 1]] >= left[list[i]]; i++) {}
+    if (i >= n) return SPMV_OK;
+    s = spmv__new(h, &block, n, sizeof *pair, 0);
+    if (s) return s;
+    pair = (spmv__pair *)block;
+    for (i = 0; i < n; i++) {
+        pair[i].key = UINT64_MAX - left[list[i]];
+        pair[i].load = list[i];
+    }
+    spmv__sort(pair, n);
+    for (i = 0; i < n; i++) list[i] = (uint32_t)pair[i].load;
+    spmv_free(h, block);
+    return SPMV_OK;
+}
+
+/* The rows that have nonzeros left, in order, or sorted within windows of sigma rows of the matrix. */
+static spmv_status spmv__make_list(spmv__splitter *s)
+{
+    uint64_t r, n = 0, begin = 0, sigma = (uint64_t)s->spec->key[SPMV_KEY_SIGMA];
+    void *block;
+    uint32_t *list;
+    spmv_status status = SPMV_OK;
+    s->out->rows[s->part] = s->a->rows;
+    if (s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_ALL) return SPMV_OK;
+    for (r = 0; r < s->a->rows; r++) n += s->left[r] != 0;
+    s->out->rows[s->part] = n;
+    status = spmv__new(s->h, &block, n ? n : 1, 4, 0); /* one more than needed where there are none: NULL would mean all rows */
+    if (status) return status;
+    list = (uint32_t *)block;
+    s->out->list[s->part] = list;
+    n = 0;
+    for (r = 0; r <= s->a->rows && !status; r++) {
+        if (s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED && (r == s->a->rows || (sigma && r % sigma == 0))) {
+            status = spmv__sort_window(list + begin, n - begin, s->left, s->h);
+            begin = n;
+        }
+        if (r < s->a->rows && s->left[r]) list[n++] = (uint32_t)r;
+    }
+    return status;
+}
+
+/* ---- split ------------------------------------------------------------------------------------------------------- */
+
+static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
+{
+    spmv_status status = SPMV_OK;
+    int whole = plan->count == 1 && spmv__takes_all(&plan->part[0]);
+    void *block;
+    uint64_t r;
+    status = spmv__new(s->h, &block, s->a->rows, 8, 0);
+    if (status) return status;
+    s->left = (uint64_t *)block;
+    s->left_all = s->a->nnz;
+    for (r = 0; r < s->a->rows; r++) s->left[r] = s->a->ptr[r + 1] - s->a->ptr[r];
+    if (!whole) {
+        status = spmv__new(s->h, &block, s->a->nnz, 1, SPMV__LEFT);
+        s->out->owner = (uint8_t *)block;
+    }
+    for (s->part = 0; s->part < plan->count && !status; s->part++) {
+        s->spec = &plan->part[s->part];
+        status = spmv__make_list(s);
+        if (!status && whole) {
+            s->out->nnz[0] = s->a->nnz;
+            s->left_all = 0;
+        } else if (!status) {
+            status = spmv__take_part(s);
+        }
+    }
+    return status;
+}
+
+SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
+{
+    spmv__splitter s;
+    spmv_status status;
+    memset(out, 0, sizeof *out);
+    memset(&s, 0, sizeof s);
+    if (hooks) out->hooks = *hooks;
+    status = spmv_plan_check(plan, 0, hooks);
+    if (status) return status;
+    out->count = plan->count;
+    s.a = a;
+    s.h = hooks;
+    s.out = out;
+    status = spmv__split_parts(&s, plan);
+    if (!status && s.left_all) {
+        char text[SPMV_PLAN_TEXT];
+        spmv_plan_print(plan, text, sizeof text);
+        status = spmv_log(hooks, SPMV_ERR_INCOMPLETE, "plan \"%s\" leaves %u of %u nonzeros: end it with a part that takes all, "
+                          "such as csr or coo", text, s.left_all, a->nnz);
+    }
+    spmv_free(hooks, s.left);
+    if (status) spmv_split_free(out);
+    return status;
+}
+
+SPMV_API void spmv_split_free(spmv_split *s)
+{
+    spmv_hooks h = s->hooks;
+    int i;
+    for (i = 0; i < SPMV_MAX_PARTS; i++) spmv_free(&h, s->list[i]);
+    spmv_free(&h, s->owner);
+    memset(s, 0, sizeof *s);
+}
+
+SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i)
+{
+    spmv_view v;
+    v.a = a;
+    v.owner = s->owner;
+    v.part = (unsigned)i;
+    v.list = s->list[i];
+    v.rows = s->rows[i];
+    return v;
+}
+
+SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size)
+{
+    spmv__text t;
+    uint64_t all = 0;
+    const char *c;
+    int i;
+    spmv__text_open(&t, out, size);
+    for (i = 0; i < s->count; i++) all += s->nnz[i];
+    for (i = 0; i < s->count; i++) {
+        if (!s->nnz[i]) continue;
+        for (c = spmv_format_name(plan->part[i].format); *c; c++) spmv__put_char(&t, *c - 'a' + 'A');
+        if (s->nnz[i] == all) continue;
+        spmv__put_char(&t, '(');
+        spmv__put_count(&t, (uint64_t)((double)s->nnz[i] * 100 / (double)all + 0.5));
+        spmv__put_text(&t, "%)");
+    }
+    return spmv__text_close(&t);
+}
+
+/* ---- all parts together ------------------------------------------------------------------------------------------ */
+
+SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
+{
+    return !p->list.count && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY);
+}
+
+static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
+{
+    const spmv_hooks *h = &out->hooks;
+    void *block;
+    int i, stored = 0;
+    spmv_status s;
+    for (i = 0; i < split->count; i++) stored += split->nnz[i] != 0;
+    s = spmv__new(h, &block, (uint64_t)stored, sizeof *out->part, 0);
+    if (s) return s;
+    out->part = (spmv_part *)block;
+    for (i = 0; i < split->count && !s; i++) {
+        spmv_view v = spmv_split_view(split, a, i);
+        if (!split->nnz[i]) continue;
+        s = spmv_part_build(&out->part[out->count], &out->plan.part[i], &v, how, h);
+        if (s) break;
+        out->index[out->count++] = i;
+    }
+    if (s && split->count > 1) spmv_log(h, s, "that was part %d of the plan", i + 1);
+    return s;
+}
+
+SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    spmv_split split;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    if (hooks) out->hooks = *hooks;
+    s = spmv_plan_check(plan, how->strict, hooks);
+    if (s) return s;
+    out->plan = *plan;
+    out->type = how->type;
+    out->rows = a->rows;
+    out->cols = a->cols;
+    out->nnz = a->nnz;
+    s = spmv_split_make(&split, plan, a, hooks);
+    if (!s) {
+        spmv_split_print(&split, plan, out->shares, sizeof out->shares);
+        s = spmv__store_parts(out, &split, a, how);
+        spmv_split_free(&split);
+    }
+    if (s) spmv_store_free(out);
+    return s;
+}
+
+SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
+{
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < st->count && !s; i++) s = spmv_part_update(&st->part[i], a->val);
+    return s;
+}
+
+SPMV_API void spmv_store_free(spmv_store *s)
+{
+    spmv_hooks h = s->hooks;
+    int i;
+    for (i = 0; i < s->count; i++) spmv_part_free(&s->part[i]);
+    spmv_free(&h, s->part);
+    memset(s, 0, sizeof *s);
+}
+
+SPMV_API uint64_t spmv_store_bytes(const spmv_store *s)
+{
+    uint64_t bytes = 0;
+    int i;
+    for (i = 0; i < s->count; i++) bytes += spmv_part_bytes(&s->part[i]);
+    return bytes;
+}
+
+SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
+{
+    uint64_t slots = 0;
+    int i;
+    for (i = 0; i < s->count; i++) slots += spmv_part_slots(&s->part[i]);
+    return slots;
+}
+
+SPMV_API void spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y)
+{
+    int i, covered = s->count && spmv_part_covers(&s->part[0], s->rows);
+    if (!covered) spmv_scale(s->type, s->rows, beta, y);
+    for (i = 0; i < s->count; i++) spmv_part_mul(&s->part[i], alpha, x, i || !covered ? 1.0 : beta, y);
+}
+
+/* ---- builders ---------------------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_builder_name(spmv_builder b)
+{
+    static const char *const names[] = {
+#define X(ID, name, text) name,
+        SPMV_BUILDER_LIST(X)
+#undef X
+    };
+    return (unsigned)b < SPMV_BUILDER_COUNT ? names[b] : "unknown";
+}
+
+SPMV_API const char *spmv_builder_text(spmv_builder b)
+{
+    static const char *const texts[] = {
+#define X(ID, name, text) text,
+        SPMV_BUILDER_LIST(X)
+#undef X
+    };
+    return (unsigned)b < SPMV_BUILDER_COUNT ? texts[b] : "unknown";
+}
+
+/* Keys of builders, in one table as those of formats; a bit a builder says who takes it. */
+#define SPMV__BUILDER_KEYS(X)                                                              \
+    X(ROWS,   "rows",   SPMV__INT,  4096,   1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR | 1u << SPMV_BUILDER_HYBR) \
+    X(X,      "x",      SPMV__FRAC, 500000, 1u << SPMV_BUILDER_HYBR)                       \
+    X(K,      "k",      SPMV__INT,  1,      1u << SPMV_BUILDER_HYBR)                       \
+    X(LEVELS, "levels", SPMV__INT,  0,      1u << SPMV_BUILDER_HYBR)
+enum {
+#define X(ID, name, kind, preset, takers) SPMV__BUILDER_##ID,
+    SPMV__BUILDER_KEYS(X)
+#undef X
+    SPMV__BUILDER_KEY_COUNT
+};
+
+typedef struct spmv__maker {
+    const spmv_csr         *a;
+    const spmv_build_hints *hints;
+    const spmv_hooks       *h;
+    spmv_plan              *plan;
+    int64_t                 key[SPMV__BUILDER_KEY_COUNT];
+    uint64_t               *longer; /* longer[k]: rows with k or more nonzeros */
+    uint64_t                longest;
+} spmv__maker;
+
+static spmv_status spmv__count_lengths(spmv__maker *m)
+{
+    const spmv_csr *a = m->a;
+    uint64_t r, k;
+    void *block;
+    spmv_status s;
+    for (r = 0; r < a->rows; r++)
+        if (a->ptr[r + 1] - a->ptr[r] > m->longest) m->longest = a->ptr[r + 1] - a->ptr[r];
+    s = spmv__new(m->h, &block, m->longest + 2, 8, 0);
+    if (s) return s;
+    m->longer = (uint64_t *)block;
+    for (r = 0; r < a->rows; r++) m->longer[a->ptr[r + 1] - a->ptr[r]]++;
+    for (k = m->longest; k--;) m->longer[k] += m->longer[k + 1];
+    return SPMV_OK;
+}
+
+/* Rows with at least k nonzeros; taking the first base columns away leaves the rows of length base + k. */
+static uint64_t spmv__reach(const spmv__maker *m, uint64_t k) { return k <= m->longest ? m->longer[k] : 0; }
+
+static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t v1, spmv_key k2, int64_t v2)
+{
+    spmv_spec *s = &plan->part[plan->count++];
+    memset(s, 0, sizeof *s);
+    s->format = f;
+    s->key[k1] = v1;
+    s->key[k2] = v2;
+}
+
+/* Bell and Garland's rule, Xu's method 1: rows is the number that counts as M. */
+static uint64_t spmv__width_bell(const spmv__maker *m, uint64_t base, uint64_t rows)
+{
+    uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
+    while (spmv__reach(m, base + w + 1) >= least && spmv__reach(m, base + w + 1) * 3 >= rows && spmv__reach(m, base + w + 1)) w++;
+    return w;
+}
+
+/* Nonzeros beyond column base of each row. */
+static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
+{
+    uint64_t k, n = 0;
+    for (k = base + 1; k <= m->longest; k++) n += m->longer[k];
+    return n;
+}
+
+/* Xu's method 3: columns are added while nonzeros fill more than a third of the ELL part. */
+static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t rows)
+{
+    uint64_t w = 0, held = 0;
+    while (base + w + 1 <= m->longest) {
+        held += spmv__reach(m, base + w + 1);
+        if (held * 3 <= rows * (w + 1)) break;
+        w++;
+    }
+    return w;
+}
+
+/* hyb and hyb-csr: one ELL part where a column is worth it, then the rest. */
+static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
+{
+    uint64_t w = spmv__width_bell(m, 0, m->a->rows);
+    if (w) spmv__add_part(m->plan, SPMV_ELL, SPMV_KEY_W, (int64_t)w, SPMV_KEY_W, (int64_t)w);
+    if (w && w >= m->longest) m->plan->part[0].key[SPMV_KEY_W] = 0;
+    else if (with_csr) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY);
+    else spmv__add_part(m->plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    return SPMV_OK;
+}
+
+static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels, int rest)
+{
+    int i;
+    plan->count = 0;
+    for (i = 0; i < levels; i++)
+        spmv__add_part(plan, SPMV_ELL, SPMV_KEY_W, (int64_t)width[i], SPMV_KEY_ROWS, levels > 1 ? SPMV_ROWS_SORTED : SPMV_ROWS_ALL);
+    if (rest || !levels) spmv__add_part(plan, SPMV_COO, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    else plan->part[levels - 1].key[SPMV_KEY_W] = 0;
+}
+
+/* Every width from one column to all of them, by the caller's clock, the levels before it fixed. */
+static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level, uint64_t base)
+{
+    spmv_plan trial;
+    uint64_t w, best = 0;
+    double least = -1;
+    memset(&trial, 0, sizeof trial);
+    for (w = 1; base + w <= m->longest; w++) {
+        double t;
+        width[level] = w;
+        spmv__set_levels(&trial, width, level + 1, base + w < m->longest);
+        t = m->hints->measure(m->hints->measure_user, &trial);
+        if (t >= 0 && (least < 0 || t < least)) {
+            least = t;
+            best = w;
+        }
+    }
+    return best;
+}
+
+static uint64_t spmv__hybr_width(spmv__maker *m, uint64_t *width, int level, uint64_t base, uint64_t rows)
+{
+    uint64_t left = spmv__beyond(m, base);
+    switch (m->key[SPMV__BUILDER_K]) {
+    case 0: return spmv__width_measured(m, width, level, base);
+    case 2: return left / rows;
+    case 3: return spmv__width_third(m, base, rows);
+    case 4: return spmv__ceil_div(left, rows);
+    default: return spmv__width_bell(m, base, rows);
+    }
+}
+
+/* Xu et al. IV: split off ELL parts until little is left, in nonzeros or in rows. M is the rows that are left: with the
+ * matrix's no column of a later level would ever qualify. The first level is HYB's and always tried. */
+static spmv_status spmv__make_hybr(spmv__maker *m)
+{
+    uint64_t width[SPMV_MAX_PARTS], base = 0, rows = m->a->rows;
+    uint64_t least_rows = (uint64_t)m->key[SPMV__BUILDER_ROWS];
+    double least = (double)m->key[SPMV__BUILDER_X] / 1e8 * (double)m->a->nnz;
+    int levels = 0, most = (int)m->key[SPMV__BUILDER_LEVELS];
+    if (!most || most > SPMV_MAX_PARTS - 1) most = SPMV_MAX_PARTS - 1;
+    while (levels < most && base < m->longest && rows) {
+        uint64_t w;
+        if (levels && ((double)spmv__beyond(m, base) < least || rows < least_rows)) break;
+        w = spmv__hybr_width(m, width, levels, base, rows);
+        if (!w) break;
+        if (w > m->longest - base) w = m->longest - base;
+        width[levels++] = w;
+        base += w;
+        rows = spmv__reach(m, base + 1);
+    }
+    spmv__set_levels(m->plan, width, levels, base < m->longest);
+    return SPMV_OK;
+}
+
+/* Strip height so that a strip holds about 64 nonzeros: two for each of a warp's items. Koza et al. search all heights and give no
+ * rule; this one is ours. */
+static spmv_status spmv__make_cmrs(spmv__maker *m)
+{
+    int64_t h = 16;
+    while (h > 1 && m->a->nnz > (m->a->rows * 64) / (uint64_t)h) h /= 2;
+    spmv__add_part(m->plan, SPMV_CMRS, SPMV_KEY_H, h == 4 ? 0 : h, SPMV_KEY_H, h == 4 ? 0 : h);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys)
+{
+    static const char *const names[] = {
+#define X(ID, name, kind, preset, takers) name,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    static const int kinds[] = {
+#define X(ID, name, kind, preset, takers) kind,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    static const unsigned takers[] = {
+#define X(ID, name, kind, preset, takers) takers,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    char word[32];
+    const char *at;
+    int k = 0;
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, names[k]) != 0) k++;
+    if (k == SPMV__BUILDER_KEY_COUNT || !(takers[k] >> b & 1u)) return spmv__fault(c, at, SPMV_ERR_PLAN, "the builder has no such key");
+    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
+    if (k == SPMV__BUILDER_K && keys[k] > 4) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
+    if (k == SPMV__BUILDER_X && keys[k] > 100000000) return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
+    return SPMV_OK;
+}
+
+static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys)
+{
+    static const int64_t presets[] = {
+#define X(ID, name, kind, preset, takers) preset,
+        SPMV__BUILDER_KEYS(X)
+#undef X
+    };
+    spmv_status s;
+    memcpy(keys, presets, sizeof presets);
+    if (spmv__accept(c, ':')) {
+        do {
+            s = spmv__parse_builder_key(c, b, keys);
+            if (s) return s;
+        } while (spmv__accept(c, ','));
+    }
+    spmv__skip_space(c);
+    return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
+}
+
+static spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
+{
+    spmv_status s;
+    if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == 0 && !(m->hints && m->hints->measure))
+        return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
+    s = spmv__count_lengths(m);
+    if (s) return s;
+    switch (b) {
+    case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
+    case SPMV_BUILDER_HYB_CSR: s = spmv__make_hyb(m, 1); break;
+    case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
+    default: s = spmv__make_cmrs(m);
+    }
+    spmv_free(m->h, m->longer);
+    return s;
+}
+
+SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
+                                    const spmv_hooks *hooks)
+{
+    spmv__maker m;
+    spmv__scan c;
+    char word[32];
+    int b = 0;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    memset(plan, 0, sizeof *plan);
+    if (column) *column = 0;
+    c.text = c.at = text;
+    c.h = hooks;
+    c.column = column;
+    spmv__word(&c, word, sizeof word);
+    while (b < SPMV_BUILDER_COUNT && strcmp(word, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
+    if (b == SPMV_BUILDER_COUNT || (b == SPMV_BUILDER_CMRS && text[strcspn(text, ":+")]))
+        return spmv_plan_parse(plan, text, column, hooks);
+    m.a = a;
+    m.hints = hints;
+    m.h = hooks;
+    m.plan = plan;
+    s = spmv__parse_builder(&c, (spmv_builder)b, m.key);
+    if (!s) s = spmv__run_builder(&m, (spmv_builder)b);
+    if (s) memset(plan, 0, sizeof *plan);
+    return s;
+}
+#endif /* SPMV_IMPLEMENTATION */
