@@ -58,11 +58,12 @@ typedef struct spmv_desc {
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
 } spmv_desc;
 
-/* A prepared matrix. Members are private; zeroed, it is safe to destroy. */
+/* A prepared matrix. Members are private; zeroed, it is safe to destroy. It must stay where spmv_create filled it: execs
+ * point into it. */
 typedef struct spmv_matrix {
-    spmv_store      store;
+    spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
-    const spmv_csr *csr;    /* own, the caller's, or NULL where it was not kept */
+    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
 #ifndef SPMV_NO_OPENCL
     spmv_device    *device;
     spmv_cl_matrix  cl;
@@ -97,3 +98,113 @@ SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 #endif
 #endif /* SPMV_H */
 /* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
+#define SPMV_IMPLEMENTED
+
+/* What the parts need not hold on the host once they are on a device. */
+static void spmv__release_arrays(spmv_store *st)
+{
+    int i, j;
+    for (i = 0; i < st->count; i++) {
+        spmv_part *p = &st->part[i];
+        for (j = 0; j < SPMV_MAX_ARRAYS; j++) {
+            if (!p->a[j].borrowed) spmv_free(&st->hooks, p->a[j].data);
+            p->a[j].data = NULL;
+        }
+    }
+}
+
+static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
+{
+    spmv_status s = SPMV_OK;
+#ifndef SPMV_NO_OPENCL
+    m->device = d->device;
+    if (!m->device) return SPMV_OK;
+    s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count, NULL);
+    if (!s) s = spmv_exec_create(&m->exec, &m->cl, NULL);
+    if (!s && !m->updatable) spmv__release_arrays(&m->store);
+#else
+    (void)m;
+    (void)d;
+    (void)spmv__release_arrays;
+#endif
+    return s;
+}
+
+/* Do parts of the store point into the CSR matrix? */
+static int spmv__borrows(const spmv_store *st)
+{
+    int i;
+    for (i = 0; i < st->count; i++)
+        if (st->part[i].a[0].borrowed && st->part[i].a[0].data) return 1;
+    return 0;
+}
+
+SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
+{
+    const spmv_csr *csr = d->csr;
+    spmv_input in = d->matrix;
+    spmv_build how;
+    spmv_plan plan;
+    spmv_status s = SPMV_OK;
+    memset(m, 0, sizeof *m);
+    memset(&how, 0, sizeof how);
+    m->updatable = d->updatable;
+    m->borrowed_csr = csr != NULL;
+    how.type = d->type;
+    how.updatable = d->updatable;
+    how.strict = d->strict;
+    how.max_bytes = d->max_bytes;
+    how.borrow = 1; /* on a device only until the upload */
+    in.updatable = d->updatable;
+    if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
+    if (!csr) s = spmv_csr_from(&m->own, &in, d->type, &d->hooks);
+    if (!csr) csr = &m->own;
+    if (!s) s = spmv_plan_make(&plan, d->plan ? d->plan : "csr", csr, d->hints, NULL, &d->hooks);
+    if (!s) s = spmv_store_make(&m->store, &plan, csr, &how, &d->hooks);
+    if (!s) s = spmv__to_device(m, d);
+    if (s) spmv_destroy(m);
+    else if (!m->updatable && !spmv__borrows(&m->store)) spmv_csr_free(&m->own);
+    return s;
+}
+
+SPMV_API spmv_status spmv_mul(spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+{
+#ifndef SPMV_NO_OPENCL
+    if (m->device) return spmv_exec_mul_host(&m->exec, alpha, x, beta, y);
+#endif
+    spmv_store_mul(&m->store, alpha, x, beta, y);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
+{
+    spmv_csr given;
+    spmv_status s = SPMV_OK;
+    memset(&given, 0, sizeof given);
+    given.val = val;
+    if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
+    if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
+#ifndef SPMV_NO_OPENCL
+    if (!s && m->device) s = spmv_cl_update(&m->cl, m->store.part, (size_t)m->store.count);
+#endif
+    return s;
+}
+
+SPMV_API void spmv_destroy(spmv_matrix *m)
+{
+#ifndef SPMV_NO_OPENCL
+    spmv_exec_free(&m->exec);
+    spmv_cl_free(&m->cl);
+#endif
+    spmv_store_free(&m->store);
+    spmv_csr_free(&m->own);
+    memset(m, 0, sizeof *m);
+}
+
+SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return &m->store.plan; }
+SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m->store.shares; }
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return spmv_store_bytes(&m->store); }
+#endif /* SPMV_IMPLEMENTATION */
