@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A matrix on an OpenCL device: lists the devices, stores a matrix in two parts on one of them, multiplies. The argument says
+ * which device: its number, "gpu", "cpu", or part of its name; without it the first GPU is taken, else the first device.
+ *
+ *     cc -std=c99 -O2 -I. examples/opencl.c -o opencl -lOpenCL
+ *
+ * Prints: plan ell:w=3+coo
+ * Prints: every row is right
+ */
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 100000 };
+
+int main(int argc, char **argv)
+{
+    static int32_t ptr[N + 1], col[4 * N];
+    static float val[4 * N], x[N], y[N];
+    static char text[SPMV_PLAN_TEXT];
+    static spmv_device_info list[32];
+    spmv_device_desc open = {0};
+    spmv_device device;
+    spmv_desc desc = {0};
+    spmv_matrix a;
+    size_t count, d;
+    int i, k, n = 0, wrong = 0;
+
+    if (spmv_device_list(list, 32, &count, NULL) != SPMV_OK) return 1;
+    for (d = 0; d < count && d < 32; d++)
+        printf("%d: %s (%s, %s)\n", (int)d, list[d].name, spmv_device_type_name(list[d].type), list[d].platform);
+
+    open.which = argc > 1 ? argv[1] : NULL;
+    if (spmv_device_open(&device, &open) != SPMV_OK) return 1; /* the reason is on stderr */
+    printf("on %s\n", device.info.name);
+
+    /* three diagonals, and now and then an entry far away; small integers, so that the result must be exact */
+    for (i = 0; i < N; i++) {
+        ptr[i] = n;
+        if (i > 0) { col[n] = i - 1; val[n++] = -1; }
+        col[n] = i; val[n++] = 2;
+        if (i < N - 1) { col[n] = i + 1; val[n++] = -1; }
+        if (i % 100 == 7) { col[n] = (int)(i * 7919LL % N); val[n++] = 3; }
+        x[i] = (float)(i % 16);
+    }
+    ptr[N] = n;
+
+    desc.matrix.rows = desc.matrix.cols = N;
+    desc.matrix.ptr = ptr;
+    desc.matrix.col = col; /* rows need not be sorted, and entries at one place are summed */
+    desc.matrix.val = val;
+    desc.matrix.val_type = SPMV_F32;
+    desc.type = SPMV_F32; /* every device has it; the default, SPMV_F64, not every */
+    desc.plan = "ell:w=3+coo"; /* three entries of each row as ELLPACK, the rest as coordinates */
+    desc.device = &device;
+    if (spmv_create(&a, &desc) != SPMV_OK) return 1;
+    spmv_plan_print(spmv_plan_of(&a), text, sizeof text);
+    printf("plan %s: %s, %.0f bytes a product\n", text, spmv_shares(&a), (double)spmv_bytes(&a));
+
+    if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: copies x there and y back */
+
+    for (i = 0; i < N; i++) {
+        float want = 0;
+        for (k = ptr[i]; k < ptr[i + 1]; k++) want += val[k] * x[col[k]];
+        wrong += y[i] != want;
+    }
+    if (wrong) printf("%d rows are wrong\n", wrong);
+    else printf("every row is right\n");
+
+    spmv_destroy(&a);
+    spmv_device_close(&device); /* after what was made on it */
+    return wrong != 0;
+}
