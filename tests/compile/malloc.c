@@ -20,7 +20,7 @@ int main(void) {
     static const int32_t ptr[] = {0, 2, 2, 4}, col[] = {0, 2, 1, 2};
     static const double val[] = {1, 2, 3, 4}, x[] = {1, 10, 100};
     double y[3];
-    spmv_desc d = {{SPMV_IN_CSR}};
+    spmv_desc d = {0};
     spmv_matrix a;
     d.matrix.rows = d.matrix.cols = 3;
     d.matrix.ptr = ptr;
