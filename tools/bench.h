@@ -22,24 +22,25 @@ static double get(spmv_type type, const void *x, uint64_t i)
     return type == SPMV_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* Uniform in [-1, 1); the same on every machine. */
-static double random_real(uint64_t *state)
+/* Uniform in [-1, 1), with as many bits as the type holds; the same on every machine. */
+static double random_real(spmv_type type, uint64_t *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-    return (double)(*state >> 40) / 8388608.0 - 1.0;
+    if (type == SPMV_F32) return (double)(*state >> 40) / 8388608.0 - 1.0;
+    return (double)(*state >> 11) / 4503599627370496.0 - 1.0;
 }
 
 static void fill_random(spmv_type type, void *x, uint64_t n, uint64_t seed)
 {
     uint64_t i;
-    for (i = 0; i < n; i++) put(type, x, i, random_real(&seed));
+    for (i = 0; i < n; i++) put(type, x, i, random_real(type, &seed));
 }
 
 /* Whole numbers from -4 to 4. */
 static void fill_whole(spmv_type type, void *x, uint64_t n, uint64_t seed)
 {
     uint64_t i;
-    for (i = 0; i < n; i++) put(type, x, i, (double)(int)(random_real(&seed) * 4.5));
+    for (i = 0; i < n; i++) put(type, x, i, (double)(int)(random_real(type, &seed) * 4.5));
 }
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static int plan_is_text(tool *t, const char *from, const char *text)
     t->keep = 0;
     free(plan);
     if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* the real matrix will tell */
-    return misuse(t, "--%s '%s': %s", from, text, *t->text ? t->text : spmv_status_text(s));
+    return misuse(t, "--%s: %s", from, *t->text ? t->text : spmv_status_text(s));
 }
 
 /* 1 if text is a format's or a builder's name, with keys or without; 0 if it is a plan of several parts. */
@@ -64,11 +64,49 @@ typedef struct runner {
     uint64_t     rows, cols;
     const void  *x;         /* host vectors, and images of them on an OpenCL device */
     void        *y;
-    double       spent;     /* seconds the last timing took altogether */
+#ifndef SPMV_NO_OPENCL
+    spmv_exec    exec;
+    cl_mem       cl_x, cl_y;
+    int          events;    /* 1: the queue profiles */
+#endif
 } runner;
+
+#ifndef SPMV_NO_OPENCL
+static void runner_close_cl(runner *r)
+{
+    spmv_exec_free(&r->exec);
+    if (r->cl_x) clReleaseMemObject(r->cl_x);
+    if (r->cl_y) clReleaseMemObject(r->cl_y);
+}
+
+static spmv_status runner_failed(runner *r, const char *what, cl_int code)
+{
+    return spmv_log(&r->t->hooks, SPMV_ERR_OPENCL, "%s: OpenCL error %d", what, (int)code);
+}
+
+/* Vectors on the device, where they stay. */
+static spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
+{
+    size_t width = spmv_vector_size(desc->type), in = (size_t)r->cols * width, out = (size_t)r->rows * width;
+    spmv_status s = spmv_exec_create(&r->exec, &r->m.cl, NULL);
+    cl_int code;
+    if (s != SPMV_OK) return s;
+    r->cl_x = clCreateBuffer(desc->device->context, CL_MEM_READ_ONLY, in ? in : width, NULL, &code);
+    if (code != CL_SUCCESS) return runner_failed(r, "a buffer for x", code);
+    r->cl_y = clCreateBuffer(desc->device->context, CL_MEM_READ_WRITE, out ? out : width, NULL, &code);
+    if (code != CL_SUCCESS) return runner_failed(r, "a buffer for y", code);
+    if (in) code = clEnqueueWriteBuffer(desc->device->queue, r->cl_x, CL_TRUE, 0, in, r->x, 0, NULL, NULL);
+    if (code != CL_SUCCESS) return runner_failed(r, "copying x", code);
+    r->events = spmv_exec_timing(&r->exec, 1) == SPMV_OK;
+    return SPMV_OK;
+}
+#endif
 
 static void runner_close(runner *r)
 {
+#ifndef SPMV_NO_OPENCL
+    runner_close_cl(r);
+#endif
     spmv_destroy(&r->m);
     memset(r, 0, sizeof *r);
 }
@@ -84,6 +122,9 @@ static spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const 
     r->x = x;
     r->y = y;
     s = spmv_create(&r->m, desc);
+#ifndef SPMV_NO_OPENCL
+    if (s == SPMV_OK && desc->device) s = runner_open_cl(r, desc);
+#endif
     if (s != SPMV_OK) runner_close(r);
     return s;
 }
@@ -99,8 +140,30 @@ static spmv_status sample_host(runner *r, int times, double *out)
     return s;
 }
 
+#ifndef SPMV_NO_OPENCL
+/* By events: one product, first kernel's start to last kernel's end. Else by the clock: times products and a wait. */
+static spmv_status sample_cl(runner *r, int times, double *out)
+{
+    double from = seconds();
+    spmv_status s = SPMV_OK;
+    cl_int code;
+    int i;
+    if (r->events) times = 1;
+    for (i = 0; i < times && s == SPMV_OK; i++)
+        s = spmv_exec_mul(&r->exec, 1, r->cl_x, 0, 0, r->cl_y, 0, 0, NULL, NULL);
+    if (s != SPMV_OK) return s;
+    if (r->events) return spmv_exec_seconds(&r->exec, out);
+    code = clFinish(r->m.device->queue);
+    *out = (seconds() - from) / times;
+    return code == CL_SUCCESS ? SPMV_OK : runner_failed(r, "clFinish", code);
+}
+#endif
+
 static spmv_status sample(runner *r, int times, double *out)
 {
+#ifndef SPMV_NO_OPENCL
+    if (r->m.device) return sample_cl(r, times, out);
+#endif
     return sample_host(r, times, out);
 }
 
@@ -183,10 +246,95 @@ static int device_open(tool *t, const char *text, spmv_device **out)
     if (!text || !strcmp(text, "host")) return DONE;
     return complain(t, "--device %s: this program was built without OpenCL", text);
 }
-static void device_close(spmv_device *d) { (void)d; }
-static const char *device_label(spmv_device *d) { (void)d; return "host"; }
-static int devices_print(tool *t) { (void)t; puts("host"); return DONE; }
-static void runner_variant(const runner *r, char *out, size_t size) { (void)r; snprintf(out, size, "host"); }
+
+static void device_close(spmv_device *d)
+{
+    (void)d;
+}
+
+static const char *device_label(const spmv_device *d)
+{
+    (void)d;
+    return "host";
+}
+
+static int devices_print(tool *t)
+{
+    (void)t;
+    puts("host");
+    return DONE;
+}
+
+static void runner_variant(const runner *r, char *out, size_t size)
+{
+    (void)r;
+    snprintf(out, size, "host");
+}
+#else
+
+/* *out becomes NULL for the host; device_close frees it. */
+static int device_open(tool *t, const char *text, spmv_device **out)
+{
+    spmv_device_desc desc;
+    *out = NULL;
+    if (!text || !strcmp(text, "host")) return DONE;
+    memset(&desc, 0, sizeof desc);
+    desc.which = text;
+    desc.profile = 1;
+    desc.hooks = t->hooks;
+    *out = (spmv_device *)malloc(sizeof **out);
+    if (!*out) return no_memory(t);
+    if (spmv_device_open(*out, &desc) == SPMV_OK) return DONE;
+    free(*out);
+    *out = NULL;
+    return FAILED;
+}
+
+static void device_close(spmv_device *d)
+{
+    if (!d) return;
+    spmv_device_close(d);
+    free(d);
+}
+
+static const char *device_label(const spmv_device *d)
+{
+    return d ? d->info.name : "host";
+}
+
+static int devices_print(tool *t)
+{
+    size_t count = 0, i, got;
+    spmv_device_info *info;
+    puts("host  this program's own products");
+    if (spmv_device_list(NULL, 0, &count, &t->hooks) != SPMV_OK) return FAILED;
+    info = (spmv_device_info *)calloc(count + 1, sizeof *info);
+    if (!info) return no_memory(t);
+    got = count;
+    if (spmv_device_list(info, count, &got, &t->hooks) != SPMV_OK) got = 0;
+    for (i = 0; i < got && i < count; i++) {
+        const spmv_device_info *d = &info[i];
+        printf("%-4u  %s\n      %s; platform %s; driver %s\n", (unsigned)i, d->name, d->version, d->platform, d->driver);
+        printf("      %s, %u compute units, %.1f GiB, buffers up to %.1f GiB, local %.0f KiB, groups up to %llu, f64 %s\n",
+               spmv_device_type_name(d->type), d->compute_units, (double)d->global_bytes / 1073741824.0,
+               (double)d->alloc_bytes / 1073741824.0, (double)d->local_bytes / 1024.0,
+               (unsigned long long)d->group_size, d->f64 ? "yes" : "no");
+    }
+    free(info);
+    return DONE;
+}
+
+/* The variants of all parts, joined as the parts are. */
+static void runner_variant(const runner *r, char *out, size_t size)
+{
+    size_t i, used = 0;
+    snprintf(out, size, "%s", r->m.device ? "" : "host");
+    if (!r->m.device) return;
+    for (i = 0; i < r->m.cl.count && used < size; i++) {
+        if (i) used += (size_t)snprintf(out + used, size - used, "+");
+        if (used < size) used += spmv_variant_print(spmv_cl_variant(&r->m.cl, i), out + used, size - used);
+    }
+}
 #endif
 
 #endif

@@ -1,0 +1,269 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every command of the command line, on generated matrices only: sh tests/test_cli.sh [PROGRAM], by default build/spmv.
+# A line a check, "ok NAME" or "FAIL NAME"; the last line is "N passed, N failed"; exit status 1 if any failed.
+LC_ALL=C
+export LC_ALL
+spmv=${1:-build/spmv}
+if [ ! -x "$spmv" ]; then
+    echo "usage: test_cli.sh [PROGRAM]" >&2
+    exit 2
+fi
+case $spmv in
+    /*) ;;
+    *) spmv=$PWD/$spmv ;;
+esac
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 2' HUP INT TERM
+cd "$dir" || exit 2
+passed=0
+failed=0
+
+# verdict NAME STATUS: counts and prints; what the command said follows a failure.
+verdict() {
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $1"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1"
+        sed 's/^/    /' out err 2>/dev/null | head -n 20
+    fi
+}
+
+# gives NAME STATUS ARGUMENTS...: runs the program, out and err kept, and compares the exit status.
+gives() {
+    name=$1
+    want=$2
+    shift 2
+    "$spmv" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$want" ]
+    verdict "$name" $?
+}
+
+# says NAME FILE PATTERN: the last command's output (out, err) has a line that matches the extended pattern.
+says() {
+    grep -Eq -- "$3" "$2"
+    verdict "$1" $?
+}
+
+# product NAME "VALUES" ARGUMENTS...: mul's result, after the two lines of heading, is these values.
+product() {
+    name=$1
+    want=$2
+    shift 2
+    "$spmv" mul "$@" >out 2>err && [ "$(sed 1,2d out | tr '\n' ' ')" = "$want " ]
+    verdict "$name" $?
+}
+
+is_json() {
+    if command -v python3 >/dev/null 2>&1; then
+        python3 -c '
+import json, sys
+keys = ["matrix", "device", "builder", "plan", "variant", "type", "us", "gflops", "gbs", "bytes", "padding", "err", "ok"]
+def refuse(token):
+    raise ValueError(token)
+lines = open(sys.argv[1]).read().splitlines()
+assert lines
+for line in lines:
+    assert list(json.loads(line, parse_constant=refuse)) == keys, line
+' "$1"
+    else
+        ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"padding": .*"err": .*"ok": (true|false|null)\}$' "$1"
+    fi
+}
+
+# ---- help and usage ----
+gives 'help' 0 --help
+says 'help names the commands' out 'spmv bench'
+gives 'version' 0 --version
+for c in devices info mul bench convert plan gen; do
+    gives "$c --help" 0 $c --help
+    says "$c --help names the exit status" out '2 usage error'
+    gives "$c: unknown option" 2 $c --nonsense
+    says "$c: unknown option is named" err "nonsense.*spmv $c --help"
+done
+gives 'no command' 2
+gives 'unknown command' 2 multiply
+gives 'missing argument' 2 info
+gives 'one argument too many' 2 info a b
+gives 'option without its value' 2 mul a.mtx --plan
+says 'option without its value is named' err '--plan wants a value'
+gives 'switch with a value' 2 bench a.mtx --json=yes
+gives 'no number' 2 mul a.mtx --alpha 1x
+says 'no number is named' err "--alpha wants a number, not '1x'"
+gives 'no type' 2 mul a.mtx --type f16
+says 'no type is named' err "--type .*'f16'"
+gives 'beta without y' 2 mul a.mtx --beta 2
+gives 'y without beta' 2 mul a.mtx --y y.mtx
+gives 'two plans for mul' 2 mul a.mtx --plan csr --plan coo
+for p in 'ell+' 'elll' 'ell:q=3' 'ell:w=x' 'hybr:z=1' ''; do
+    gives "no plan: '$p'" 2 bench a.mtx --plan "$p"
+    grep -Fq -- "--plan: plan \"$p\", column" err
+    verdict "no plan: '$p' and the column are named" $?
+done
+
+# ---- gen ----
+counts() {
+    "$spmv" gen "$1" -o gen.mtx >out 2>err && [ "$(sed -n 2p gen.mtx)" = "$2" ]
+    verdict "gen $1" $?
+}
+gives 'gen --list' 0 gen --list
+says 'gen --list names families' out 'Trefethen_#b'
+counts Trefethen_20 '20 20 158'
+counts Trefethen_20b '19 19 147'
+counts Trefethen_2000 '2000 2000 41906'
+counts Trefethen_20000b '19999 19999 554435'
+counts mycielskian2 '2 2 2'
+counts mycielskian3 '5 5 10'
+counts mycielskian11 '1535 1535 134710'
+counts ch3-3-b1 '18 9 36'
+counts ch7-8-b2 '11760 1176 35280'
+counts mk9-b2 '1260 378 3780'
+counts mk11-b4 '10395 17325 51975'
+counts bibd_9_3 '36 84 252'
+counts bibd_17_8 '136 24310 680680'
+counts gr_30_30 '900 900 7744'
+counts arrow_46500 '46500 46500 139498'
+counts tridiag_5 '5 5 13'
+counts poisson2d_10 '100 100 460'
+counts poisson3d_4 '64 64 352'
+gives 'gen: no formula' 2 gen bcsstk16
+gives 'gen: out of range' 1 gen mycielskian99
+gives 'gen to nowhere' 1 gen tridiag_100 -o /nowhere/at/all.mtx
+gives 'gen to standard output' 0 gen tridiag_3
+says 'gen to standard output writes Matrix Market' out '^3 3 7$'
+
+# ---- a small matrix by hand ----
+cat >small.mtx <<'END'
+%%MatrixMarket matrix coordinate integer general
+% 2 . 1 .
+% . 3 . .
+% -1 . . 4
+3 4 5
+1 1 2
+1 3 1
+2 2 3
+3 1 -1
+3 4 4
+END
+printf '%%%%MatrixMarket matrix array real general\n4 1\n1\n2\n3\n4\n' >x.mtx
+printf '%%%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n' >y.mtx
+gzip -c small.mtx >small.mtx.gz
+"$spmv" devices >out 2>err
+verdict 'devices' $?
+says 'devices names the host' out '^host'
+devices=host
+if grep -q '^0 ' out; then devices='host 0'; fi
+for d in $devices; do
+    for type in f64 f32 mixed; do
+        for p in dense coo csr dia bdia ell sell bell sbell bcsr bcsr:b=2x2 cmrs cmrs:h=2 hyb hyb-csr hybr ell:w=1+coo \
+                 'dia:d=0.3+csr:rows=nonempty' 'sell:rows=sorted,h=2'; do
+            product "mul $p $type on $d" '5 6 15' small.mtx --plan "$p" --type $type --device $d --x x.mtx
+            product "mul $p $type on $d, alpha and beta" '-10.5 -13 -35.5' small.mtx --plan "$p" --type $type \
+                --device $d --x x.mtx --alpha -2.5 --beta 2 --y y.mtx
+        done
+    done
+done
+product 'x is ones by default' '3 3 3' small.mtx
+product 'beta 0 leaves y out' '3 3 3' small.mtx --beta 0 --y y.mtx
+product 'gzip input' '3 3 3' small.mtx.gz
+"$spmv" mul - --x x.mtx <small.mtx.gz >out 2>err && [ "$(sed 1,2d out | tr '\n' ' ')" = '5 6 15 ' ]
+verdict 'compressed standard input' $?
+"$spmv" mul - --x x.mtx -o y2.mtx <small.mtx >out 2>err && [ ! -s out ] && [ "$(tail -n 1 y2.mtx)" = 15 ]
+verdict 'standard input, result to a file' $?
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.1\n' >tenth.mtx
+product 'all digits' '0.10000000000000001' tenth.mtx
+gives 'x of the wrong length' 1 mul small.mtx --x y.mtx
+says 'x of the wrong length: both lengths' err 'needs 4 elements, the file has 3'
+gives 'no such device' 1 mul small.mtx --device 4711
+gives 'no such device by name' 1 mul small.mtx --device 'no such name'
+gives 'no such file' 1 mul nosuch.mtx
+says 'no such file is named' err 'nosuch.mtx'
+
+# ---- broken input ----
+broken() {
+    printf '%b' "$2" >broken.mtx
+    gives "broken input: $1" 1 info broken.mtx
+    says "broken input: $1: file and line" err "broken\\.mtx:$3"
+}
+broken 'index' '%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n' 3
+broken 'number' '%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 x\n' 4
+broken 'too few' '%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n' '[34]'
+broken 'banner' 'hello\n' 1
+broken 'complex' '%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n' 1
+head -c 60 small.mtx.gz >cut.mtx.gz
+gives 'cut gzip' 1 info cut.mtx.gz
+says 'cut gzip is named' err 'cut.mtx.gz: .*end too early'
+"$spmv" info broken.mtx 2>&1 >out | wc -l | grep -q '^ *1$'
+verdict 'one message for one mistake' $?
+
+# ---- info and plan ----
+gives 'info' 0 info small.mtx
+says 'info: shape' out '3 x 4, 5 nonzeros'
+says 'info: blocks' out '^8x8 '
+says 'info: diagonals' out 'diagonals +4 hold nonzeros'
+"$spmv" gen poisson2d_10 -o p.mtx
+gives 'info of a grid' 0 info p.mtx
+says 'info of a grid: bandwidth' out 'bandwidth +10 below the diagonal, 10 above'
+says 'info of a grid: diagonals' out '90% full or more +5, '
+printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >none.mtx
+gives 'info of a matrix of 0 x 0' 0 info none.mtx
+"$spmv" gen arrow_46500 -o arrow.mtx
+gives 'plan' 0 plan arrow.mtx --builder hyb
+says 'plan: text' out '^plan +ell:w=2\+coo$'
+says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
+gives 'plan: ell refused' 1 plan arrow.mtx --builder ell
+says 'plan: ell refused with the figure' err '[0-9]{6,}|[0-9.]+ [MG]i?B'
+
+# ---- convert ----
+for m in small p arrow; do
+    "$spmv" convert $m.mtx a.mtx && "$spmv" convert a.mtx a.bin && "$spmv" convert a.bin b.mtx && cmp -s a.mtx b.mtx
+    verdict "convert $m to binary and back" $?
+    "$spmv" convert b.mtx b.bin && cmp -s a.bin b.bin
+    verdict "convert $m to the same bytes" $?
+done
+"$spmv" convert arrow.mtx a.mtx.gz && gzip -t a.mtx.gz && "$spmv" convert - b.bin <a.mtx.gz && cmp -s a.bin b.bin
+verdict 'convert through gzip and standard input' $?
+"$spmv" convert --type f32 tenth.mtx t.bin && "$spmv" mul t.bin -o - | tail -n 1 | grep -q '^0.10000000149'
+verdict 'convert to f32' $?
+"$spmv" convert small.mtx s.bin
+product 'binary input' '5 6 15' s.bin --x x.mtx
+gives 'convert: nowhere' 1 convert small.mtx no/such/place.bin
+head -c 100 a.bin >cut.bin
+gives 'cut binary' 1 info cut.bin
+
+# ---- bench ----
+for d in $devices; do
+    for type in f64 f32 mixed; do
+        gives "bench all $type on $d" 0 bench small.mtx p.mtx --device $d --type $type --json
+        is_json out
+        verdict "bench all $type on $d: JSON" $?
+        ! grep -q '"ok": false' out && grep -q '"builder": "hybr"' out
+        verdict "bench all $type on $d: every product right" $?
+    done
+done
+gives 'bench tables' 0 bench p.mtx --plan csr --plan 'ell:w=4+coo'
+says 'bench tables: a line a plan' out 'ell:w=4\+coo'
+gives 'bench: a plan refused by name' 1 bench arrow.mtx --plan ell --plan csr
+says 'bench: refused with the figure' out 'ell: refused: .*[0-9]'
+says 'bench: goes on after a refusal' out 'csr'
+gives 'bench all tolerates refusals' 0 bench arrow.mtx --plan all --json
+grep -q '"builder": "ell".*"us": null.*"ok": null' out
+verdict 'bench all: a refusal in JSON' $?
+gives 'bench of no file' 2 bench
+gives 'bench: a file is missing' 1 bench nosuch.mtx p.mtx --plan csr --json
+is_json out
+verdict 'bench: goes on after a missing file' $?
+cp p.mtx 'odd "name"\.mtx'
+gives 'bench: odd file name' 0 bench 'odd "name"\.mtx' --plan csr --json
+is_json out
+verdict 'bench: odd file name in JSON' $?
+gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
+is_json out
+verdict 'bench of a matrix of 0 x 0: JSON' $?
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
