@@ -62,7 +62,7 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = ["matrix", "device", "builder", "plan", "variant", "type", "us", "gflops", "gbs", "bytes", "padding", "err", "ok"]
+keys = "matrix device builder plan variant type us gflops gbs bytes padding err ok".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
@@ -71,7 +71,7 @@ for line in lines:
     assert list(json.loads(line, parse_constant=refuse)) == keys, line
 ' "$1"
     else
-        ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"padding": .*"err": .*"ok": (true|false|null)\}$' "$1"
+        ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"err": .*"ok": (true|false|null)\}$' "$1"
     fi
 }
 

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------------------------- */
 
 static void put(spmv_type type, void *x, uint64_t i, double v)
 {
@@ -43,7 +43,7 @@ static void fill_whole(spmv_type type, void *x, uint64_t n, uint64_t seed)
     for (i = 0; i < n; i++) put(type, x, i, (double)(int)(random_real(type, &seed) * 4.5));
 }
 
-/* ---- the reference ----------------------------------------------------------------------------------------------- */
+/* ---- the reference --------------------------------------------------------------------------------------------- */
 
 typedef struct trial {
     tool           *t;
@@ -125,7 +125,8 @@ static double worst_error(const trial *c, double alpha, double beta)
 {
     int single = c->type == SPMV_F32;
     long double u = single ? (long double)FLT_EPSILON / 2 : (long double)DBL_EPSILON / 2;
-    long double tiny = single ? (long double)FLT_MIN : (long double)DBL_MIN, top = single ? FLT_MAX : DBL_MAX, worst = 0;
+    long double tiny = single ? (long double)FLT_MIN : (long double)DBL_MIN, top = single ? FLT_MAX : DBL_MAX;
+    long double worst = 0;
     uint64_t r;
     for (r = 0; r < c->a->rows; r++) {
         long double before = beta != 0 ? (long double)get(c->type, c->start, r) : 0, after = get(c->type, c->y, r);
@@ -176,7 +177,7 @@ static spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err)
     return SPMV_OK;
 }
 
-/* ---- one line a plan --------------------------------------------------------------------------------------------- */
+/* ---- one line a plan ------------------------------------------------------------------------------------------- */
 
 typedef struct line {
     const char *matrix, *device, *type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/files.h - matrices and vectors from files and back, plain, through gzip, or on standard input and output. Part of
- * tools/spmv.c.
+ * tools/files.h - matrices and vectors from files and back, plain or through gzip, also on standard input and output.
+ * Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_FILES_H
 #define SPMV_TOOLS_FILES_H
@@ -16,7 +16,7 @@ static int ends_in(const char *name, const char *tail)
     return n >= k && !strcmp(name + n - k, tail);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     tool       *t;
@@ -120,8 +120,8 @@ static spmv_status retype(tool *t, spmv_csr *a, spmv_type type)
     return SPMV_OK;
 }
 
-/* Reads a matrix, text or binary, with values that products of this type need; SPMV_TYPE_COUNT: as the file has them, f64
- * from text. On failure *a is zeroed. */
+/* Reads a matrix, text or binary, with values that products of this type need; SPMV_TYPE_COUNT: as the file has them,
+ * f64 from text. On failure *a is zeroed. */
 static int load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
 {
     spmv_mm_options opt;
@@ -162,7 +162,7 @@ static int load_vector(tool *t, const char *path, spmv_type type, uint64_t n, co
                     (unsigned long long)got);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     tool       *t;

@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-/* ---- entries ----------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------------------------- */
 
 typedef struct entries {
     uint64_t  rows, cols, count, room;
@@ -65,7 +65,7 @@ static void add_both(entries *e, uint64_t row, uint64_t col, double value)
     add(e, col, row, value);
 }
 
-/* ---- primes: Trefethen's hundred-digit challenge, problem 7 --------------------------------------------------------- */
+/* ---- primes: Trefethen's hundred-digit challenge, problem 7 ---------------------------------------------------- */
 
 /* Marks composites below limit; NULL if memory is short. */
 static unsigned char *sieve(uint64_t limit)
@@ -108,7 +108,7 @@ static const char *make_trefethen_b(entries *e, const uint64_t *n)
     return NULL;
 }
 
-/* ---- Mycielski's graphs -------------------------------------------------------------------------------------------- */
+/* ---- Mycielski's graphs ---------------------------------------------------------------------------------------- */
 
 /* From one edge; each step adds a shadow of every vertex, joined to the vertex's neighbours, and one vertex joined to
  * all shadows. */
@@ -334,7 +334,7 @@ static const char *make_bibd(entries *e, const uint64_t *n)
     return NULL;
 }
 
-/* ---- grids ----------------------------------------------------------------------------------------------------------- */
+/* ---- grids ----------------------------------------------------------------------------------------------------- */
 
 static const char *make_arrow(entries *e, const uint64_t *n)
 {
@@ -403,7 +403,7 @@ static const char *make_tridiag(entries *e, const uint64_t *n)
     return grid(e, size, 2, 0);
 }
 
-/* ---- the list of families -------------------------------------------------------------------------------------------- */
+/* ---- the list of families -------------------------------------------------------------------------------------- */
 
 typedef struct family {
     const char *form;    /* # stands for a number */
@@ -420,17 +420,18 @@ static const family families[] = {
      "Mycielski's graph with chromatic number N, 2 to 20\n(SuiteSparse Mycielski/mycielskianN; the order of vertices "
      "may differ there)"},
     {"ch#-#-b#", make_chessboard,
-     "boundary of the M x N chessboard complex in dimension K\n(SuiteSparse JGD_Homology/ch8-8-b4 and others; order and "
-     "sign may differ there)"},
+     "boundary of the M x N chessboard complex in dimension K\n"
+     "(SuiteSparse JGD_Homology/ch8-8-b4 and others; order and sign may differ there)"},
     {"mk#-b#", make_matching,
-     "boundary of the matching complex of N points in dimension K\n(SuiteSparse JGD_Homology/mk9-b2 and others; order and "
-     "sign may differ there)"},
+     "boundary of the matching complex of N points in dimension K\n"
+     "(SuiteSparse JGD_Homology/mk9-b2 and others; order and sign may differ there)"},
     {"bibd_#_#", make_bibd,
      "pairs against subsets of K of V points\n(SuiteSparse JGD_BIBD/bibd_22_8 and others; order may differ there)"},
     {"gr_#_#", make_gr,
      "nine-point grid of M x N points, 8 and -1\n(SuiteSparse HB/gr_30_30, every entry equal)"},
     {"arrow_#", make_arrow,
-     "first row, first column and diagonal\n(SuiteSparse package, SPQR/Matrix/arrow.mtx is arrow_46500, every entry equal)"},
+     "first row, first column and diagonal\n"
+     "(SuiteSparse package, SPQR/Matrix/arrow.mtx is arrow_46500, every entry equal)"},
     {"tridiag_#", make_tridiag, "2 on the diagonal, -1 beside it"},
     {"poisson2d_#", make_poisson2d, "five-point grid of N x N points, 4 and -1"},
     {"poisson3d_#", make_poisson3d, "seven-point grid of N x N x N points, 6 and -1"},

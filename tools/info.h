@@ -31,7 +31,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* ---- values and rows --------------------------------------------------------------------------------------------- */
+/* ---- values and rows ------------------------------------------------------------------------------------------- */
 
 static void info_values(const spmv_csr *a)
 {
@@ -42,8 +42,8 @@ static void info_values(const spmv_csr *a)
         if (v == 1) ones++;
         if (v >= -1e6 && v <= 1e6 && v == (double)(int64_t)v) whole++;
     }
-    printf("values      %s; %llu explicit zeros\n", ones == a->nnz ? "all 1" : whole == a->nnz ? "small integers" : "real",
-           (unsigned long long)zeros);
+    printf("values      %s; %llu explicit zeros\n",
+           ones == a->nnz ? "all 1" : whole == a->nnz ? "small integers" : "real", (unsigned long long)zeros);
 }
 
 static void info_rows(const spmv_csr *a)
@@ -106,7 +106,7 @@ static void info_histogram(const spmv_csr *a)
     }
 }
 
-/* ---- diagonals and blocks ------------------------------------------------------------------------------------------ */
+/* ---- diagonals and blocks -------------------------------------------------------------------------------------- */
 
 /* Elements of the diagonal col - row = d - (rows - 1). */
 static uint64_t diagonal_length(const spmv_csr *a, uint64_t d)
@@ -172,8 +172,9 @@ static int info_blocks(tool *t, const spmv_csr *a)
     for (i = 0; i < sizeof size / sizeof *size; i++) {
         double slots, blocks = (double)count_blocks(a, size[i][0], size[i][1], seen), nnz = (double)a->nnz;
         slots = blocks * size[i][0] * size[i][1];
-        printf("%ux%u  %14.0f     %6.2f%%   %6.2f %6.2f\n", size[i][0], size[i][1], blocks, slots > 0 ? 100 * nnz / slots : 0,
-               nnz > 0 ? (8 * slots + 4 * blocks) / nnz : 0, nnz > 0 ? (4 * slots + 4 * blocks) / nnz : 0);
+        printf("%ux%u  %14.0f     %6.2f%%   %6.2f %6.2f\n", size[i][0], size[i][1], blocks,
+               slots > 0 ? 100 * nnz / slots : 0, nnz > 0 ? (8 * slots + 4 * blocks) / nnz : 0,
+               nnz > 0 ? (4 * slots + 4 * blocks) / nnz : 0);
     }
     free(seen);
     return DONE;

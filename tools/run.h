@@ -9,7 +9,7 @@
 
 enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
 
-/* ---- plans --------------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------------------------- */
 
 /* Whether text is a plan or a builder at all, found out on the empty matrix, before any file is read. */
 static int plan_is_text(tool *t, const char *from, const char *text)
@@ -43,7 +43,7 @@ static int plan_is_named(const char *text)
     return spmv_format_from(text) != SPMV_FORMAT_COUNT;
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------------------------ */
 
 static int compare_reals(const void *a, const void *b)
 {
@@ -167,7 +167,7 @@ static spmv_status sample(runner *r, int times, double *out)
     return sample_host(r, times, out);
 }
 
-/* The median of least warm samples or more, of 100 us at least each; more samples while they take under 0.1 s together. */
+/* The median of least warm samples or more, of 100 us at least each; more while they take under 0.1 s together. */
 static spmv_status runner_time(runner *r, int least, const char *what, double *out)
 {
     double v[MOST_RUNS], from, one;
@@ -183,7 +183,7 @@ static spmv_status runner_time(runner *r, int least, const char *what, double *o
     return s;
 }
 
-/* ---- builders that measure ------------------------------------------------------------------------------------------- */
+/* ---- builders that measure ------------------------------------------------------------------------------------- */
 
 typedef struct measurer {
     tool     *t;
@@ -237,7 +237,7 @@ static void measurer_free(measurer *me)
     memset(me, 0, sizeof *me);
 }
 
-/* ---- devices --------------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------------------------- */
 
 #ifdef SPMV_NO_OPENCL
 static int device_open(tool *t, const char *text, spmv_device **out)
@@ -314,9 +314,10 @@ static int devices_print(tool *t)
     if (spmv_device_list(info, count, &got, &t->hooks) != SPMV_OK) got = 0;
     for (i = 0; i < got && i < count; i++) {
         const spmv_device_info *d = &info[i];
-        printf("%-4u  %s\n      %s; platform %s; driver %s\n", (unsigned)i, d->name, d->version, d->platform, d->driver);
-        printf("      %s, %u compute units, %.1f GiB, buffers up to %.1f GiB, local %.0f KiB, groups up to %llu, f64 %s\n",
-               spmv_device_type_name(d->type), d->compute_units, (double)d->global_bytes / 1073741824.0,
+        printf("%-4u  %s\n      %s; platform %s; driver %s\n", (unsigned)i, d->name, d->version, d->platform,
+               d->driver);
+        printf("      %s, %u compute units, %.1f GiB, buffers up to %.1f GiB, local %.0f KiB, groups up to %llu, "
+               "f64 %s\n", spmv_device_type_name(d->type), d->compute_units, (double)d->global_bytes / 1073741824.0,
                (double)d->alloc_bytes / 1073741824.0, (double)d->local_bytes / 1024.0,
                (unsigned long long)d->group_size, d->f64 ? "yes" : "no");
     }

@@ -21,7 +21,7 @@
 #include "run.h"
 #include "bench.h"
 
-/* ---- info, convert, gen ------------------------------------------------------------------------------------------ */
+/* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
 static int info_command(tool *t, const arguments *args)
 {
@@ -61,7 +61,7 @@ static int gen_command(tool *t, const arguments *args)
     return result;
 }
 
-/* ---- plan -------------------------------------------------------------------------------------------------------- */
+/* ---- plan ------------------------------------------------------------------------------------------------------ */
 
 /* One line: what the part takes and, if it can be stored, its bytes and padding. */
 static int print_part(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i,
@@ -100,7 +100,8 @@ static int print_plan(tool *t, const spmv_plan *plan, const spmv_csr *a, const s
     spmv_plan_print(plan, text, sizeof text);
     printf("plan    %s\n", text);
     spmv_split_print(&split, plan, text, sizeof text);
-    printf("shares  %s\n\n%-32s %12s %14s %8s %15s %9s\n", text, "part", "rows", "nonzeros", "share", "bytes", "padding");
+    printf("shares  %s\n\n", text);
+    printf("%-32s %12s %14s %8s %15s %9s\n", "part", "rows", "nonzeros", "share", "bytes", "padding");
     for (i = 0; i < split.count; i++)
         if (print_part(t, &split, plan, a, i, how) != DONE) result = FAILED;
     spmv_split_free(&split);
@@ -141,7 +142,7 @@ static int plan_command(tool *t, const arguments *args)
     return result;
 }
 
-/* ---- mul --------------------------------------------------------------------------------------------------------- */
+/* ---- mul ------------------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     spmv_desc    desc;
@@ -229,7 +230,7 @@ static int mul_command(tool *t, const arguments *args)
     return result;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------------------------- */
 
 static int devices_command(tool *t, const arguments *args)
 {
@@ -237,7 +238,7 @@ static int devices_command(tool *t, const arguments *args)
     return devices_print(t);
 }
 
-/* ---- the list of commands ---------------------------------------------------------------------------------------- */
+/* ---- the list of commands -------------------------------------------------------------------------------------- */
 
 #define PLAN_TEXT                                                                                                      \
     "A plan is one part or several, joined by +: a format with keys, for example ell:w=5+coo or sell:h=32.\n"          \
@@ -256,15 +257,16 @@ static const command commands[] = {
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
      "\n"
-     "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles, else\n"
-     "         by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the device\n"
+     "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles,\n"
+     "         else by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the\n"
+     "         device\n"
      "gflops   2 nonzeros / us\n"
      "gbs      bytes / us\n"
      "bytes    what a product must move: the stored matrix as the format has it, x once and y once (in the table: MB)\n"
      "padding  stored slots / nonzeros - 1\n"
-     "err      the largest error of a row over its bound (n + 4) u (|alpha| |A||x| + |beta||y|), against a reference in\n"
-     "         long double, x and y random in [-1,1), alpha 1 and -2.5, beta 0 and 1.5. Matrices of small integers are\n"
-     "         multiplied with integer x and y as well and must come out exact (err: inf, in JSON null, if not)\n"
+     "err      the largest error of a row over its bound (n + 4) u (|alpha| |A||x| + |beta||y|), against a reference\n"
+     "         in long double, x and y random in [-1,1), alpha 1 and -2.5, beta 0 and 1.5. Matrices of small integers\n"
+     "         are multiplied with integer x and y as well and must come out exact (err: inf, in JSON null, if not)\n"
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
