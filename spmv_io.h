@@ -899,26 +899,26 @@ typedef struct spmv__mm_coo {
     int zeros;           /* 1: zeros of array files are entries too */
 } spmv__mm_coo;
 
-static void spmv__mm_coo_free(spmv__mm_coo *c, const spmv_hooks *hooks)
-{
-    spmv_free(hooks, c->row);
-    spmv_free(hooks, c->col);
-    spmv_free(hooks, c->val);
-}
-
-static int spmv__mm_resize(const spmv_hooks *hooks, void **block, uint64_t count, uint64_t size)
+static int spmv__io_resize(const spmv_hooks *hooks, void **block, uint64_t count, uint64_t size)
 {
     void *wider = count <= SIZE_MAX / 2 / size ? spmv__resize(hooks, *block, (size_t)(count * size)) : NULL;
     if (wider) *block = wider;
     return wider != NULL;
 }
 
+/* spmv__new without the clearing. */
+static spmv_status spmv__io_new(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size)
+{
+    *out = spmv_alloc(hooks, count, size);
+    return count && !*out ? spmv__no_memory(hooks, count, size) : SPMV_OK;
+}
+
 static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint64_t room)
 {
     void *row = c->row, *col = c->col, *val = c->val;
-    int ok = spmv__mm_resize(in->hooks, &row, room, sizeof *c->row) &&
-             spmv__mm_resize(in->hooks, &col, room, sizeof *c->col) &&
-             (c->pattern || spmv__mm_resize(in->hooks, &val, room, sizeof *c->val));
+    int ok = spmv__io_resize(in->hooks, &row, room, sizeof *c->row) &&
+             spmv__io_resize(in->hooks, &col, room, sizeof *c->col) &&
+             (c->pattern || spmv__io_resize(in->hooks, &val, room, sizeof *c->val));
     c->row = (uint32_t *)row;
     c->col = (uint32_t *)col;
     c->val = (double *)val;
@@ -1042,20 +1042,73 @@ static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spm
     return s;
 }
 
-/* Adds the other half of a symmetric or skew-symmetric matrix. */
-static spmv_status spmv__mm_mirror(spmv__mm_coo *c, const spmv__mm_in *in, const spmv_mm_info *info)
+/* Entries bucketed by row, in the order of the file, mirrored where the file holds one half. */
+typedef struct spmv__mm_rows {
+    uint64_t *ptr; /* rows + 2: the first rows + 1 are row pointers */
+    uint32_t *col;
+    double *val;   /* NULL for pattern */
+    uint64_t count;
+} spmv__mm_rows;
+
+static void spmv__mm_rows_put(spmv__mm_rows *r, uint32_t row, uint32_t col, double v)
 {
-    uint64_t i, half = c->count, more = 0;
-    spmv_status s;
-    if (info->symmetry == SPMV_MM_GENERAL) return SPMV_OK;
-    for (i = 0; i < half; i++) more += c->row[i] != c->col[i];
-    if (!more) return SPMV_OK;
-    s = spmv__mm_reserve(c, in, half + more); /* at most 2^61 */
+    uint64_t at = r->ptr[row + (uint64_t)1]++;
+    r->col[at] = col;
+    if (r->val) r->val[at] = v;
+}
+
+static spmv_status spmv__mm_bucket(spmv__mm_rows *r, const spmv__mm_coo *c, const spmv_mm_info *info,
+                                   const spmv_hooks *hooks)
+{
+    int mirror = info->symmetry != SPMV_MM_GENERAL;
+    int skew = info->symmetry == SPMV_MM_SKEW;
+    void *ptr = NULL, *col = NULL, *val = NULL;
+    uint64_t i;
+    spmv_status s = spmv__new(hooks, &ptr, info->rows + 2, sizeof *r->ptr, 0);
+    r->ptr = (uint64_t *)ptr;
     if (s) return s;
-    for (i = 0; i < half; i++) {
-        double v = c->pattern ? 1 : c->val[i];
-        if (c->row[i] != c->col[i]) spmv__mm_push(c, c->col[i], c->row[i], info->symmetry == SPMV_MM_SKEW ? -v : v);
+    /* The count of row i stands at i + 2, its beginning then at i + 1, and when it is full its end. */
+    for (i = 0; i < c->count; i++) {
+        r->ptr[c->row[i] + (uint64_t)2]++;
+        if (mirror && c->row[i] != c->col[i]) r->ptr[c->col[i] + (uint64_t)2]++;
     }
+    for (i = 2; i < info->rows + 2; i++) r->ptr[i] += r->ptr[i - 1];
+    r->count = r->ptr[info->rows + 1];
+    s = spmv__io_new(hooks, &col, r->count, sizeof *r->col);
+    r->col = (uint32_t *)col;
+    if (!s && !c->pattern) s = spmv__io_new(hooks, &val, r->count, sizeof *r->val);
+    r->val = (double *)val;
+    if (s) return s;
+    for (i = 0; i < c->count; i++) {
+        double v = c->pattern ? 1 : c->val[i];
+        spmv__mm_rows_put(r, c->row[i], c->col[i], v);
+        if (mirror && c->row[i] != c->col[i]) spmv__mm_rows_put(r, c->col[i], c->row[i], skew ? -v : v);
+    }
+    return SPMV_OK;
+}
+
+/* Makes the matrix. Where the rows are in order already it takes the arrays over, and r no longer has them. */
+static spmv_status spmv__mm_to_csr(spmv_csr *out, spmv__mm_rows *r, const spmv_mm_info *info,
+                                   const spmv_mm_options *opt, const spmv_hooks *hooks)
+{
+    spmv_input input;
+    spmv_status s;
+    memset(&input, 0, sizeof input);
+    input.rows = (int64_t)info->rows;
+    input.cols = (int64_t)info->cols;
+    input.nnz = (int64_t)r->count;
+    input.ptr = r->ptr;
+    input.col = r->col;
+    input.val = r->val;
+    input.ptr_bits = 64;
+    input.borrow = 1;
+    input.drop_zeros = opt && opt->drop_zeros;
+    s = spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
+    if (s) return s;
+    if (out->ptr == r->ptr) r->ptr = NULL;
+    if (out->col == r->col) r->col = NULL;
+    if (out->val == r->val) r->val = NULL;
+    out->owned = 7u;
     return SPMV_OK;
 }
 
@@ -1088,7 +1141,6 @@ static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, const
     c->zeros = vector;
     if (!s) s = info->array ? spmv__mm_array(&in, info, c) : spmv__mm_coordinate(&in, info, c);
     if (!s) s = spmv__mm_finish(&in, info, opt);
-    if (!s) s = spmv__mm_mirror(c, &in, info);
     info->lines = in.line;
     info->bytes = in.bytes;
     spmv_free(hooks, in.buffer);
@@ -1100,26 +1152,22 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
 {
     spmv_mm_info unwanted;
     spmv__mm_coo c;
-    spmv_input input;
+    spmv__mm_rows r;
     spmv_status s;
     if (!info) info = &unwanted;
     memset(out, 0, sizeof *out);
     memset(info, 0, sizeof *info);
     memset(&c, 0, sizeof c);
+    memset(&r, 0, sizeof r);
     s = spmv__mm_parse(&c, src, opt, info, vector, hooks);
-    if (s) goto done;
-    memset(&input, 0, sizeof input);
-    input.layout = SPMV_IN_COO;
-    input.rows = (int64_t)info->rows;
-    input.cols = (int64_t)info->cols;
-    input.nnz = (int64_t)c.count;
-    input.row = c.row;
-    input.col = c.col;
-    input.val = c.val;
-    input.drop_zeros = opt && opt->drop_zeros;
-    s = spmv_csr_from(out, &input, opt ? opt->store : SPMV_F64, hooks);
-done:
-    spmv__mm_coo_free(&c, hooks);
+    if (!s) s = spmv__mm_bucket(&r, &c, info, hooks);
+    spmv_free(hooks, c.row);
+    spmv_free(hooks, c.col);
+    spmv_free(hooks, c.val);
+    if (!s) s = spmv__mm_to_csr(out, &r, info, opt, hooks);
+    spmv_free(hooks, r.ptr);
+    spmv_free(hooks, r.col);
+    spmv_free(hooks, r.val);
     return s;
 }
 
@@ -1338,7 +1386,7 @@ static spmv_status spmv__bin_array(const spmv_source *src, uint64_t count, uint6
     uint64_t room = src->bytes || count < 8192 ? count : 8192, have = 0;
     spmv_status s = SPMV_OK;
     while (!s && have < count) {
-        if (!spmv__mm_resize(hooks, out, room, width)) return spmv__no_memory(hooks, room, width);
+        if (!spmv__io_resize(hooks, out, room, width)) return spmv__no_memory(hooks, room, width);
         s = spmv__bin_get(src, (char *)*out + have * width, (size_t)((room - have) * width), hooks);
         have = room;
         room = count - room < room ? count : room * 2;
