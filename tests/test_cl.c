@@ -1,0 +1,931 @@
+/* SPDX-License-Identifier: MIT
+ * Products on an OpenCL device. SPMV_TEST_DEVICE chooses it as spmv_device_open does (unset: its default). */
+#define SPMV_IMPLEMENTATION
+#include "../spmv_cl.h"
+#include <criterion/criterion.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+/* ---- the list of awkward matrices --------------------------------------------------------------------------------- */
+enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW };
+
+static const struct shape {
+    unsigned rows, cols;
+    int kind;
+} shapes[] = {
+    { 0, 0, NOTHING }, { 0, 5, NOTHING }, { 5, 0, NOTHING }, { 1, 1, NOTHING }, { 1, 1, FULL }, { 1, 300, FULL },
+    { 300, 1, FULL }, { 31, 31, RANDOM }, { 32, 32, RANDOM }, { 33, 33, RANDOM }, { 65, 65, BAND }, { 65, 40, BAND },
+    { 40, 65, BAND }, { 200, 500, BAND }, { 33, 7, FULL }, { 7, 33, FULL }, { 100, 100, NOTHING }, { 100, 100, FIRST_EMPTY },
+    { 100, 100, LAST_EMPTY }, { 100, 90, ONE_BUT }, { 200, 150, ONE_ROW }, { 150, 200, ONE_COLUMN }, { 142, 90, LENGTHS },
+    { 1000, 1000, TRIDIAGONAL }, { 1000, 1000, RANDOM }, { 1000, 997, BLOCKS }, { 5000, 5000, SKEW }, { 5000, 300, RANDOM },
+    { 300, 5000, RANDOM }, { 1, 70000, FULL }, { 4, 9001, FULL }, { 3000, 3000, ONE_ROW }
+};
+
+static unsigned noise(unsigned *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static int filled(const struct shape *s, unsigned r, unsigned c, unsigned *state)
+{
+    switch (s->kind) {
+    case NOTHING: return 0;
+    case FULL: return 1;
+    case BAND: return c + 6 >= r && c <= r + 9 && (r + c) % 5 != 3 && (c + 3 - r) % 11 != 0;
+    case TRIDIAGONAL: return c + 1 >= r && c <= r + 1;
+    case FIRST_EMPTY: return r >= 40 && (r * 7 + c) % 13 == 0;
+    case LAST_EMPTY: return r < 60 && (r * 7 + c) % 13 == 0;
+    case ONE_BUT: return r == 77 && c % 30 == 1;
+    case ONE_ROW: return r == s->rows / 2;
+    case ONE_COLUMN: return c == s->cols / 2;
+    case LENGTHS: return c < r % 71;
+    case BLOCKS: return (r / 3 * 5 + c / 3 * 3) % 97 == 0;
+    case SKEW: return r == 17 || (c * 31 + r) % 2500 == 0 || (r % 640 == 5 && c % 3 == 0);
+    default: return noise(state) % (s->cols < 40 ? 4 : s->cols / 7) == 0;
+    }
+}
+
+/* One matrix with two sets of values: small integers, of which every sum is exact, and reals. */
+typedef struct matrix {
+    unsigned rows, cols;
+    uint64_t nnz, *ptr;
+    uint32_t *col;
+    double *val;
+} matrix;
+
+static double number(unsigned *state, int real)
+{
+    double v;
+    if (!real) return (double)(noise(state) % 7) - 3.5 < 0 ? -1.0 - noise(state) % 3 : 1.0 + noise(state) % 3;
+    v = ((double)noise(state) + 1) / 16777216.0 - 0.5;
+    switch (noise(state) % 3) {
+    case 0: v *= 1000; break;
+    case 1: v /= 512; break;
+    default: break;
+    }
+    return (float)v;
+}
+
+static matrix matrix_make(const struct shape *s, int real)
+{
+    matrix m = { 0 };
+    unsigned r, c, state = 7, values = 99;
+    uint64_t room = 16;
+    m.rows = s->rows;
+    m.cols = s->cols;
+    m.ptr = calloc(s->rows + 1, sizeof *m.ptr);
+    m.col = malloc(room * sizeof *m.col);
+    for (r = 0; r < s->rows; r++) {
+        for (c = 0; c < s->cols; c++) {
+            if (!filled(s, r, c, &state)) continue;
+            if (m.nnz == room) m.col = realloc(m.col, (room *= 2) * sizeof *m.col);
+            m.col[m.nnz++] = c;
+        }
+        m.ptr[r + 1] = m.nnz;
+    }
+    m.val = malloc((m.nnz + 1) * sizeof *m.val);
+    for (room = 0; room < m.nnz; room++) m.val[room] = number(&values, real);
+    return m;
+}
+
+static void matrix_free(matrix *m)
+{
+    free(m->ptr);
+    free(m->col);
+    free(m->val);
+}
+
+/* ---- small helpers ------------------------------------------------------------------------------------------------ */
+static char said[8192]; /* the latest messages */
+
+static void listen(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    snprintf(said, sizeof said, "%s", message);
+}
+
+static const char *which(void)
+{
+    const char *device = getenv("SPMV_TEST_DEVICE");
+    return device ? device : "";
+}
+
+static spmv_device open_device(void)
+{
+    spmv_device_desc desc = { 0 };
+    spmv_device d;
+    desc.which = which();
+    desc.hooks.log = listen;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    return d;
+}
+
+/* A store by a plan's text; 0 if the plan does not fit the matrix (a format that would be too large, say). */
+static int store_make(spmv_store *out, const matrix *m, const char *text, spmv_type type, int updatable)
+{
+    spmv_input in = { 0 };
+    spmv_build how = { 0 };
+    spmv_hooks hooks = { 0 };
+    spmv_plan plan;
+    spmv_csr csr;
+    spmv_status s;
+    hooks.log = listen;
+    in.rows = m->rows;
+    in.cols = m->cols;
+    in.ptr = m->ptr;
+    in.ptr_bits = 64;
+    in.col = m->col;
+    in.val = m->val;
+    in.val_type = SPMV_F64;
+    in.updatable = updatable;
+    how.type = type;
+    how.updatable = updatable;
+    how.max_bytes = 8000000;
+    cr_assert_eq(spmv_plan_parse(&plan, text, NULL, &hooks), SPMV_OK, "%s: %s", text, said);
+    cr_assert_eq(spmv_csr_from(&csr, &in, type, &hooks), SPMV_OK, "%s", said);
+    s = spmv_store_make(out, &plan, &csr, &how, &hooks);
+    spmv_csr_free(&csr);
+    cr_assert(s == SPMV_OK || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_INCOMPLETE, "%s: %s", text, said);
+    return s == SPMV_OK;
+}
+
+static cl_mem buffer(const spmv_device *d, size_t bytes)
+{
+    cl_int e;
+    cl_mem mem = clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &e);
+    cr_assert_eq(e, CL_SUCCESS);
+    return mem;
+}
+
+static void write_mem(cl_command_queue q, cl_mem mem, size_t bytes, const void *data)
+{
+    cr_assert_eq(clEnqueueWriteBuffer(q, mem, CL_TRUE, 0, bytes, data, 0, NULL, NULL), CL_SUCCESS);
+}
+
+static void read_mem(cl_command_queue q, cl_mem mem, size_t bytes, void *data)
+{
+    cr_assert_eq(clEnqueueReadBuffer(q, mem, CL_TRUE, 0, bytes, data, 0, NULL, NULL), CL_SUCCESS);
+}
+
+/* Vectors of either type, seen as doubles. */
+static void set(void *v, spmv_type t, size_t i, double x)
+{
+    if (t == SPMV_F32) ((float *)v)[i] = (float)x;
+    else ((double *)v)[i] = x;
+}
+
+static double get(const void *v, spmv_type t, size_t i) { return t == SPMV_F32 ? ((const float *)v)[i] : ((const double *)v)[i]; }
+
+/* ---- one product against the plain loop ---------------------------------------------------------------------------- */
+enum { X_FRONT = 5, Y_FRONT = 7, BEHIND = 9 };
+static const double canary = 1234.0;
+
+typedef struct bench {
+    const matrix *m;
+    spmv_type type;
+    int real;
+    double *x, *y; /* what the product starts from */
+    void *xs, *ys; /* the device's view, in the type, canaries around */
+    cl_mem xd, yd;
+} bench;
+
+static size_t x_bytes(const bench *b) { return (b->m->cols + X_FRONT + BEHIND) * spmv_vector_size(b->type); }
+static size_t y_bytes(const bench *b) { return (b->m->rows + Y_FRONT + BEHIND) * spmv_vector_size(b->type); }
+
+static bench bench_make(const spmv_device *d, const matrix *m, spmv_type type, int real)
+{
+    bench b = { 0 };
+    unsigned i, state = 5;
+    b.m = m;
+    b.type = type;
+    b.real = real;
+    b.x = malloc((m->cols + 1) * sizeof *b.x);
+    b.y = malloc((m->rows + 1) * sizeof *b.y);
+    b.xs = malloc(x_bytes(&b));
+    b.ys = malloc(y_bytes(&b));
+    for (i = 0; i < m->cols; i++) b.x[i] = number(&state, real);
+    for (i = 0; i < m->rows; i++) b.y[i] = number(&state, real);
+    for (i = 0; i < m->cols + X_FRONT + BEHIND; i++) set(b.xs, type, i, NAN);
+    for (i = 0; i < m->cols; i++) set(b.xs, type, i + X_FRONT, b.x[i]);
+    b.xd = buffer(d, x_bytes(&b));
+    b.yd = buffer(d, y_bytes(&b));
+    write_mem(d->queue, b.xd, x_bytes(&b), b.xs);
+    return b;
+}
+
+static void bench_free(bench *b)
+{
+    clReleaseMemObject(b->xd);
+    clReleaseMemObject(b->yd);
+    free(b->x);
+    free(b->y);
+    free(b->xs);
+    free(b->ys);
+}
+
+static void bench_start(bench *b, cl_command_queue q, double beta)
+{
+    size_t i;
+    for (i = 0; i < b->m->rows + Y_FRONT + BEHIND; i++) set(b->ys, b->type, i, canary);
+    for (i = 0; i < b->m->rows; i++) set(b->ys, b->type, i + Y_FRONT, beta == 0 ? NAN : b->y[i]);
+    write_mem(q, b->yd, y_bytes(b), b->ys);
+}
+
+/* Compares y; integers must be equal, reals within the bound of their row. */
+static void bench_check(bench *b, cl_command_queue q, double alpha, double beta, const char *what)
+{
+    const matrix *m = b->m;
+    double u = b->type == SPMV_F32 ? 5.9604644775390625e-8 : 1.1102230246251565e-16;
+    size_t i;
+    uint64_t k;
+    read_mem(q, b->yd, y_bytes(b), b->ys);
+    for (i = 0; i < Y_FRONT; i++) cr_assert_eq(get(b->ys, b->type, i), canary, "%s: written before y", what);
+    for (i = 0; i < BEHIND; i++) cr_assert_eq(get(b->ys, b->type, i + Y_FRONT + m->rows), canary, "%s: written behind y", what);
+    for (i = 0; i < m->rows; i++) {
+        double got = get(b->ys, b->type, i + Y_FRONT);
+        long double sum = 0, size = 0, want, bound;
+        for (k = m->ptr[i]; k < m->ptr[i + 1]; k++) {
+            sum += (long double)m->val[k] * b->x[m->col[k]];
+            size += fabsl((long double)m->val[k] * b->x[m->col[k]]);
+        }
+        want = alpha * sum + (beta == 0 ? 0 : (long double)beta * b->y[i]);
+        bound = b->real ? (m->ptr[i + 1] - m->ptr[i] + 4) * u * (fabsl(alpha) * size + fabsl((long double)beta * b->y[i])) : 0;
+        if (!(fabsl(got - want) <= bound))
+            cr_assert(0, "%s, %s, %ux%u, alpha %g, beta %g: y[%zu] is %.17g, not %.17Lg (bound %Lg)", what,
+                      spmv_type_name(b->type), m->rows, m->cols, alpha, beta, i, got, want, bound);
+    }
+}
+
+static void try_store(spmv_device *d, bench *b, const spmv_store *store, const spmv_variant *v, const char *what, int few)
+{
+    static const double factors[] = { 1, 0, -2.5 };
+    spmv_cl_matrix a;
+    spmv_exec e;
+    size_t i, j;
+    cr_assert_eq(spmv_cl_create(&a, d, store->rows, store->cols, b->type, store->part, (size_t)store->count, v), SPMV_OK,
+                 "%s: %s", what, said);
+    cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s: %s", what, said);
+    for (i = 0; i < LENGTH(factors); i++)
+        for (j = 0; j < LENGTH(factors); j++) {
+            if (few && i != j && i * j == 0) continue;
+            bench_start(b, d->queue, factors[j]);
+            cr_assert_eq(spmv_exec_mul(&e, factors[i], b->xd, X_FRONT, factors[j], b->yd, Y_FRONT, 0, NULL, NULL), SPMV_OK,
+                         "%s: %s", what, said);
+            bench_check(b, d->queue, factors[i], factors[j], what);
+        }
+    spmv_exec_free(&e);
+    spmv_cl_free(&a);
+}
+
+/* Every plan over every matrix and type; returns how many stores were multiplied. */
+static int walk(const char *const *plans, int real)
+{
+    spmv_device d = open_device();
+    int tried = 0, t;
+    size_t i, j;
+    for (i = 0; i < LENGTH(shapes); i++) {
+        matrix m = matrix_make(&shapes[i], real);
+        for (t = 0; t < SPMV_TYPE_COUNT; t++) {
+            bench b;
+            if (t != SPMV_F32 && !d.info.f64) continue;
+            b = bench_make(&d, &m, (spmv_type)t, real);
+            for (j = 0; plans[j]; j++) {
+                spmv_store store;
+                if (!store_make(&store, &m, plans[j], (spmv_type)t, 0)) continue;
+                try_store(&d, &b, &store, NULL, plans[j], real);
+                spmv_store_free(&store);
+                tried++;
+            }
+            bench_free(&b);
+        }
+        matrix_free(&m);
+    }
+    spmv_device_close(&d);
+    return tried;
+}
+
+static const char *const dense_plans[] = { "dense", "dense:rows=nonempty", NULL };
+static const char *const coo_plans[] = { "coo", NULL };
+static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", NULL };
+static const char *const dia_plans[] = { "dia", NULL };
+static const char *const bdia_plans[] = { "bdia", NULL };
+static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo", NULL };
+static const char *const sell_plans[] = { "sell", "sell:h=1", "sell:h=7", "sell:h=64,rows=sorted", "sell:grow=0.2",
+                                          "sell:h=256,grow=0.5,rows=nonempty", NULL };
+static const char *const bell_plans[] = { "bell", "bell:b=3x3", "bell:b=6x6", "bell:b=1x4", "bell:b=8x8", NULL };
+static const char *const sbell_plans[] = { "sbell", "sbell:b=3x3", "sbell:b=6x6,h=5", "sbell:b=2x2,h=64", "sbell:b=4x8", NULL };
+static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "bcsr:b=2x8", "bcsr:b=8x4", NULL };
+static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1", "cmrs:h=16", "cmrs:h=2,wide=1",
+                                          "cmrs:h=16,wide=1,sort=1,rows=nonempty", NULL };
+static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
+                                           "ell:w=2+csr:rows=nonempty", NULL };
+
+#define WALK(name)                                                                           \
+    Test(exact, name, .timeout = 300) { cr_assert_gt(walk(name##_plans, 0), 0); }            \
+    Test(bound, name, .timeout = 300) { cr_assert_gt(walk(name##_plans, 1), 0); }
+#define X(NAME, name, text) WALK(name)
+SPMV_FORMAT_LIST(X)
+#undef X
+WALK(mixed)
+
+/* ---- every legal value of every knob, one at a time ---------------------------------------------------------------- */
+static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const char *text)
+{
+    spmv_store store;
+    spmv_format f;
+    bench b;
+    int k;
+    if (!store_make(&store, m, text, type, 0)) return;
+    b = bench_make(d, m, type, 0);
+    f = store.plan.part[0].format;
+    for (k = 0; store.count == 1 && k < SPMV_KNOB_COUNT; k++) {
+        int values[32];
+        size_t i, n = spmv_knob_values(f, (spmv_knob)k, values, LENGTH(values));
+        for (i = 0; i < n; i++) {
+            char what[64];
+            spmv_variant v;
+            spmv_print(what, sizeof what, "%s=%d", spmv_knob_name((spmv_knob)k), values[i]);
+            cr_assert_eq(spmv_variant_parse(&v, f, what, NULL), SPMV_OK, "%s", what);
+            if (k == SPMV_KNOB_WG && (uint64_t)values[i] > d->info.group_size) continue;
+            spmv_print(what, sizeof what, "%s/%s=%d", text, spmv_knob_name((spmv_knob)k), values[i]);
+            try_store(d, &b, &store, &v, what, 1);
+        }
+    }
+    bench_free(&b);
+    spmv_store_free(&store);
+}
+
+#define X(NAME, name, text)                                                                         \
+    Test(knobs, name, .timeout = 300)                                                               \
+    {                                                                                               \
+        static const size_t some[] = { 10, 12, 13, 20, 22, 30 };                                    \
+        spmv_device d = open_device();                                                              \
+        size_t i;                                                                                   \
+        for (i = 0; i < LENGTH(some); i++) {                                                        \
+            matrix m = matrix_make(&shapes[some[i]], 0);                                            \
+            try_knobs(&d, &m, SPMV_F32, name##_plans[0]);                                           \
+            matrix_free(&m);                                                                        \
+        }                                                                                           \
+        spmv_device_close(&d);                                                                      \
+    }
+SPMV_FORMAT_LIST(X)
+#undef X
+
+/* Pointer arrays of 8 bytes, which only huge matrices have. */
+Test(knobs, wide_offsets, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "sell", "sell:grow=0.2", "sbell", "bcsr:b=3x3", "cmrs", NULL };
+    spmv_device d = open_device();
+    matrix m = matrix_make(&shapes[22], 0);
+    bench b = bench_make(&d, &m, SPMV_F32, 0);
+    size_t i;
+    uint64_t k;
+    for (i = 0; plans[i]; i++) {
+        spmv_store store;
+        spmv_array *a;
+        uint64_t *wide;
+        spmv_variant v;
+        cr_assert(store_make(&store, &m, plans[i], SPMV_F32, 0));
+        a = &store.part[0].a[1];
+        cr_assert_eq(a->width, 4);
+        wide = spmv_alloc(&store.part[0].hooks, a->count, 8);
+        for (k = 0; k < a->count; k++) wide[k] = ((uint32_t *)a->data)[k];
+        if (!a->borrowed) spmv_free(&store.part[0].hooks, a->data);
+        a->data = wide;
+        a->width = 8;
+        a->borrowed = 0;
+        cr_assert_eq(spmv_variant_parse(&v, store.part[0].spec.format, "I64=1", NULL), SPMV_OK);
+        try_store(&d, &b, &store, NULL, plans[i], 1);
+        try_store(&d, &b, &store, &v, plans[i], 1);
+        spmv_store_free(&store);
+    }
+    bench_free(&b);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
+
+Test(variant, text)
+{
+    spmv_variant v;
+    spmv_hooks hooks = { 0 };
+    char text[SPMV_VARIANT_TEXT];
+    int values[8];
+    hooks.log = listen;
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "WG=128,L=8", &hooks), SPMV_OK);
+    cr_assert_eq(spmv_variant_print(&v, text, sizeof text), 10);
+    cr_assert_str_eq(text, "L=8,WG=128");
+    cr_assert_eq(spmv_variant_print(&v, text, 4), 10);
+    cr_assert_str_eq(text, "L=8");
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "", &hooks), SPMV_OK);
+    cr_assert_eq(v.set, 0);
+    cr_assert_eq(spmv_variant_print(&v, text, sizeof text), 0);
+    cr_assert_str_eq(text, "");
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=3", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "1 2 4 8 16 32 64"), "%s", said);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_COO, "L=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "Q=2", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=2,", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(v.set, 0);
+    cr_assert_eq(spmv_knob_values(SPMV_BDIA, SPMV_KNOB_STAGE, values, 8), 2);
+    cr_assert(values[0] == 0 && values[1] == 1);
+    cr_assert_eq(spmv_knob_values(SPMV_ELL, SPMV_KNOB_STAGE, values, 8), 0);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------------ */
+Test(device, open_by_all_names)
+{
+    spmv_device_info info[16];
+    spmv_device_desc desc = { 0 };
+    spmv_device d;
+    size_t count = 0, i;
+    char index[16], name[256];
+    desc.hooks.log = listen;
+    cr_assert_eq(spmv_device_list(info, LENGTH(info), &count, NULL), SPMV_OK);
+    cr_assert_gt(count, 0);
+    for (i = 0; i < count && i < LENGTH(info); i++) {
+        spmv_print(index, sizeof index, "%d", (int)i);
+        desc.which = index;
+        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(d.info.id, info[i].id);
+        cr_assert(d.info.group_size && d.info.global_bytes && d.info.alloc_bytes && d.info.compute_units && d.info.name[0]);
+        spmv_device_close(&d);
+        desc.which = spmv_device_type_name(info[i].type);
+        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(d.info.type & info[i].type, info[i].type);
+        spmv_device_close(&d);
+    }
+    /* part of the name, in the other case */
+    for (i = 0; info[0].name[i + 1]; i++) {
+        char c = info[0].name[i + 1];
+        name[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    name[i] = 0;
+    desc.which = name;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", name);
+    spmv_device_close(&d);
+    spmv_device_close(&d);
+    desc.which = "no such device";
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert(strstr(said, "no such device"));
+    spmv_device_close(&d);
+    desc.which = "99999999999999999999";
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    desc.which = "accelerator";
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_NO_DEVICE);
+    desc.which = NULL;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+    spmv_device_close(&d);
+}
+
+Test(device, callers_own)
+{
+    spmv_device first = open_device(), d;
+    spmv_device_desc desc = { 0 };
+    cl_int e;
+    cl_uint references = 0;
+    cl_context context = clCreateContext(NULL, 1, &first.info.id, NULL, NULL, &e);
+    cl_command_queue queue = clCreateCommandQueue(context, first.info.id, 0, &e);
+    matrix m = matrix_make(&shapes[22], 0);
+    spmv_store store;
+    bench b;
+    int i;
+    cr_assert(store_make(&store, &m, "ell:w=2+coo", SPMV_F32, 0));
+    desc.hooks.log = listen;
+    for (i = 0; i < 3; i++) { /* all three, the queue alone, no queue */
+        desc.context = i == 1 ? NULL : context;
+        desc.device = i == 1 ? NULL : first.info.id;
+        desc.queue = i == 2 ? NULL : queue;
+        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+        cr_assert_eq(d.context, context);
+        cr_assert(i == 2 || d.queue == queue);
+        b = bench_make(&d, &m, SPMV_F32, 0);
+        try_store(&d, &b, &store, NULL, "own context", 0);
+        bench_free(&b);
+        spmv_device_close(&d);
+    }
+    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
+    cr_assert_leq(references, 2); /* ours, and the queue's where the implementation counts it */
+    cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
+    cr_assert_eq(references, 1);
+    desc.context = context;
+    desc.device = NULL;
+    desc.queue = NULL;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_ARGUMENT);
+    desc.context = first.context;
+    desc.queue = queue;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_ARGUMENT);
+    spmv_store_free(&store);
+    matrix_free(&m);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    spmv_device_close(&first);
+}
+
+Test(device, build_log_names_file_and_line)
+{
+    spmv_device d = open_device();
+    cl_program program = NULL;
+    cr_assert_eq(spmv_cl_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
+    cr_assert_null(program);
+    cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\""), "%s", said);
+    cr_assert_null(d.programs);
+    cr_assert_eq(spmv_cl_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
+    spmv_device_close(&d);
+}
+
+/* ---- limits, as statuses ------------------------------------------------------------------------------------------- */
+Test(limits, are_statuses)
+{
+    spmv_device d = open_device();
+    const spmv_device_info real = d.info;
+    matrix m = matrix_make(&shapes[22], 0);
+    spmv_store store, wide;
+    spmv_variant v;
+    spmv_cl_matrix a;
+    spmv_exec e;
+    cl_mem y = buffer(&d, 4 * m.rows), x = buffer(&d, 4 * m.cols);
+    cr_assert(store_make(&store, &m, "cmrs:h=16", SPMV_F32, 0));
+    cr_assert(store_make(&wide, &m, "csr", SPMV_F64, 0));
+#define CREATE(s, variant) spmv_cl_create(&a, &d, m.rows, m.cols, (s).type, (s).part, 1, variant)
+    d.info.f64 = 0;
+    cr_assert_eq(CREATE(wide, NULL), SPMV_ERR_NO_F64);
+    spmv_cl_free(&a);
+    d.info = real;
+    d.info.alloc_bytes = 100;
+    cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
+    cr_assert(strstr(said, "the device takes 100"), "%s", said);
+    d.info = real;
+    d.info.global_bytes = 1000;
+    cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
+    d.info = real;
+    d.info.local_bytes = 100; /* a height of 16 takes 64 bytes an item */
+    cr_assert_eq(CREATE(store, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_WG], 1);
+    spmv_cl_free(&a);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64", NULL), SPMV_OK);
+    cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
+    cr_assert(strstr(said, "local memory"), "%s", said);
+    d.info = real;
+    d.info.group_size = 32;
+    cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
+    cr_assert_eq(CREATE(store, NULL), SPMV_OK);
+    cr_assert_leq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_WG], 32);
+    spmv_cl_free(&a);
+    d.info = real;
+    v.value[SPMV_KNOB_WG] = 48;
+    cr_assert_eq(CREATE(store, &v), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=32,L=64", NULL), SPMV_OK);
+    cr_assert_eq(CREATE(store, &v), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows + 1, m.cols, SPMV_F32, store.part, 1, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, wide.part, 1, NULL), SPMV_ERR_ARGUMENT);
+    /* vectors that do not fit their buffers */
+    cr_assert_eq(CREATE(store, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 1, 0, y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 0, 0, y, 1, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, x, 0, 0, y, UINT64_MAX, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 0, y, 0, 0, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_timing(&e, 1), SPMV_ERR_UNSUPPORTED);
+    cr_assert_eq(clFinish(d.queue), CL_SUCCESS);
+    spmv_exec_free(&e);
+    spmv_cl_free(&a);
+    spmv_cl_free(&a);
+    spmv_exec_free(&e);
+    clReleaseMemObject(x);
+    clReleaseMemObject(y);
+    spmv_store_free(&store);
+    spmv_store_free(&wide);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
+
+/* The n-th allocation fails, for every n: a status, nothing left behind, objects safe to destroy. */
+static long budget, blocks;
+
+static void *meager(void *user, void *block, size_t bytes)
+{
+    (void)user;
+    if (!bytes) {
+        blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    if (budget-- <= 0) return NULL;
+    blocks += block == NULL;
+    return realloc(block, bytes);
+}
+
+Test(limits, every_allocation_fails, .timeout = 120)
+{
+    spmv_device_desc desc = { 0 };
+    matrix m = matrix_make(&shapes[22], 0);
+    spmv_store store;
+    spmv_status s = SPMV_ERR_MEMORY;
+    long n;
+    cr_assert(store_make(&store, &m, "ell:w=2+coo", SPMV_F32, 0));
+    desc.which = which();
+    desc.hooks.log = listen;
+    desc.hooks.resize = meager;
+    for (n = 0; s != SPMV_OK; n++) {
+        spmv_device d;
+        spmv_cl_matrix a;
+        spmv_exec e;
+        cr_assert_lt(n, 1000);
+        memset(&a, 0, sizeof a);
+        memset(&e, 0, sizeof e);
+        budget = n;
+        s = spmv_device_open(&d, &desc);
+        if (!s) s = spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, store.part, (size_t)store.count, NULL);
+        if (!s) s = spmv_exec_create(&e, &a, NULL);
+        cr_assert(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s: %s", n, spmv_status_name(s), said);
+        spmv_exec_free(&e);
+        spmv_cl_free(&a);
+        spmv_device_close(&d);
+        cr_assert_eq(blocks, 0, "allocation %ld", n);
+    }
+    spmv_store_free(&store);
+    matrix_free(&m);
+}
+
+/* ---- queues, events, threads --------------------------------------------------------------------------------------- */
+typedef struct rig {
+    spmv_device d;
+    matrix m;
+    spmv_store store;
+    spmv_cl_matrix a;
+    bench b;
+} rig;
+
+static void rig_make(rig *r, const char *plan, size_t shape, int real)
+{
+    r->d = open_device();
+    r->m = matrix_make(&shapes[shape], real);
+    cr_assert(store_make(&r->store, &r->m, plan, SPMV_F32, 1));
+    cr_assert_eq(spmv_cl_create(&r->a, &r->d, r->m.rows, r->m.cols, SPMV_F32, r->store.part, (size_t)r->store.count, NULL),
+                 SPMV_OK, "%s", said);
+    r->b = bench_make(&r->d, &r->m, SPMV_F32, real);
+}
+
+static void rig_free(rig *r)
+{
+    bench_free(&r->b);
+    spmv_cl_free(&r->a);
+    spmv_store_free(&r->store);
+    matrix_free(&r->m);
+    spmv_device_close(&r->d);
+}
+
+static cl_command_queue new_queue(const rig *r, cl_command_queue_properties p)
+{
+    cl_int e;
+    cl_command_queue q = clCreateCommandQueue(r->d.context, r->d.info.id, p, &e);
+    cr_assert_eq(e, CL_SUCCESS);
+    return q;
+}
+
+Test(queues, wait_list_and_event)
+{
+    rig r;
+    spmv_exec e;
+    cl_int err, state = 0;
+    cl_event gate, done = NULL;
+    rig_make(&r, "ell:w=2+coo", 24, 0);
+    cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
+    bench_start(&r.b, r.d.queue, -2.5);
+    gate = clCreateUserEvent(r.d.context, &err);
+    cr_assert_eq(err, CL_SUCCESS);
+    cr_assert_eq(spmv_exec_mul(&e, 1, r.b.xd, X_FRONT, -2.5, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK, "%s", said);
+    cr_assert_eq(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
+    cr_assert_gt(state, CL_COMPLETE);
+    cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+    bench_check(&r.b, r.d.queue, 1, -2.5, "wait list");
+    clReleaseEvent(done);
+    /* nothing to do: the event still comes, behind what it waits for */
+    cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 1, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK);
+    cr_assert_not_null(done);
+    cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    bench_check(&r.b, r.d.queue, 1, -2.5, "alpha 0, beta 1");
+    spmv_exec_free(&e);
+    rig_free(&r);
+}
+
+Test(queues, no_rows_still_an_event)
+{
+    spmv_device d = open_device();
+    spmv_cl_matrix a;
+    spmv_exec e;
+    cl_event done = NULL;
+    cr_assert_eq(spmv_cl_create(&a, &d, 0, 7, SPMV_F32, NULL, 0, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, NULL, 0, 0, NULL, &done), SPMV_OK, "%s", said);
+    cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    cr_assert_eq(spmv_exec_mul_host(&e, 1, NULL, 0, NULL), SPMV_OK);
+    spmv_exec_free(&e);
+    spmv_cl_free(&a);
+    spmv_device_close(&d);
+}
+
+Test(queues, out_of_order)
+{
+    rig r;
+    spmv_exec e;
+    cl_command_queue q;
+    int i;
+    rig_make(&r, "ell:w=1,rows=nonempty+ell:w=2+coo", 24, 0);
+    if (!r.d.info.out_of_order) cr_skip("the device has no such queues");
+    q = new_queue(&r, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cr_assert_eq(spmv_exec_create(&e, &r.a, q), SPMV_OK, "%s", said);
+    cr_assert(e.chain);
+    for (i = 0; i < 50; i++) {
+        cl_event done = NULL;
+        double beta = i % 3 ? -2.5 : 0;
+        bench_start(&r.b, q, beta);
+        cr_assert_eq(spmv_exec_mul(&e, 1, r.b.xd, X_FRONT, beta, r.b.yd, Y_FRONT, 0, NULL, &done), SPMV_OK, "%s", said);
+        cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
+        clReleaseEvent(done);
+        bench_check(&r.b, q, 1, beta, "out of order");
+    }
+    spmv_exec_free(&e);
+    clReleaseCommandQueue(q);
+    rig_free(&r);
+}
+
+Test(queues, x_and_y_in_one_buffer)
+{
+    rig r;
+    spmv_exec e;
+    size_t n, x = 3, i;
+    float *all, *y;
+    cl_mem mem;
+    rig_make(&r, "csr", 22, 0);
+    n = x + r.m.cols + 1 + r.m.rows;
+    all = calloc(n, sizeof *all);
+    y = calloc(r.m.rows, sizeof *y);
+    for (i = 0; i < r.m.cols; i++) all[x + i] = (float)r.b.x[i];
+    mem = buffer(&r.d, n * 4);
+    write_mem(r.d.queue, mem, n * 4, all);
+    cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_mul(&e, 1, mem, x, 0, mem, x + r.m.cols + 1, 0, NULL, NULL), SPMV_OK, "%s", said);
+    read_mem(r.d.queue, mem, n * 4, all);
+    cr_assert_eq(spmv_exec_mul_host(&e, 1, all + x, 0, y), SPMV_OK, "%s", said);
+    for (i = 0; i < r.m.rows; i++) cr_assert_eq(y[i], all[x + r.m.cols + 1 + i]);
+    clReleaseMemObject(mem);
+    free(all);
+    free(y);
+    spmv_exec_free(&e);
+    rig_free(&r);
+}
+
+typedef struct worker {
+    pthread_t thread;
+    const rig *r;
+    cl_command_queue q;
+    float *x, *y;
+    spmv_status s;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    spmv_exec e;
+    int i;
+    w->s = spmv_exec_create(&e, &w->r->a, w->q);
+    for (i = 0; !w->s && i < 20; i++) w->s = spmv_exec_mul_host(&e, -2.5, w->x, 0, w->y);
+    spmv_exec_free(&e);
+    return NULL;
+}
+
+Test(queues, threads_get_equal_bits, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "coo", "ell:w=3+coo", "cmrs", "sell:rows=sorted" };
+    size_t p, i;
+    for (p = 0; p < LENGTH(plans); p++) {
+        rig r;
+        worker w[4];
+        float *x, *first = NULL;
+        rig_make(&r, plans[p], 24, 1);
+        x = malloc(r.m.cols * sizeof *x);
+        for (i = 0; i < r.m.cols; i++) x[i] = (float)r.b.x[i];
+        for (i = 0; i < LENGTH(w); i++) {
+            w[i].r = &r;
+            w[i].q = i < 2 ? NULL : new_queue(&r, 0); /* two share the device's */
+            w[i].x = x;
+            w[i].y = calloc(r.m.rows, sizeof *w[i].y);
+            cr_assert_eq(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+        }
+        for (i = 0; i < LENGTH(w); i++) {
+            pthread_join(w[i].thread, NULL);
+            cr_assert_eq(w[i].s, SPMV_OK, "%s: %s", plans[p], said);
+            if (!first) first = w[i].y;
+            cr_assert_eq(memcmp(first, w[i].y, r.m.rows * sizeof *first), 0, "%s", plans[p]);
+        }
+        for (i = 0; i < LENGTH(w); i++) {
+            free(w[i].y);
+            if (w[i].q) clReleaseCommandQueue(w[i].q);
+        }
+        free(x);
+        rig_free(&r);
+    }
+}
+
+Test(queues, timing)
+{
+    spmv_device_desc desc = { 0 };
+    spmv_device d;
+    matrix m = matrix_make(&shapes[24], 0);
+    spmv_store store;
+    spmv_cl_matrix a;
+    spmv_exec e;
+    float *x = calloc(m.cols, 4), *y = calloc(m.rows, 4);
+    double seconds = -1;
+    desc.which = which();
+    desc.profile = 1;
+    desc.hooks.log = listen;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK);
+    cr_assert(store_make(&store, &m, "ell:w=2+coo", SPMV_F32, 0));
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, store.part, (size_t)store.count, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK);
+    cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_timing(&e, 1), SPMV_OK);
+    cr_assert_eq(spmv_exec_mul_host(&e, 1, x, 0, y), SPMV_OK);
+    cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_OK);
+    cr_assert(seconds > 0 && seconds < 60);
+    cr_assert_eq(spmv_exec_mul_host(&e, 0, x, 1, y), SPMV_OK); /* nothing but a marker */
+    cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_exec_timing(&e, 0), SPMV_OK);
+    spmv_exec_free(&e);
+    spmv_cl_free(&a);
+    spmv_store_free(&store);
+    matrix_free(&m);
+    spmv_device_close(&d);
+    free(x);
+    free(y);
+}
+
+Test(update, values_follow, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "coo", "dense", "dia", "sell:rows=sorted", "bcsr:b=3x3", "ell:w=3+cmrs:h=8,sort=1" };
+    size_t p;
+    uint64_t k;
+    for (p = 0; p < LENGTH(plans); p++) {
+        rig r;
+        spmv_exec e;
+        spmv_csr csr;
+        spmv_input in = { 0 };
+        rig_make(&r, plans[p], 22, 0);
+        cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
+        for (k = 0; k < r.m.nnz; k++) r.m.val[k] = -2 * r.m.val[k] + 1;
+        in.rows = r.m.rows;
+        in.cols = r.m.cols;
+        in.ptr = r.m.ptr;
+        in.ptr_bits = 64;
+        in.col = r.m.col;
+        in.val = r.m.val;
+        cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_update(&r.store, &csr), SPMV_OK);
+        cr_assert_eq(spmv_cl_update(&r.a, r.store.part, (size_t)r.store.count), SPMV_OK);
+        bench_start(&r.b, r.d.queue, 1);
+        cr_assert_eq(spmv_exec_mul(&e, -2.5, r.b.xd, X_FRONT, 1, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK);
+        bench_check(&r.b, r.d.queue, -2.5, 1, plans[p]);
+        cr_assert_eq(spmv_cl_update(&r.a, r.store.part, 0), SPMV_ERR_ARGUMENT);
+        spmv_csr_free(&csr);
+        spmv_exec_free(&e);
+        rig_free(&r);
+    }
+}
+
+/* Inf in a column that nothing uses, and behind and before x, stays out of formats without fill. */
+Test(update, infinity_stays_in_its_column)
+{
+    static const char *const plans[] = { "csr", "coo", "ell", "sell:h=7", "sell:grow=0.2", "cmrs:h=16", "cmrs:wide=1" };
+    size_t p, i;
+    for (p = 0; p < LENGTH(plans); p++) {
+        rig r;
+        spmv_exec e;
+        float *x, *y;
+        rig_make(&r, plans[p], 19, 0); /* only row 77, columns 1 31 61 */
+        x = malloc(r.m.cols * sizeof *x);
+        y = malloc(r.m.rows * sizeof *y);
+        for (i = 0; i < r.m.cols; i++) x[i] = i % 30 == 1 ? 1 : INFINITY;
+        cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
+        cr_assert_eq(spmv_exec_mul_host(&e, 1, x, 0, y), SPMV_OK);
+        for (i = 0; i < r.m.rows; i++) cr_assert(i == 77 ? isfinite(y[i]) : y[i] == 0, "%s: y[%zu] = %g", plans[p], i, y[i]);
+        free(x);
+        free(y);
+        spmv_exec_free(&e);
+        rig_free(&r);
+    }
+}
