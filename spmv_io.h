@@ -1428,10 +1428,10 @@ static spmv_status spmv__bin_check_rows(const spmv__bin_head *h, const uint64_t 
     if (ptr[0] != 0) return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointer 0 to be 0", ptr[0]);
     for (r = 0; r < h->rows; r++) {
         if (ptr[r + 1] < ptr[r] || ptr[r + 1] > h->nnz)
-            return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointers that rise to nnz, in row", r);
+            return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointers that rise to nnz; not so in the row", r);
         for (i = ptr[r], next = 0; i < ptr[r + 1]; i++) {
             if (col[i] < next || col[i] >= h->cols)
-                return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "columns that rise and are below cols, in row", r);
+                return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "columns that rise and are below cols; not so in the row", r);
             next = (uint64_t)col[i] + 1;
         }
     }
