@@ -195,7 +195,7 @@ static void print_json(const line *r)
     json_text("matrix", r->matrix); fputs(", ", stdout);
     json_text("device", r->device); fputs(", ", stdout);
     json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); fputs(", ", stdout);
-    json_text("plan", *r->plan ? r->plan : NULL); fputs(", ", stdout);
+    json_text("plan", *r->plan ? r->plan : r->asked); fputs(", ", stdout);
     json_text("variant", *r->variant ? r->variant : NULL); fputs(", ", stdout);
     json_text("type", r->type); fputs(", ", stdout);
     json_real("us", r->us); fputs(", ", stdout);
@@ -305,7 +305,7 @@ static void bench_plan(bench *b, const char *plan, int tolerant)
     out->type = spmv_type_name(b->type);
     out->asked = plan;
     out->us = out->gflops = out->gbs = out->bytes = out->padding = out->err = NAN;
-    progress_begin(b->t);
+    progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
     if (measurer_make(&me, b->t, &desc) == DONE) s = bench_run(b, plan, &me.hints, out);

@@ -56,6 +56,16 @@ static void progress_begin(tool *t)
     t->since = t->last = seconds();
 }
 
+/* Begins work that cannot say how far it is, so that its name is drawn at once. */
+static void progress_name(tool *t, const char *what, const char *name)
+{
+    progress_begin(t);
+    if (!t->terminal) return;
+    t->drawn = 1;
+    fprintf(stderr, "\r%s %.60s ...\033[K", what, name);
+    fflush(stderr);
+}
+
 /* Draws "what part%" (part < 0: unknown), but only on a terminal, after the first second and ten times a second. */
 static void progress(tool *t, const char *what, double part)
 {

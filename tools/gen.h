@@ -485,6 +485,7 @@ static int generate(tool *t, const char *name, spmv_csr *out)
     if (i == FAMILIES) return misuse(t, "no formula for '%s'; spmv gen --list names what there is", name);
     memset(&e, 0, sizeof e);
     t->about = name;
+    progress_name(t, "making", name);
     why = families[i].make(&e, n);
     if (why || e.failed) {
         entries_free(&e);
@@ -500,6 +501,7 @@ static int generate(tool *t, const char *name, spmv_csr *out)
     in.val = e.val;
     in.duplicates = SPMV_DUP_REFUSE; /* a formula that gives one is wrong */
     s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
+    progress_clear(t);
     entries_free(&e);
     return s == SPMV_OK ? DONE : FAILED;
 }

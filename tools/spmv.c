@@ -9,7 +9,9 @@
 #if !defined(_POSIX_C_SOURCE)
 #  define _POSIX_C_SOURCE 200809L
 #endif
-#define SPMV_STATIC
+#ifndef SPMV_STATIC
+#  define SPMV_STATIC
+#endif
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "spmv_io.h"
@@ -130,7 +132,7 @@ static int plan_command(tool *t, const arguments *args)
     result = FAILED;
     plan = (spmv_plan *)malloc(sizeof *plan);
     if (!plan) no_memory(t);
-    progress_begin(t);
+    progress_name(t, "planning", text);
     if (measurer_make(&me, t, &desc) == DONE && plan &&
         spmv_plan_make(plan, text, &a, &me.hints, NULL, &t->hooks) == SPMV_OK) {
         progress_clear(t);
@@ -207,7 +209,7 @@ static int product_run(tool *t, const arguments *args, product *p)
     t->about = p->desc.plan;
     if (measurer_make(&me, t, &p->desc) == DONE) {
         p->desc.hints = &me.hints;
-        progress_begin(t);
+        progress_name(t, "preparing", p->desc.plan);
         s = spmv_create(&m, &p->desc);
         progress_clear(t);
         if (s == SPMV_OK) {
@@ -276,7 +278,8 @@ static const command commands[] = {
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
      BIT(TYPE), 2, 2, convert_command},
     {"plan", "FILE [--builder B]", "the plan that a builder makes, part by part",
-     "Prints the plan's text, each part's share in the notation of the papers, bytes and padding.\n" PLAN_TEXT,
+     "Prints the plan's text, each part's share in the notation of the papers, bytes and padding.\n" PLAN_TEXT
+     "hybr:k=0 measures every width on the host.\n",
      BIT(BUILDER) | BIT(TYPE) | BIT(STRICT), 1, 1, plan_command},
     {"gen", "NAME [-o OUT]", "matrices of the SuiteSparse collection, and others, that a formula defines",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
