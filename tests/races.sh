@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/races.sh - every plan's kernels under oclgrind, which looks for data races, reads outside buffers and wrong API
+# tests/races.sh - every plan's kernels under oclgrind, which looks for data races, reads outside buffers or of memory nobody wrote, and wrong API
 # calls. It exits with 0 whatever it finds, so what it prints decides; a planted fault shows that it would be seen.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -12,7 +12,7 @@ rc=0
 watch() { # watch NAME COMMAND...
     name=$1
     shift
-    oclgrind --data-races --uniform-writes --check-api "$@" >$dir/"$name".out 2>&1
+    oclgrind --data-races --uniform-writes --check-api --uninitialized --build-options -O0 "$@" >$dir/"$name".out 2>&1
     status=$?
     if grep -qE "$faults" $dir/"$name".out; then return 1; fi
     [ $status = 0 ] || { echo "exit status $status"; return 1; }
@@ -42,16 +42,29 @@ END
 "${CC:-cc}" $dir/planted.c -o $dir/planted -lOpenCL || exit 1
 if watch planted $dir/planted; then echo "the planted fault was not found"; exit 1; fi
 
-for m in ${RACES:-gr_9_8 ch4-5-b2 arrow_150}; do
+formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
+               on { last = !/\\$/; if (sub(/.*X\([A-Z]*, */, "")) { sub(/,.*/, ""); print } if (last) exit }' spmv_formats.h)
+[ "$(echo "$formats" | wc -l)" -ge 11 ] || { echo "the format table was not found"; exit 1; }
+plans="$formats hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo sell:h=4,rows=sorted,sigma=16 sell:grow=0.2
+       dia:d=0.6+csr:rows=nonempty bcsr:b=3x3 cmrs:h=16,sort=1 cmrs:wide=1"
+run=0
+for m in ${RACES:-gr_9_8 ch4-5-b2}; do
     build/spmv gen "$m" -o $dir/"$m".mtx >/dev/null || exit 1
-    for type in f64 f32 mixed; do
-        if watch "$m-$type" build/spmv bench $dir/"$m".mtx --plan all --device 0 --type $type; then
-            echo "$m $type: nothing found, $(grep -c . $dir/"$m-$type".out) lines"
+    rows=$(awk '!/^%/ { print $1; exit }' $dir/"$m".mtx)
+    { echo '%%MatrixMarket matrix array real general'; echo "$rows 1"; yes 3 | head -n "$rows"; } >$dir/y.mtx
+    for plan in $plans; do
+        type=$(echo "f64 f32 mixed" | cut -d ' ' -f $((run % 3 + 1)))
+        run=$((run + 1))
+        set -- mul $dir/"$m".mtx --plan "$plan" --type "$type" --alpha 2 --beta -1 --y $dir/y.mtx
+        build/spmv "$@" -o $dir/host.mtx || { echo "$m $plan $type: failed on the host"; rc=1; continue; }
+        if watch product build/spmv "$@" --device 0 -o $dir/device.mtx && cmp -s $dir/host.mtx $dir/device.mtx; then
+            echo "ok   $m $plan $type"
         else
-            echo "$m $type:"
-            grep -E -A 8 "$faults" $dir/"$m-$type".out | head -n 40
+            echo "FAIL $m $plan $type"
+            grep -E -A 8 "$faults" $dir/product.out | head -n 30
             rc=1
         fi
     done
 done
+echo "$run products"
 exit $rc
