@@ -601,7 +601,7 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
     char all[800];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;
-    size_t length = bits >> 63, keep = (size_t)(digits < 1 ? 1 : digits > 17 ? 17 : digits), first, count;
+    size_t length = bits >> 63 ? 1 : 0, keep = (size_t)(digits < 1 ? 1 : digits > 17 ? 17 : digits), first, count;
     if (length) out[0] = '-';
     if (exponent == 0x7ff) {
         memcpy(out + length, mant ? "nan" : "inf", 3);

@@ -176,8 +176,8 @@ Test(io, numbers_equal_strtod_on_random_text)
 }
 
 /* The decimal in the middle of two doubles has up to 768 digits; a change in the last of them, or one more digit far
- * behind, decides. glibc prints long doubles exactly, and a long double holds the middle where it has 64 bits; elsewhere
- * the middle is rounded and the text no longer hard, but still a text to compare. */
+ * behind, decides. glibc prints long doubles exactly, and a long double holds the middle where it has 64 bits;
+ * elsewhere the middle is rounded and the text no longer hard, but still a text to compare. */
 Test(io, numbers_equal_strtod_on_halfway_cases)
 {
     static char text[4096];
@@ -346,7 +346,7 @@ Test(io, locale_changes_nothing)
     spmv_csr_free(&a);
 }
 
-/* ---- Matrix Market: files to be read -------------------------------------------------------------------------------- */
+/* ---- Matrix Market: files to be read ----------------------------------------------------------------------------- */
 #define IO_BANNER "%%MatrixMarket matrix "
 #define IO_REAL IO_BANNER "coordinate real general\n"
 #define IO_INT IO_BANNER "coordinate integer general\n"
@@ -534,7 +534,7 @@ Test(io, long_lines_and_long_numbers)
     free(file);
 }
 
-/* ---- Matrix Market: files to be refused ------------------------------------------------------------------------------ */
+/* ---- Matrix Market: files to be refused -------------------------------------------------------------------------- */
 typedef struct io_bad {
     spmv_status status;
     unsigned line, column; /* column 0: the message names none */
@@ -732,8 +732,8 @@ Test(io, messages_quote_safely)
 /* No header makes a block that the file's own length does not account for. */
 Test(io, lying_headers_cost_no_memory)
 {
-    static const char *const dims[] = {"0", "1", "3", "65535", "65536", "1048575", "1048577", "2147483646", "2147483647",
-        "2147483648", "4294967293", "4294967294", "4294967295", "4294967296", "9223372036854775807",
+    static const char *const dims[] = {"0", "1", "3", "65535", "65536", "1048575", "1048577", "2147483646",
+        "2147483647", "2147483648", "4294967293", "4294967294", "4294967295", "4294967296", "9223372036854775807",
         "9223372036854775808", "18446744073709551615", "18446744073709551616"};
     static const char *const kinds[] = {"coordinate real general", "coordinate pattern symmetric", "array real general",
         "coordinate integer skew-symmetric", "array real symmetric"};
@@ -796,7 +796,7 @@ Test(io, memory_is_in_proportion_to_the_file)
     free(file);
 }
 
-/* ---- failing allocations ---------------------------------------------------------------------------------------------- */
+/* ---- failing allocations ----------------------------------------------------------------------------------------- */
 static spmv_status io_read_any(spmv_csr *a, const void *data, size_t bytes, int binary, int known, const spmv_hooks *h)
 {
     io_drip d;
@@ -853,7 +853,7 @@ Test(io, every_failing_allocation_is_survived)
     cr_assert_geq(io_fail_each(file, used, 0, 1), 8);
 }
 
-/* ---- options, info, vectors ------------------------------------------------------------------------------------------- */
+/* ---- options, info, vectors -------------------------------------------------------------------------------------- */
 Test(io, options_do_what_they_say)
 {
     static const char zeros[] = IO_REAL "2 2 5\n1 1 0\n1 2 1\n2 1 3\n2 1 -3\n2 2 -0.0\n";
@@ -971,7 +971,7 @@ Test(io, vector_reading_survives_every_failing_allocation)
     cr_assert(at > 5 && at < 100, "%ld", at);
 }
 
-/* ---- round trips ------------------------------------------------------------------------------------------------------ */
+/* ---- round trips ------------------------------------------------------------------------------------------------- */
 
 /* A matrix with values of every kind, in which -0 and the ends of the range occur; empty rows included. */
 static spmv_csr io_sample(spmv_type store, uint64_t rows, uint64_t cols, uint64_t entries)
@@ -1123,7 +1123,7 @@ Test(io, a_failing_sink_is_an_io_error_wherever_it_fails)
     spmv_csr_free(&a);
 }
 
-/* ---- the binary form --------------------------------------------------------------------------------------------------- */
+/* ---- the binary form --------------------------------------------------------------------------------------------- */
 static io_heap io_binary(spmv_csr *a, spmv_type store)
 {
     io_heap heap;
@@ -1320,7 +1320,7 @@ Test(io, binary_reading_survives_every_failing_allocation_and_source)
     free(heap2.data);
 }
 
-/* ---- files and streams -------------------------------------------------------------------------------------------------- */
+/* ---- files and streams ------------------------------------------------------------------------------------------- */
 Test(io, files_are_written_and_read_by_path)
 {
     spmv_csr a = io_sample(SPMV_F64, 300, 200, 5000), b;

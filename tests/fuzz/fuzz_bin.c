@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    uint8_t *copy = (uint8_t *)malloc(bytes + 1);
+    uint8_t *copy = (uint8_t *)calloc(bytes + 1, 1);
     FUZZ_CHECK(copy != NULL);
     if (bytes) memcpy(copy, data, bytes);
     fuzz_read(copy, bytes, 1);
