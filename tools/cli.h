@@ -173,7 +173,7 @@ static void json_real(const char *key, double v)
 #define OPTION_LIST(X)                                                                                              \
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default csr")                                     \
-    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, or part of its name")                 \
+    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
     X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
