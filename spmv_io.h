@@ -1431,7 +1431,7 @@ static spmv_status spmv__bin_check_rows(const spmv__bin_head *h, const uint64_t 
             return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointers that rise to nnz; not so in the row", r);
         for (i = ptr[r], next = 0; i < ptr[r + 1]; i++) {
             if (col[i] < next || col[i] >= h->cols)
-                return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "columns that rise and are below cols; not so in the row", r);
+                return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "columns that rise below cols; not so in the row", r);
             next = (uint64_t)col[i] + 1;
         }
     }
