@@ -1,0 +1,2033 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Formats on the host: the papers' examples array by array, round trips, products, input, updates, limits, failing
+ * allocations. Loops run inside the tests: a test is a process of its own. */
+#include <criterion/criterion.h>
+
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+#include "common.h"
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* Every format with the keys that change its arrays. */
+static const char *const specs[] = {
+    "dense", "dense:rows=nonempty", "dense:rows=sorted", "coo",
+    "csr", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
+    "dia", "bdia",
+    "ell", "ell:rows=nonempty", "ell:rows=sorted", "ell:rows=sorted,sigma=7",
+    "sell", "sell:h=1", "sell:h=2", "sell:h=7", "sell:h=33", "sell:h=300", "sell:h=1024", "sell:rows=nonempty", "sell:h=4,rows=sorted",
+    "sell:h=8,rows=sorted,sigma=32", "sell:grow=0.2", "sell:h=5,grow=0.000001", "sell:h=300,grow=0.9,rows=sorted",
+    "sell:h=16,grow=0.05,rows=nonempty",
+    "bell", "bell:b=1x4", "bell:b=2x4", "bell:b=8x4", "bell:b=1x8", "bell:b=2x8", "bell:b=4x8", "bell:b=8x8", "bell:b=2x2",
+    "bell:b=3x3", "bell:b=6x6",
+    "sbell", "sbell:b=1x4,h=1", "sbell:b=2x4,h=2", "sbell:b=8x4,h=3", "sbell:b=1x8", "sbell:b=2x8,h=4", "sbell:b=4x8,h=50",
+    "sbell:b=8x8,h=5", "sbell:b=2x2,h=2", "sbell:b=3x3,h=7", "sbell:b=6x6,h=64",
+    "bcsr", "bcsr:b=1x4", "bcsr:b=2x4", "bcsr:b=8x4", "bcsr:b=1x8", "bcsr:b=2x8", "bcsr:b=4x8", "bcsr:b=8x8", "bcsr:b=2x2",
+    "bcsr:b=3x3", "bcsr:b=6x6",
+    "cmrs", "cmrs:h=1", "cmrs:h=2", "cmrs:h=8", "cmrs:h=16", "cmrs:wide=1", "cmrs:h=16,sort=1", "cmrs:h=2,sort=1,wide=1",
+    "cmrs:h=8,rows=nonempty", "cmrs:h=16,rows=sorted,sort=1", "cmrs:rows=sorted,sigma=8,wide=1",
+};
+enum { SPECS = sizeof specs / sizeof *specs };
+
+static const spmv_type types[] = { SPMV_F64, SPMV_F32, SPMV_MIXED };
+
+static spmv_plan plan_of(const char *text)
+{
+    spmv_plan p;
+    spmv_status s = spmv_plan_parse(&p, text, NULL, NULL);
+    if (s) cr_assert_fail("%s: %s", text, spmv_status_name(s));
+    return p;
+}
+
+/* Builds the single part that text means; how->type decides. */
+static spmv_status build(spmv_part *part, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_hooks *h)
+{
+    spmv_plan plan = plan_of(text);
+    spmv_split split;
+    spmv_view view;
+    spmv_status s = spmv_split_make(&split, &plan, a, h);
+    memset(part, 0, sizeof *part);
+    if (s) return s;
+    view = spmv_split_view(&split, a, 0);
+    s = spmv_part_build(part, &plan.part[0], &view, how, h);
+    spmv_split_free(&split);
+    return s;
+}
+
+static void say_nothing(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+static const spmv_hooks quiet = { NULL, NULL, say_nothing };
+
+/* The same with defaults; 0 where the format is too large for this matrix, which only the big scattered ones may be. */
+static int built(spmv_part *part, const char *text, const matrix *m, const spmv_csr *a, spmv_type t, int updatable)
+{
+    spmv_build how;
+    spmv_status s;
+    memset(&how, 0, sizeof how);
+    how.type = t;
+    how.updatable = updatable;
+    s = build(part, text, a, &how, &quiet);
+    if (s == SPMV_ERR_TOO_LARGE && m->rows >= 1000) return 0;
+    if (s) cr_assert_fail("%s, %s, %s: %s", m->name, text, spmv_type_name(t), spmv_status_name(s));
+    return 1;
+}
+
+/* The large matrices meet each format in one of the three types only. */
+static int too_long(const matrix *m, int spec, int type) { return m->rows >= 1000 && (spec + type) % 3 != 0; }
+
+/* ---- the papers' examples ----------------------------------------------------------------------------------------- */
+
+static void same_index(const char *what, const spmv_array *a, const int64_t *want, uint64_t n)
+{
+    uint64_t i;
+    CHECK(a->count == n, "%s: %d elements, not %d", what, (int)a->count, (int)n);
+    for (i = 0; i < n; i++) {
+        int64_t v = a->width == 8 ? (int64_t)((const uint64_t *)a->data)[i]
+                  : a->width == 1 ? (int64_t)((const uint8_t *)a->data)[i] : (int64_t)((const uint32_t *)a->data)[i];
+        if (want[i] < 0) v = (int64_t)(int32_t)v; /* offsets of diagonals; -1 is also the mark of padding */
+        CHECK(v == want[i], "%s[%d] is %d, not %d", what, (int)i, (int)v, (int)want[i]);
+    }
+}
+
+static void same_values(const spmv_part *p, const double *want, uint64_t n)
+{
+    uint64_t i;
+    CHECK(p->a[0].count == n, "%d values, not %d", (int)p->a[0].count, (int)n);
+    for (i = 0; i < n; i++)
+        CHECK(((const double *)p->a[0].data)[i] == want[i], "val[%d] is %g, not %g", (int)i, ((const double *)p->a[0].data)[i], want[i]);
+}
+
+static void from_dense(matrix *m, const char *name, uint64_t rows, uint64_t cols, const double *d, int keep_zeros)
+{
+    uint64_t r, c, k = 0;
+    matrix_open(m, name, rows, cols);
+    for (r = 0; r < rows; r++) {
+        for (c = 0; c < cols; c++)
+            if (keep_zeros || d[r * cols + c] != 0) matrix_add(m, c);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+    for (r = 0; r < rows * cols; r++)
+        if (keep_zeros || d[r] != 0) {
+            m->val[k] = d[r];
+            m->valf[k++] = (float)d[r];
+        }
+}
+
+/* Spreads columns of height h over ones of height ld, with padding between. */
+static void spread(const double *src, double *dst, uint64_t n, uint64_t h, uint64_t ld)
+{
+    uint64_t i;
+    memset(dst, 0, n / h * ld * sizeof *dst);
+    for (i = 0; i < n; i++) dst[i / h * ld + i % h] = src[i];
+}
+static void spread_columns(const int64_t *src, int64_t *dst, uint64_t n, uint64_t h, uint64_t ld)
+{
+    uint64_t i;
+    for (i = 0; i < n / h * ld; i++) dst[i] = -1;
+    for (i = 0; i < n; i++) dst[i / h * ld + i % h] = src[i];
+}
+
+static const double b_dense[] = { 3, 7, 0, 0, 0, 4, 8, 0, 1, 0, 5, 9, 0, 2, 0, 6 };
+static const double b_csr[] = { 3, 7, 4, 8, 1, 5, 9, 2, 6 };
+static const int64_t b_col[] = { 0, 1, 1, 2, 0, 2, 3, 1, 3 };
+
+#define GOLDEN(text) CHECK(built(&p, text, &m, &a, SPMV_F64, 0), text)
+
+Test(golden, clspmv_figures_1_to_6)
+{
+    static const double data[] = { 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0 }, ell[] = { 3, 4, 1, 2, 7, 8, 5, 6, 0, 0, 9, 0 };
+    static const double sell[] = { 3, 4, 7, 8, 1, 2, 5, 6, 9, 0 };
+    static const int64_t offset[] = { -2, 0, 1 }, band[] = { -2, 0 }, band_ptr[] = { 0, 1, 3 };
+    static const int64_t ell_col[] = { 0, 1, 0, 1, 1, 2, 2, 3, -1, -1, 3, -1 };
+    static const int64_t sell_col[] = { 0, 1, 1, 2, 0, 1, 2, 3, 3, -1 }, sell_ptr[] = { 0, 4, 10 };
+    static const int64_t row_ptr[] = { 0, 2, 4, 7, 9 }, row[] = { 0, 0, 1, 1, 2, 2, 2, 3, 3 };
+    double wide[96];
+    int64_t wide_col[96];
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    from_dense(&m, "B", 4, 4, b_dense, 0);
+    a = matrix_csr(&m, SPMV_F64);
+    GOLDEN("dense");
+    same_values(&p, b_dense, 16);
+    spmv_part_free(&p);
+    GOLDEN("dia");
+    spread(data, wide, 12, 4, 32);
+    same_values(&p, wide, 96);
+    same_index("offset", &p.a[1], offset, 3);
+    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of dia");
+    spmv_part_free(&p);
+    GOLDEN("bdia");
+    same_values(&p, wide, 96);
+    same_index("offset", &p.a[1], band, 2);
+    same_index("band_ptr", &p.a[2], band_ptr, 3);
+    CHECK(p.n[0] == 2 && p.n[1] == 32, "ints of bdia");
+    spmv_part_free(&p);
+    GOLDEN("ell");
+    spread(ell, wide, 12, 4, 32);
+    spread_columns(ell_col, wide_col, 12, 4, 32);
+    same_values(&p, wide, 96);
+    same_index("col", &p.a[1], wide_col, 96);
+    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of ell");
+    spmv_part_free(&p);
+    GOLDEN("sell:h=2");
+    same_values(&p, sell, 10);
+    same_index("ptr", &p.a[1], sell_ptr, 3);
+    same_index("col", &p.a[2], sell_col, 10);
+    CHECK(p.n[0] == 2 && p.n[1] == 2 && !p.a[3].count, "ints of sell");
+    spmv_part_free(&p);
+    GOLDEN("csr");
+    same_values(&p, b_csr, 9);
+    same_index("ptr", &p.a[1], row_ptr, 5);
+    same_index("col", &p.a[2], b_col, 9);
+    spmv_part_free(&p);
+    GOLDEN("coo");
+    same_values(&p, b_csr, 9);
+    same_index("row", &p.a[1], row, 9);
+    same_index("col", &p.a[2], b_col, 9);
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 100);
+}
+
+/* C's digits are those of base 32; its 0 is stored like any other element of a block. */
+static void block_data(const char *digits, double *out)
+{
+    for (; *digits; digits++)
+        if (*digits != ' ') *out++ = *digits <= '9' ? *digits - '0' : *digits - 'a' + 10;
+}
+
+Test(golden, clspmv_figures_7_to_9)
+{
+    static const int64_t bell_col[] = { 0, 0, 4, 4 }, sbell_ptr[] = { 0, 4, 8 }, sbell_col[] = { 0, 0, 4, 4, 0, 0, 4, 4 };
+    static const int64_t bcsr_ptr[] = { 0, 2, 4 }, bcsr_col[] = { 0, 4, 0, 4 };
+    static const uint64_t sbell_n[] = { 1, 4, 4, 2, 2 }, bcsr_n[] = { 2, 4, 4, 4 }, bell_n[] = { 2, 4, 4, 2, 32 };
+    double c[32], want[32], wide[512];
+    int64_t wide_col[64];
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    uint64_t i;
+    int keep;
+    for (keep = 0; keep < 2; keep++) { /* the first element as an explicit zero, and as fill */
+        block_data("0123 ghij 4567 klmn 89ab opqr cdef stuv", c);
+        from_dense(&m, "C", 4, 8, c, keep);
+        a = matrix_csr(&m, SPMV_F64);
+        GOLDEN("bell:b=2x4");
+        block_data("0123 89ab 4567 cdef ghij opqr klmn stuv", want);
+        memset(wide, 0, sizeof wide);
+        for (i = 0; i < 32; i++) wide[i / 8 * 128 + i % 8] = want[i];
+        spread_columns(bell_col, wide_col, 4, 2, 32);
+        same_values(&p, wide, 512);
+        same_index("col", &p.a[1], wide_col, 64);
+        CHECK(!memcmp(p.n, bell_n, sizeof bell_n), "ints of bell");
+        CHECK(p.zeros.count == (uint64_t)keep, "explicit zeros");
+        spmv_part_free(&p);
+        GOLDEN("sbell:b=1x4,h=2");
+        block_data("0123 4567 ghij klmn 89ab cdef opqr stuv", want);
+        same_values(&p, want, 32);
+        same_index("ptr", &p.a[1], sbell_ptr, 3);
+        same_index("col", &p.a[2], sbell_col, 8);
+        CHECK(!memcmp(p.n, sbell_n, sizeof sbell_n), "ints of sbell");
+        spmv_part_free(&p);
+        GOLDEN("bcsr:b=2x4");
+        block_data("0123 ghij 89ab opqr 4567 klmn cdef stuv", want);
+        same_values(&p, want, 32);
+        same_index("ptr", &p.a[1], bcsr_ptr, 3);
+        same_index("col", &p.a[2], bcsr_col, 4);
+        CHECK(!memcmp(p.n, bcsr_n, sizeof bcsr_n), "ints of bcsr");
+        spmv_part_free(&p);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert(checks_done > 100);
+}
+
+static void cmrs_golden(const spmv_csr *a, const matrix *m, const char *text, const double *val, const int64_t *col, const int64_t *row,
+                        int packed)
+{
+    static const int64_t strip_ptr[] = { 0, 4, 9, 10 };
+    int64_t index[10];
+    spmv_part p;
+    int i;
+    CHECK(built(&p, text, m, a, SPMV_F64, 0), "%s", text);
+    for (i = 0; i < 10; i++) index[i] = packed ? col[i] * 16 + row[i] : col[i];
+    same_values(&p, val, 10);
+    same_index("strip_ptr", &p.a[1], strip_ptr, 4);
+    same_index("index", &p.a[2], index, 10);
+    same_index("row", &p.a[3], row, packed ? 0 : 10);
+    CHECK(p.n[0] == 2 && p.n[1] == (uint64_t)packed, "ints of cmrs");
+    spmv_part_free(&p);
+}
+
+Test(golden, koza_section_3)
+{
+    static const double dense[] = { 1, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 5, 0, 6, 0, 0, 7, 8, 9, 0, 0, 0, 0, 10 };
+    static const double val[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, by_column[] = { 1, 3, 2, 4, 5, 7, 8, 6, 9, 10 };
+    static const int64_t col[] = { 0, 3, 1, 4, 2, 4, 2, 3, 4, 4 }, row[] = { 0, 0, 1, 1, 0, 0, 1, 1, 1, 0 };
+    static const int64_t col_sorted[] = { 0, 1, 3, 4, 2, 2, 3, 4, 4, 4 }, row_sorted[] = { 0, 1, 0, 1, 0, 1, 1, 0, 1, 0 };
+    matrix m;
+    spmv_csr a;
+    from_dense(&m, "M", 5, 5, dense, 0);
+    a = matrix_csr(&m, SPMV_F64);
+    cmrs_golden(&a, &m, "cmrs:h=2", val, col, row, 1);
+    cmrs_golden(&a, &m, "cmrs:h=2,wide=1", val, col, row, 0);
+    cmrs_golden(&a, &m, "cmrs:h=2,sort=1", by_column, col_sorted, row_sorted, 1);
+    cmrs_golden(&a, &m, "cmrs:h=2,sort=1,wide=1", by_column, col_sorted, row_sorted, 0);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 100);
+}
+
+Test(golden, grewe_figure_1)
+{
+    static const double dense[] = { 0, 5, 1, 0, 2, 0, 8, 3, 0, 0, 5, 0, 0, 9, 4, 0 }, val[] = { 5, 1, 2, 8, 3, 5, 9, 4 };
+    static const int64_t col[] = { 1, 2, 0, 2, 3, 2, 1, 2 }, row[] = { 0, 0, 1, 1, 1, 2, 3, 3 }, ptr[] = { 0, 2, 5, 6, 8 };
+    static const double ell[] = { 5, 2, 5, 9, 1, 8, 0, 4, 0, 3, 0, 0 };
+    static const int64_t ell_col[] = { 1, 0, 2, 1, 2, 2, -1, 2, -1, 3, -1, -1 };
+    double wide[96];
+    int64_t wide_col[96];
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    from_dense(&m, "Grewe", 4, 4, dense, 0);
+    a = matrix_csr(&m, SPMV_F64);
+    GOLDEN("coo");
+    same_values(&p, val, 8);
+    same_index("row", &p.a[1], row, 8);
+    same_index("col", &p.a[2], col, 8);
+    spmv_part_free(&p);
+    GOLDEN("csr");
+    same_values(&p, val, 8);
+    same_index("ptr", &p.a[1], ptr, 5);
+    same_index("col", &p.a[2], col, 8);
+    spmv_part_free(&p);
+    GOLDEN("ell");
+    spread(ell, wide, 12, 4, 32);
+    spread_columns(ell_col, wide_col, 12, 4, 32);
+    same_values(&p, wide, 96);
+    same_index("col", &p.a[1], wide_col, 96);
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 100);
+}
+
+/* Its figures 5, 6, 10, 11 and 12. Figure 14's matrix does not survive in the text; dia is the same 5x5 by hand. */
+Test(golden, kuresson_5x5)
+{
+    static const double dense[] = { 0, 0, 3, 1, 0, 2, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 3 };
+    static const double val[] = { 3, 1, 2, 4, 2, 3, 1, 4, 2, 3 }, ell[] = { 3, 2, 2, 3, 4, 1, 4, 0, 1, 2, 0, 0, 0, 0, 3 };
+    static const int64_t row[] = { 0, 0, 1, 1, 2, 3, 3, 4, 4, 4 }, col[] = { 2, 3, 0, 3, 2, 1, 3, 0, 2, 4 }, ptr[] = { 0, 2, 4, 5, 7, 10 };
+    static const int64_t ell_col[] = { 2, 0, 2, 1, 0, 3, 3, -1, 3, 2, -1, -1, -1, -1, 4 };
+    static const int64_t offset[] = { -4, -2, -1, 0, 2, 3 };
+    static const double diagonals[] = { 0, 0, 0, 0, 4,  0, 0, 0, 3, 2,  0, 2, 0, 0, 0,  0, 0, 2, 1, 3,  3, 4, 0, 0, 0,  1, 0, 0, 0, 0 };
+    double wide[192];
+    int64_t wide_col[96];
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    from_dense(&m, "5x5", 5, 5, dense, 0);
+    a = matrix_csr(&m, SPMV_F64);
+    GOLDEN("dense");
+    same_values(&p, dense, 25);
+    spmv_part_free(&p);
+    GOLDEN("coo");
+    same_values(&p, val, 10);
+    same_index("row", &p.a[1], row, 10);
+    same_index("col", &p.a[2], col, 10);
+    spmv_part_free(&p);
+    GOLDEN("csr");
+    same_index("ptr", &p.a[1], ptr, 6);
+    same_index("col", &p.a[2], col, 10);
+    spmv_part_free(&p);
+    GOLDEN("ell");
+    spread(ell, wide, 15, 5, 32);
+    spread_columns(ell_col, wide_col, 15, 5, 32);
+    same_values(&p, wide, 96);
+    same_index("col", &p.a[1], wide_col, 96);
+    spmv_part_free(&p);
+    GOLDEN("dia");
+    spread(diagonals, wide, 30, 5, 32);
+    same_values(&p, wide, 192);
+    same_index("offset", &p.a[1], offset, 6);
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 100);
+}
+
+/* ---- round trips -------------------------------------------------------------------------------------------------- */
+
+static void round_trip(const matrix *m, const char *text, spmv_type t)
+{
+    spmv_csr a = matrix_csr(m, t), back;
+    spmv_part p;
+    const char *diff;
+    spmv_status s;
+    int updatable;
+    for (updatable = 0; updatable < (t == SPMV_F64 ? 2 : 1); updatable++) {
+        if (!built(&p, text, m, &a, t, updatable)) continue;
+        CHECK(p.nnz == m->nnz && p.cols == m->cols, "%s: header", text);
+        s = spmv_parts_to_csr(&back, m->rows, &p, 1, NULL);
+        CHECK(s == SPMV_OK, "%s, %s: %s", m->name, text, spmv_status_name(s));
+        diff = csr_difference(&a, &back);
+        CHECK(!diff, "%s, %s, %s: %s", m->name, text, spmv_type_name(t), diff);
+        CHECK(spmv_part_slots(&p) >= m->nnz, "%s: slots", text);
+        spmv_csr_free(&back);
+        spmv_part_free(&p);
+    }
+    spmv_csr_free(&a);
+}
+
+Test(round_trip, with_explicit_zeros)
+{
+    matrix m;
+    int i, j, k;
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m))
+        for (j = 0; j < SPECS; j++)
+            for (k = 0; k < 3; k++)
+                if (!too_long(&m, j, k)) round_trip(&m, specs[j], types[k]);
+    cr_assert(checks_done > 10000);
+}
+
+Test(round_trip, without_zeros)
+{
+    matrix m;
+    int i, j;
+    for (i = 0; matrix_awkward(&m, i, REALS); i++, matrix_free(&m))
+        for (j = 0; j < SPECS; j++)
+            if (!too_long(&m, j, 1)) round_trip(&m, specs[j], SPMV_MIXED);
+    cr_assert(checks_done > 5000);
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------------- */
+
+static const double factors[] = { 0, 1, -2.5 };
+
+/* y0 in guarded storage, x exactly to size. */
+typedef struct vectors {
+    void *x, *y0;
+    unsigned char *block;
+    void *y;
+    uint64_t rows, cols;
+    spmv_type t;
+} vectors;
+
+static vectors vectors_new(const matrix *m, spmv_type t, int reals)
+{
+    vectors v;
+    uint64_t i;
+    v.rows = m->rows;
+    v.cols = m->cols;
+    v.t = t;
+    v.x = vector_new(t, m->cols);
+    v.y0 = vector_new(t, m->rows);
+    v.block = guarded_new(t, m->rows);
+    v.y = v.block + CANARY;
+    for (i = 0; i < m->cols; i++) vector_set(t, v.x, i, reals ? rng_real() : rng_int());
+    for (i = 0; i < m->rows; i++) vector_set(t, v.y0, i, reals ? rng_real() : rng_int());
+    return v;
+}
+
+static void vectors_free(vectors *v)
+{
+    free(v->x);
+    free(v->y0);
+    free(v->block);
+}
+
+static void vectors_reset(vectors *v, double beta)
+{
+    uint64_t i;
+    for (i = 0; i < v->rows; i++) vector_set(v->t, v->y, i, beta == 0 ? NAN : vector_get(v->t, v->y0, i));
+}
+
+/* One part's product; coo can only add, so beta is applied before. */
+static void multiply(const spmv_part *p, double alpha, const vectors *v, double beta)
+{
+    int whole = spmv_part_covers(p, v->rows);
+    if (!whole) spmv_scale(v->t, v->rows, beta, v->y);
+    spmv_part_mul(p, alpha, v->x, whole ? beta : 1.0, v->y);
+}
+
+static void exact_products(const matrix *m, const spmv_csr *a, const char *text, spmv_type t, vectors *v)
+{
+    spmv_part p;
+    uint64_t r;
+    int i, j;
+    if (!built(&p, text, m, a, t, 0)) return;
+    for (i = 0; i < 3; i++)
+        for (j = 0; j < 3; j++) {
+            double alpha = factors[i], beta = factors[j];
+            vectors_reset(v, beta);
+            multiply(&p, alpha, v, beta);
+            CHECK(guarded_intact(v->block, t, m->rows), "%s, %s: canary", m->name, text);
+            for (r = 0; r < m->rows; r++) {
+                double want = alpha * row_product(a, r, t, v->x) + (beta == 0 ? 0 : beta * vector_get(t, v->y0, r));
+                CHECK(vector_get(t, v->y, r) == want, "%s, %s, %s, alpha %g, beta %g: y[%d] is %g, not %g", m->name, text,
+                      spmv_type_name(t), alpha, beta, (int)r, vector_get(t, v->y, r), want);
+            }
+        }
+    spmv_part_free(&p);
+}
+
+Test(product, exact_on_integers)
+{
+    matrix m;
+    int i, j, k;
+    for (i = 0; matrix_awkward(&m, i, i % 2 ? WITH_ZEROS : INTEGERS); i++, matrix_free(&m))
+        for (k = 0; k < 3; k++) {
+            spmv_csr a = matrix_csr(&m, types[k]);
+            vectors v = vectors_new(&m, types[k], 0);
+            for (j = 0; j < SPECS; j++)
+                if (!too_long(&m, j, k)) exact_products(&m, &a, specs[j], types[k], &v);
+            vectors_free(&v);
+            spmv_csr_free(&a);
+        }
+    cr_assert(checks_done > 100000);
+}
+
+/* A part with a row list multiplies and scales its own rows only. */
+Test(product, row_lists_leave_other_rows_alone)
+{
+    matrix m;
+    int i, j;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++, matrix_free(&m)) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        vectors v = vectors_new(&m, SPMV_F64, 0);
+        for (j = 0; j < SPECS; j++) {
+            spmv_part p;
+            uint64_t r;
+            if (!strstr(specs[j], "rows=") || !built(&p, specs[j], &m, &a, SPMV_F64, 0)) continue;
+            vectors_reset(&v, 1);
+            spmv_part_mul(&p, 1, v.x, -2.5, v.y);
+            for (r = 0; r < m.rows; r++) {
+                double y0 = vector_get(SPMV_F64, v.y0, r), want = row_product(&a, r, SPMV_F64, v.x) - 2.5 * y0;
+                if (m.ptr[r] == m.ptr[r + 1]) want = y0;
+                CHECK(vector_get(SPMV_F64, v.y, r) == want, "%s, %s: row %d", m.name, specs[j], (int)r);
+            }
+            spmv_part_free(&p);
+        }
+        vectors_free(&v);
+        spmv_csr_free(&a);
+    }
+    cr_assert(checks_done > 1000);
+}
+
+static long double magnitude(long double v) { return v < 0 ? -v : v; }
+
+static void bounded_product(const matrix *m, const spmv_csr *a, const char *text, spmv_type t, vectors *v, double alpha, double beta,
+                            double *worst)
+{
+    long double u = t == SPMV_F32 ? 0x1p-24L : 0x1p-53L;
+    spmv_part p;
+    uint64_t r, k;
+    if (!built(&p, text, m, a, t, 0)) return;
+    vectors_reset(v, beta);
+    multiply(&p, alpha, v, beta);
+    for (r = 0; r < m->rows; r++) {
+        long double sum = 0, size = 0, old = beta == 0 ? 0 : (long double)beta * (long double)vector_get(t, v->y0, r), bound, error;
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+            long double term = (long double)csr_value(a, k) * (long double)vector_get(t, v->x, a->col[k]);
+            sum += term;
+            size += magnitude(term);
+        }
+        bound = (long double)(a->ptr[r + 1] - a->ptr[r] + 4) * u * (magnitude(alpha) * size + magnitude(old));
+        error = magnitude((long double)vector_get(t, v->y, r) - ((long double)alpha * sum + old));
+        CHECK(error <= bound, "%s, %s, %s: row %d, error %Lg, bound %Lg", m->name, text, spmv_type_name(t), (int)r, error, bound);
+        if (bound > 0 && (double)(error / bound) > *worst) *worst = (double)(error / bound);
+    }
+    spmv_part_free(&p);
+}
+
+Test(product, within_the_bound_on_reals)
+{
+    static const double pairs[][2] = { { 1, 0 }, { -2.5, 1 }, { 0.3, -0.7 } };
+    double worst = 0;
+    matrix m;
+    int i, j, k, n;
+    for (i = 0; matrix_awkward(&m, i, REALS); i++, matrix_free(&m))
+        for (k = 0; k < 3; k++) {
+            spmv_csr a = matrix_csr(&m, types[k]);
+            vectors v = vectors_new(&m, types[k], 1);
+            for (j = 0; j < SPECS; j++)
+                if (!too_long(&m, j, k)) {
+                    n = (i + j + k) % 3;
+                    bounded_product(&m, &a, specs[j], types[k], &v, pairs[n][0], pairs[n][1], &worst);
+                }
+            vectors_free(&v);
+            spmv_csr_free(&a);
+        }
+    cr_assert(checks_done > 100000);
+    cr_assert(worst > 0 && worst < 1, "worst error over bound: %g", worst);
+}
+
+/* NaN or Inf in x reaches the rows that use it and, without fill, no other. */
+Test(product, not_a_number_stays_in_its_rows)
+{
+    matrix m;
+    int i, j;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++, matrix_free(&m)) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        vectors v = vectors_new(&m, SPMV_F64, 0);
+        uint64_t c, r, k;
+        for (c = 0; c < m.cols; c++)
+            if (c == 0 || c + 1 == m.cols || rng_below(10) == 0) vector_set(SPMV_F64, v.x, c, rng() & 1 ? NAN : INFINITY);
+        for (j = 0; j < SPECS; j++) {
+            spmv_part p;
+            spmv_plan plan = plan_of(specs[j]);
+            if (spmv_format_flags(plan.part[0].format) & SPMV_HAS_FILL) continue;
+            if (!built(&p, specs[j], &m, &a, SPMV_F64, 0)) continue;
+            vectors_reset(&v, 0);
+            multiply(&p, 1, &v, 0);
+            for (r = 0; r < m.rows; r++) {
+                int used = 0;
+                double y = vector_get(SPMV_F64, v.y, r);
+                for (k = m.ptr[r]; k < m.ptr[r + 1]; k++) used |= !isfinite(vector_get(SPMV_F64, v.x, m.col[k]));
+                CHECK(used == !isfinite(y), "%s, %s: row %d is %g", m.name, specs[j], (int)r, y);
+                if (!used) CHECK(y == row_product(&a, r, SPMV_F64, v.x), "%s, %s: row %d", m.name, specs[j], (int)r);
+            }
+            spmv_part_free(&p);
+        }
+        vectors_free(&v);
+        spmv_csr_free(&a);
+    }
+    cr_assert(checks_done > 10000);
+}
+
+/* With alpha 0 neither the matrix nor x is looked at: NaN in both stays out of y. */
+Test(product, alpha_zero_reads_nothing)
+{
+    matrix m;
+    int j;
+    uint64_t i;
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    for (i = 0; i < m.nnz; i++) m.val[i] = NAN;
+    for (j = 0; j < SPECS; j++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        vectors v = vectors_new(&m, SPMV_F64, 0);
+        spmv_part p;
+        CHECK(built(&p, specs[j], &m, &a, SPMV_F64, 0), "%s", specs[j]);
+        for (i = 0; i < m.cols; i++) vector_set(SPMV_F64, v.x, i, NAN);
+        vectors_reset(&v, 1);
+        multiply(&p, 0, &v, -2.5);
+        for (i = 0; i < m.rows; i++)
+            CHECK(vector_get(SPMV_F64, v.y, i) == -2.5 * vector_get(SPMV_F64, v.y0, i), "%s: row %d", specs[j], (int)i);
+        vectors_reset(&v, 0);
+        multiply(&p, 0, &v, 0);
+        for (i = 0; i < m.rows; i++) CHECK(vector_get(SPMV_F64, v.y, i) == 0, "%s: row %d", specs[j], (int)i);
+        vectors_free(&v);
+        spmv_part_free(&p);
+        spmv_csr_free(&a);
+    }
+    matrix_free(&m);
+    cr_assert(checks_done > 1000);
+}
+
+Test(product, strict_mode_refuses_fill)
+{
+    matrix m;
+    int j, refused = 0;
+    spmv_csr a;
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F64);
+    for (j = 0; j < SPECS; j++) {
+        spmv_part p;
+        spmv_build how;
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_plan plan = plan_of(specs[j]);
+        int fill = (spmv_format_flags(plan.part[0].format) & SPMV_HAS_FILL) != 0;
+        spmv_status s;
+        memset(&how, 0, sizeof how);
+        how.strict = 1;
+        s = build(&p, specs[j], &a, &how, &h);
+        CHECK(s == (fill ? SPMV_ERR_STRICT : SPMV_OK), "%s: %s", specs[j], spmv_status_name(s));
+        CHECK(!fill || (l.messages == 1 && strstr(l.text, spmv_format_name(plan.part[0].format))), "%s: %s", specs[j], l.text);
+        refused += fill;
+        spmv_part_free(&p);
+        CHECK(l.live == 0, "%s: %d blocks left", specs[j], (int)l.live);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(refused > 20);
+}
+
+#ifdef _OPENMP
+Test(product, same_bits_for_any_number_of_threads)
+{
+    static const double densities[] = { 0.15, 0.9 };
+    matrix m;
+    int i, j, k, n;
+    for (i = 0; i < 3; i++) {
+        if (i < 2) matrix_random(&m, "large", i ? 260 : 700, i ? 300 : 640, densities[i]);
+        else matrix_skewed(&m, "skewed", 3000, 900, 800);
+        matrix_close(&m, REALS);
+        CHECK(m.nnz > 60000, "too small to start threads");
+        for (k = 0; k < 3; k++) {
+            spmv_csr a = matrix_csr(&m, types[k]);
+            vectors v = vectors_new(&m, types[k], 1);
+            size_t bytes = m.rows * spmv_vector_size(types[k]);
+            void *one = need_exact(bytes);
+            for (j = 0; j < SPECS; j++) {
+                spmv_part p;
+                if (!built(&p, specs[j], &m, &a, types[k], 0)) continue;
+                for (n = 1; n <= 3; n++) {
+                    omp_set_num_threads(n);
+                    vectors_reset(&v, 1);
+                    multiply(&p, 0.3, &v, -0.7);
+                    if (n == 1) memcpy(one, v.y, bytes);
+                    CHECK(!memcmp(one, v.y, bytes), "%s, %s: %d threads", m.name, specs[j], n);
+                }
+                spmv_part_free(&p);
+            }
+            free(one);
+            vectors_free(&v);
+            spmv_csr_free(&a);
+        }
+        matrix_free(&m);
+    }
+    cr_assert(checks_done > 500);
+}
+#endif
+
+/* ---- input -------------------------------------------------------------------------------------------------------- */
+
+/* Indices in the caller's width and base. */
+static void *indices(const uint64_t *src, uint64_t n, int bits, int base)
+{
+    void *out = need_exact(n * (uint64_t)bits / 8);
+    uint64_t i;
+    for (i = 0; i < n; i++) {
+        if (bits == 64) ((int64_t *)out)[i] = (int64_t)src[i] + base;
+        else ((int32_t *)out)[i] = (int32_t)src[i] + base;
+    }
+    return out;
+}
+
+typedef struct triplets {
+    uint64_t  n;
+    uint64_t *row, *col;
+    double   *val;
+} triplets;
+
+static void triplets_swap(triplets *t, uint64_t i, uint64_t j)
+{
+    uint64_t r = t->row[i], c = t->col[i];
+    double v = t->val[i];
+    t->row[i] = t->row[j];
+    t->col[i] = t->col[j];
+    t->val[i] = t->val[j];
+    t->row[j] = r;
+    t->col[j] = c;
+    t->val[j] = v;
+}
+
+/* The matrix's entries in random order; each place up to copies times. Values of duplicates are of very different size, so
+ * that the order of summation shows. */
+static triplets triplets_of(const matrix *m, uint64_t copies)
+{
+    triplets t;
+    uint64_t r, k, i;
+    t.n = 0;
+    t.row = (uint64_t *)need(m->nnz * copies, 8);
+    t.col = (uint64_t *)need(m->nnz * copies, 8);
+    t.val = (double *)need(m->nnz * copies, 8);
+    for (r = 0; r < m->rows; r++)
+        for (k = m->ptr[r]; k < m->ptr[r + 1]; k++)
+            for (i = 1 + rng_below(copies); i; i--, t.n++) {
+                t.row[t.n] = r;
+                t.col[t.n] = m->col[k];
+                t.val[t.n] = copies == 1 ? m->val[k] : ldexp(rng_int(), (int)rng_below(3) * 40);
+            }
+    for (i = t.n; i > 1; i--) triplets_swap(&t, i - 1, rng_below(i));
+    return t;
+}
+
+static void triplets_free(triplets *t)
+{
+    free(t->row);
+    free(t->col);
+    free(t->val);
+}
+
+/* What must come out: sums in the order given, by search. */
+static void triplets_sum(const triplets *t, matrix *m)
+{
+    uint64_t r, k, i;
+    for (r = 0; r < m->rows; r++)
+        for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
+            int first = 1;
+            for (i = 0; i < t->n; i++)
+                if (t->row[i] == r && t->col[i] == m->col[k]) {
+                    m->val[k] = first ? t->val[i] : m->val[k] + t->val[i];
+                    first = 0;
+                }
+            m->valf[k] = (float)m->val[k];
+        }
+}
+
+/* Groups triplets by row (or column) without changing their order within: the unsorted lines of CSR or CSC. */
+static uint64_t *triplets_group(triplets *t, uint64_t lines, int by_column)
+{
+    uint64_t *ptr = (uint64_t *)need(lines + 2, 8), i, o, used = 0;
+    triplets g;
+    g.n = t->n;
+    g.row = (uint64_t *)need(t->n, 8);
+    g.col = (uint64_t *)need(t->n, 8);
+    g.val = (double *)need(t->n, 8);
+    for (o = 0; o < lines; o++) {
+        for (i = 0; i < t->n; i++)
+            if ((by_column ? t->col[i] : t->row[i]) == o) {
+                g.row[used] = t->row[i];
+                g.col[used] = t->col[i];
+                g.val[used++] = t->val[i];
+            }
+        ptr[o + 1] = used;
+    }
+    triplets_free(t);
+    *t = g;
+    return ptr;
+}
+
+static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_layout layout, int bits, int base,
+                    int ptr_bits)
+{
+    spmv_input in;
+    spmv_csr out, want = matrix_csr(m, SPMV_F64);
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    void *row = indices(t->row, t->n, bits, base), *col = indices(t->col, t->n, bits, base);
+    void *lines_ptr = ptr ? indices(ptr, lines + 1, ptr_bits, base) : NULL;
+    const char *diff;
+    spmv_status s;
+    memset(&in, 0, sizeof in);
+    in.layout = layout;
+    in.rows = (int64_t)m->rows;
+    in.cols = (int64_t)m->cols;
+    in.nnz = layout == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
+    in.ptr = lines_ptr;
+    in.row = layout == SPMV_IN_CSR ? NULL : row;
+    in.col = layout == SPMV_IN_CSC ? NULL : col;
+    in.val = t->val;
+    in.ptr_bits = ptr_bits;
+    in.index_bits = bits == 32 ? 0 : bits;
+    in.base = base;
+    in.updatable = (int)(rng() & 1);
+    in.borrow = (int)(rng() & 1);
+    s = spmv_csr_from(&out, &in, SPMV_F64, &h);
+    CHECK(s == SPMV_OK, "%s, layout %d: %s, %s", m->name, (int)layout, spmv_status_name(s), l.text);
+    diff = csr_difference(&want, &out);
+    CHECK(!diff, "%s, layout %d, %d bits, base %d: %s", m->name, (int)layout, bits, base, diff);
+    spmv_csr_free(&out);
+    CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", m->name, (int)l.live);
+    spmv_csr_free(&want);
+    free(row);
+    free(col);
+    free(lines_ptr);
+}
+
+Test(input, every_layout_width_and_base)
+{
+    matrix m;
+    int i, n;
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        if (m.nnz > 3000) continue; /* grouping here is quadratic */
+        for (n = 0; n < 16; n++) {
+            int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32;
+            triplets t = triplets_of(&m, n & 8 ? 4 : 1);
+            uint64_t *ptr;
+            triplets_sum(&t, &m);
+            convert(&m, &t, NULL, 0, SPMV_IN_COO, bits, base, ptr_bits);
+            ptr = triplets_group(&t, m.rows, 0); /* stays right: grouping keeps the order of duplicates */
+            convert(&m, &t, ptr, m.rows, SPMV_IN_CSR, bits, base, ptr_bits);
+            free(ptr);
+            ptr = triplets_group(&t, m.cols, 1);
+            convert(&m, &t, ptr, m.cols, SPMV_IN_CSC, bits, base, ptr_bits);
+            free(ptr);
+            triplets_free(&t);
+        }
+    }
+    cr_assert(checks_done > 2000);
+}
+
+/* Blocks of random place and order; what a block holds comes back as entries, zeros included. */
+static void convert_blocks(uint64_t block_rows, uint64_t block_cols, int bh, int bw, int by_columns, int bits, int base, int drop)
+{
+    uint64_t rows = block_rows * (uint64_t)bh, cols = block_cols * (uint64_t)bw, size = (uint64_t)(bh * bw), o, b, r, c, n = 0, nnz = 0;
+    uint64_t *ptr = (uint64_t *)need(block_rows + 1, 8), *col = (uint64_t *)need(block_rows * block_cols, 8);
+    double *val = (double *)need(block_rows * block_cols * size, 8), *dense = (double *)need(rows * cols, 8);
+    char *there = (char *)need(rows * cols, 1);
+    spmv_input in;
+    spmv_csr out;
+    void *p, *q;
+    spmv_status s;
+    for (o = 0; o < block_rows; o++) {
+        for (b = block_cols; b--;) /* falling: unsorted */
+            if (rng() & 1) {
+                for (r = 0; r < size; r++) {
+                    uint64_t i = by_columns ? r % (uint64_t)bh : r / (uint64_t)bw, j = by_columns ? r / (uint64_t)bh : r % (uint64_t)bw;
+                    uint64_t at = (o * (uint64_t)bh + i) * cols + b * (uint64_t)bw + j;
+                    val[n * size + r] = dense[at] = rng_below(3) ? rng_int() : 0;
+                    there[at] = !drop || dense[at] != 0;
+                    nnz += (uint64_t)there[at];
+                }
+                col[n++] = b;
+            }
+        ptr[o + 1] = n;
+    }
+    p = indices(ptr, block_rows + 1, bits, base);
+    q = indices(col, n, bits, base);
+    memset(&in, 0, sizeof in);
+    in.layout = SPMV_IN_BSR;
+    in.rows = (int64_t)rows;
+    in.cols = (int64_t)cols;
+    in.nnz = (int64_t)n;
+    in.ptr = p;
+    in.col = q;
+    in.val = val;
+    in.ptr_bits = in.index_bits = bits;
+    in.base = base;
+    in.block_rows = bh;
+    in.block_cols = bw;
+    in.block_by_columns = by_columns;
+    in.drop_zeros = drop;
+    s = spmv_csr_from(&out, &in, SPMV_F64, &quiet);
+    CHECK(s == SPMV_OK, "%dx%d: %s", bh, bw, spmv_status_name(s));
+    CHECK(out.rows == rows && out.cols == cols && out.nnz == nnz, "%dx%d: shape", bh, bw);
+    for (r = n = 0; r < rows; r++) {
+        CHECK(out.ptr[r] == n, "ptr");
+        for (c = 0; c < cols; c++)
+            if (there[r * cols + c]) {
+                CHECK(out.col[n] == c && csr_value(&out, n) == dense[r * cols + c], "%dx%d: row %d, column %d", bh, bw, (int)r, (int)c);
+                n++;
+            }
+    }
+    spmv_csr_free(&out);
+    free(p);
+    free(q);
+    free(ptr);
+    free(col);
+    free(val);
+    free(dense);
+    free(there);
+}
+
+Test(input, blocks)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 1, 3 }, { 2, 1 }, { 2, 2 }, { 3, 5 }, { 4, 4 }, { 7, 2 } };
+    int i, n;
+    for (i = 0; i < 7; i++)
+        for (n = 0; n < 16; n++) {
+            convert_blocks(5, 7, sizes[i][0], sizes[i][1], n & 1, n & 2 ? 64 : 32, n >> 2 & 1, n >> 3);
+            convert_blocks(0, 7, sizes[i][0], sizes[i][1], n & 1, n & 2 ? 64 : 32, n >> 2 & 1, n >> 3);
+            convert_blocks(4, 0, sizes[i][0], sizes[i][1], n & 1, n & 2 ? 64 : 32, n >> 2 & 1, n >> 3);
+        }
+    cr_assert(checks_done > 1000);
+}
+
+Test(input, values_absent_narrowed_and_widened)
+{
+    static const uint64_t ptr[] = { 0, 1, 3 };
+    static const uint32_t col[] = { 1, 0, 1 };
+    static const float narrow[] = { 0.1f, -0.0f, 3 };
+    static const double wide[] = { 0.1, 1e300, -0.0 };
+    spmv_input in;
+    spmv_csr a;
+    memset(&in, 0, sizeof in);
+    in.rows = in.cols = 2;
+    in.ptr = ptr;
+    in.ptr_bits = 64;
+    in.col = col;
+    in.borrow = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(csr_value(&a, 0) == 1 && csr_value(&a, 1) == 1 && csr_value(&a, 2) == 1);
+    cr_assert(a.ptr == ptr && a.col == col, "borrowed beside made values");
+    spmv_csr_free(&a);
+    in.val = narrow;
+    in.val_type = SPMV_F32;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(a.type == SPMV_F64 && csr_value(&a, 0) == (double)0.1f && signbit(csr_value(&a, 1)));
+    spmv_csr_free(&a);
+    cr_assert(spmv_csr_from(&a, &in, SPMV_MIXED, NULL) == SPMV_OK);
+    cr_assert(a.type == SPMV_F32 && a.val == narrow && a.owned == 0);
+    spmv_csr_free(&a);
+    in.val = wide;
+    in.val_type = SPMV_F64;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F32, NULL) == SPMV_OK);
+    cr_assert(a.type == SPMV_F32 && ((const float *)a.val)[0] == 0.1f && isinf(((const float *)a.val)[1]));
+    cr_assert(signbit(((const float *)a.val)[2]));
+    spmv_csr_free(&a);
+}
+
+Test(input, borrowed_arrays_are_the_callers)
+{
+    matrix m;
+    int i;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++, matrix_free(&m)) {
+        spmv_input in = matrix_input(&m, SPMV_F64);
+        spmv_csr a;
+        spmv_part p;
+        spmv_build how;
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        in.borrow = 1;
+        CHECK(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
+        CHECK(a.ptr == m.ptr && a.col == m.col && a.val == m.val && a.owned == 0 && l.calls == 0, "%s: copied", m.name);
+        memset(&how, 0, sizeof how);
+        how.borrow = 1;
+        CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
+        CHECK(!m.nnz || (p.a[0].data == m.val && p.a[2].data == m.col), "%s: the part copied", m.name);
+        spmv_part_free(&p);
+        how.updatable = 1; /* then the values must be its own */
+        CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
+        CHECK(!m.nnz || p.a[0].data != m.val, "%s: the part borrowed", m.name);
+        spmv_part_free(&p);
+        spmv_csr_free(&a);
+        CHECK(l.live == 0, "%s: %d left", m.name, (int)l.live);
+        in.borrow = 0;
+        CHECK(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", m.name);
+        CHECK(a.ptr != m.ptr && (!m.nnz || (a.col != m.col && a.val != m.val)) && l.live == (m.nnz ? 3 : 1), "%s: borrowed", m.name);
+        spmv_csr_free(&a);
+    }
+    cr_assert(checks_done > 100);
+}
+
+Test(input, dropped_zeros)
+{
+    static const int32_t row[] = { 2, 0, 2, 1, 2, 0, 1 }, col[] = { 1, 0, 1, 1, 0, 2, 2 };
+    static const double val[] = { 4, 0, -4, -0.0, 5, 7, 0 };
+    spmv_input in;
+    spmv_csr a;
+    memset(&in, 0, sizeof in);
+    in.layout = SPMV_IN_COO;
+    in.rows = in.cols = 3;
+    in.nnz = 7;
+    in.row = row;
+    in.col = col;
+    in.val = val;
+    in.updatable = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(a.nnz == 6, "kept: %d", (int)a.nnz);
+    spmv_csr_free(&a);
+    in.drop_zeros = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, NULL) == SPMV_OK);
+    cr_assert(a.nnz == 2 && a.ptr[0] == 0 && a.ptr[1] == 1 && a.ptr[2] == 1 && a.ptr[3] == 2);
+    cr_assert(a.col[0] == 2 && a.col[1] == 0 && csr_value(&a, 0) == 7 && csr_value(&a, 1) == 5);
+    cr_assert(spmv_csr_update(&a, (const double[]){ 1, 2, 3, 4, 50, 70, 6 }) == SPMV_OK);
+    cr_assert(csr_value(&a, 0) == 70 && csr_value(&a, 1) == 50, "after an update");
+    spmv_csr_free(&a);
+}
+
+/* A good 3 x 4 matrix in each layout, to be spoiled. */
+typedef struct sample {
+    int32_t ptr[5], row[6], col[6];
+    int64_t ptr64[5], col64[6];
+    double  val[24];
+    spmv_input in;
+} sample;
+
+static sample good(spmv_layout layout)
+{
+    static const int32_t csr_ptr[] = { 0, 2, 3, 5 }, csr_col[] = { 0, 3, 1, 0, 2 }, coo_row[] = { 0, 0, 1, 2, 2 };
+    static const int32_t csc_ptr[] = { 0, 2, 3, 4, 5 }, csc_row[] = { 0, 2, 1, 2, 0 };
+    sample s;
+    int i;
+    memset(&s, 0, sizeof s);
+    memcpy(s.ptr, layout == SPMV_IN_CSC ? csc_ptr : csr_ptr, layout == SPMV_IN_CSC ? sizeof csc_ptr : sizeof csr_ptr);
+    memcpy(s.col, csr_col, sizeof csr_col);
+    memcpy(s.row, layout == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
+    for (i = 0; i < 5; i++) s.ptr64[i] = s.ptr[i];
+    for (i = 0; i < 5; i++) s.col64[i] = s.col[i];
+    s.in.layout = layout;
+    s.in.rows = 3;
+    s.in.cols = 4;
+    s.in.nnz = 5;
+    return s;
+}
+
+static void point(sample *s)
+{
+    int coo = s->in.layout == SPMV_IN_COO, csc = s->in.layout == SPMV_IN_CSC;
+    s->in.ptr = coo ? NULL : s->in.ptr_bits == 64 ? (const void *)s->ptr64 : (const void *)s->ptr;
+    s->in.row = coo || csc ? s->row : NULL;
+    s->in.col = csc ? NULL : s->in.index_bits == 64 ? (const void *)s->col64 : (const void *)s->col;
+    s->in.val = s->val;
+}
+
+static int refusals;
+static void refused(const sample *s, spmv_status want, const char *words, int line)
+{
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_csr a;
+    spmv_status got;
+    memset(&a, 0x77, sizeof a);
+    got = spmv_csr_from(&a, &s->in, SPMV_F64, &h);
+    CHECK(got == want, "line %d: %s (%s)", line, spmv_status_name(got), l.text);
+    if (want != SPMV_OK) {
+        CHECK(l.messages == 1 && l.last == want, "line %d: %d messages", line, l.messages);
+        CHECK(strstr(l.text, words), "line %d: \"%s\" lacks \"%s\"", line, l.text, words);
+        CHECK(!a.ptr && !a.col && !a.val && !a.rows, "line %d: not zeroed", line);
+    }
+    spmv_csr_free(&a);
+    CHECK(l.live == 0, "line %d: %d blocks left", line, (int)l.live);
+    refusals += want != SPMV_OK;
+}
+
+#define BAD(layout, want, words, ...)        \
+    do {                                     \
+        sample s = good(layout);             \
+        point(&s);                           \
+        do { __VA_ARGS__; } while (0);       \
+        refused(&s, want, words, __LINE__);  \
+    } while (0)
+#define CSR SPMV_IN_CSR
+#define CSC SPMV_IN_CSC
+#define COO SPMV_IN_COO
+#define BSR SPMV_IN_BSR
+
+Test(input, bad_shapes_and_settings)
+{
+    BAD(CSR, SPMV_OK, "", (void)0);
+    BAD(CSC, SPMV_OK, "", (void)0);
+    BAD(COO, SPMV_OK, "", (void)0);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "rows and cols", s.in.rows = -1);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "rows and cols", s.in.cols = -1);
+    BAD(COO, SPMV_ERR_ARGUMENT, "4294967294", s.in.rows = 0xffffffff);
+    BAD(COO, SPMV_ERR_ARGUMENT, "4294967294", s.in.cols = 0xffffffff);
+    BAD(CSC, SPMV_ERR_ARGUMENT, "rows and cols", s.in.rows = INT64_MIN);
+    BAD(CSC, SPMV_ERR_ARGUMENT, "rows and cols", s.in.cols = INT64_MAX);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "nnz", s.in.nnz = -1);
+    BAD(COO, SPMV_ERR_ARGUMENT, "nnz", s.in.nnz = INT64_MIN);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "layout", s.in.layout = (spmv_layout)4);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "layout", s.in.layout = (spmv_layout)77);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "bits", s.in.ptr_bits = 16);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "bits", s.in.index_bits = 8);
+    BAD(COO, SPMV_ERR_ARGUMENT, "bits", s.in.index_bits = -32);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "base", s.in.base = 2);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "-1", s.in.base = -1);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "val_type", s.in.val_type = SPMV_MIXED);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "val_type", s.in.val_type = SPMV_TYPE_COUNT);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL);
+    BAD(CSC, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "ptr is NULL", s.in.ptr = NULL; s.in.block_rows = s.in.block_cols = 1);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "NULL", s.in.col = NULL);
+    BAD(CSC, SPMV_ERR_ARGUMENT, "NULL", s.in.row = NULL);
+    BAD(COO, SPMV_ERR_ARGUMENT, "NULL", s.in.row = NULL);
+    BAD(COO, SPMV_ERR_ARGUMENT, "NULL", s.in.col = NULL);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "block_rows", (void)0);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "multiples", s.in.block_rows = 2; s.in.block_cols = 2);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "3 x 3", s.in.block_rows = 3; s.in.block_cols = 3);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "-3 x 4", s.in.block_rows = -3; s.in.block_cols = 4);
+    BAD(BSR, SPMV_ERR_ARGUMENT, "block_cols", s.in.block_rows = 3);
+    cr_assert(refusals == 29, "%d refusals", refusals);
+}
+
+Test(input, bad_pointers)
+{
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.ptr[0] = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.ptr[0] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 0", s.in.base = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[2] = 1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.ptr[2] = 6);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[1] = -5);
+    BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
+    BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
+    BAD(CSR, SPMV_ERR_INDEX, "nnz says 4", s.in.nnz = 4);
+    BAD(CSC, SPMV_ERR_INDEX, "7 entries", s.ptr[4] = 7);
+    BAD(CSR, SPMV_ERR_INDEX, "4294967295 entries", s.ptr[3] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 1", s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.in.ptr_bits = 64; point(&s); s.in.nnz = 0; s.ptr64[3] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "pointer 3", s.in.ptr_bits = 64; point(&s); s.ptr64[3] = INT64_MIN);
+    BAD(CSR, SPMV_ERR_INDEX, "entries", s.in.ptr_bits = 64; point(&s); s.ptr64[3] = INT64_MAX);
+    BAD(BSR, SPMV_ERR_INDEX, "pointer 1", s.in.block_rows = 3; s.in.block_cols = 4; s.in.nnz = 0; s.ptr[1] = -2; s.ptr[0] = 0;
+        s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -2);
+    cr_assert(refusals == 16, "%d refusals", refusals);
+}
+
+Test(input, bad_indices)
+{
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.col[1] = 4);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 0: column index -1", s.col[0] = -1);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 4: column index 2147483647", s.col[4] = INT32_MAX);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 2: column index -2147483648", s.col[2] = INT32_MIN);
+    BAD(CSC, SPMV_ERR_INDEX, "entry 3: row index 3 is outside 0 .. 2", s.row[3] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 4: row index 3", s.row[4] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 9", s.col[0] = 9);
+    BAD(COO, SPMV_ERR_INDEX, "entry 2: row index 0 is outside 1 .. 3", s.in.base = 1; s.row[0] = s.row[1] = 1; s.col[0] = s.col[1] = 1;
+        s.row[2] = 0);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: row index 0 is outside 1 .. 3", s.in.base = 1);
+    BAD(COO, SPMV_ERR_INDEX, "row index 1", s.in.rows = 1);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: row", s.in.rows = 0);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: column", s.in.cols = 0);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 0: column", s.in.cols = 0);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index -9223372036854775808", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MIN);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index 9223372036854775807", s.in.index_bits = 64; point(&s); s.col64[3] = INT64_MAX);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 3: column index 4294967296", s.in.index_bits = 64; point(&s); s.col64[3] = (int64_t)1 << 32);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column", s.in.base = 1; s.ptr[0] = 1; s.ptr[1] = 3; s.ptr[2] = 4; s.ptr[3] = 6;
+        s.col[0] = 4; s.col[1] = 5);
+    BAD(BSR, SPMV_ERR_INDEX, "entry 1: block column index 3 is outside 0 .. 1", s.in.block_rows = 1; s.in.block_cols = 2; s.ptr[1] = 2);
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4", s.in.borrow = 1; s.in.ptr_bits = 64; point(&s); s.col[1] = 4);
+    cr_assert(refusals == 19, "%d refusals", refusals);
+}
+
+Test(input, duplicates_refused_by_place)
+{
+    BAD(CSR, SPMV_OK, "", s.in.duplicates = SPMV_DUP_REFUSE);
+    BAD(CSR, SPMV_ERR_DUPLICATE, "row 0, column 3", s.in.duplicates = SPMV_DUP_REFUSE; s.col[0] = 3);
+    BAD(CSR, SPMV_ERR_DUPLICATE, "row 2, column 2", s.in.duplicates = SPMV_DUP_REFUSE; s.col[3] = 2; s.in.updatable = 1);
+    BAD(COO, SPMV_ERR_DUPLICATE, "row 0, column 0", s.in.duplicates = SPMV_DUP_REFUSE; s.row[4] = 0; s.col[4] = 0);
+    BAD(CSC, SPMV_ERR_DUPLICATE, "row 2, column 0", s.in.duplicates = SPMV_DUP_REFUSE; s.row[0] = 2);
+    BAD(COO, SPMV_ERR_DUPLICATE, "row 1, column 2", s.in.duplicates = SPMV_DUP_REFUSE; s.in.base = 1;
+        for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.row[4] = 1; s.col[4] = 2; s.col[0] = 2);
+    cr_assert(refusals == 5, "%d refusals", refusals);
+}
+
+/* Sizes that no memory holds are refused by a status, not by an overflow. */
+Test(input, sizes_beyond_memory)
+{
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_csr a;
+    sample s = good(COO);
+    point(&s);
+    l.cap = 1u << 20;
+    s.in.rows = 0xfffffffe;
+    s.in.cols = 0xfffffffe;
+    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
+    cr_assert(l.largest == (size_t)0xffffffff * 8, "rows + 1 pointers: %zu bytes", l.largest);
+    cr_assert(strstr(l.text, "4294967295"), "%s", l.text);
+    s = good(COO);
+    point(&s);
+    s.in.rows = 3;
+    s.in.cols = 0xfffffffe;
+    s.col[4] = -3; /* as unsigned the last column, 2^32 - 3 */
+    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_OK);
+    cr_assert(a.col[4] == 0xfffffffd);
+    spmv_csr_free(&a);
+    s.col[4] = -2;
+    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_INDEX);
+    s = good(BSR);
+    point(&s);
+    s.in.block_rows = 0x7fffffff;
+    s.in.block_cols = 0x7fffffff;
+    s.in.rows = s.in.cols = 0x7fffffff;
+    s.in.nnz = 1;
+    s.ptr[1] = 1;
+    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_MEMORY);
+    s.in.ptr_bits = 64;
+    point(&s);
+    s.in.nnz = s.ptr64[1] = (int64_t)1 << 62;
+    cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_OVERFLOW);
+    cr_assert(l.live == 0);
+}
+
+/* ---- updates ------------------------------------------------------------------------------------------------------ */
+
+/* New values for every triplet: some places become zero, some stop being it. */
+static void new_values(triplets *t, const matrix *m)
+{
+    uint64_t i;
+    (void)m;
+    for (i = 0; i < t->n; i++) t->val[i] = rng_below(3) ? rng_int() : rng() & 1 ? 0.0 : -0.0;
+}
+
+static spmv_input triplets_input(const triplets *t, const matrix *m, void **row, void **col)
+{
+    spmv_input in;
+    memset(&in, 0, sizeof in);
+    *row = indices(t->row, t->n, 32, 1);
+    *col = indices(t->col, t->n, 32, 1);
+    in.layout = SPMV_IN_COO;
+    in.rows = (int64_t)m->rows;
+    in.cols = (int64_t)m->cols;
+    in.nnz = (int64_t)t->n;
+    in.row = *row;
+    in.col = *col;
+    in.val = t->val;
+    in.base = 1;
+    in.updatable = 1;
+    return in;
+}
+
+static void update_part(const char *text, const matrix *m, const spmv_csr *a, const spmv_csr *fresh, spmv_type t)
+{
+    spmv_part p, q;
+    spmv_csr back;
+    const char *diff;
+    if (!built(&p, text, m, a, t, 1)) return;
+    CHECK(spmv_part_update(&p, fresh->val) == SPMV_OK, "%s, %s", m->name, text);
+    CHECK(spmv_parts_to_csr(&back, m->rows, &p, 1, NULL) == SPMV_OK, "%s, %s", m->name, text);
+    diff = csr_difference(fresh, &back);
+    CHECK(!diff, "%s, %s, %s: %s after the update", m->name, text, spmv_type_name(t), diff);
+    CHECK(built(&q, text, m, fresh, t, 1), "%s", text);
+    CHECK(!q.a[0].count || !memcmp(p.a[0].data, q.a[0].data, q.a[0].count * q.a[0].width), "%s, %s: slots", m->name, text);
+    CHECK(p.zeros.count == q.zeros.count && (!q.zeros.count || !memcmp(p.zeros.data, q.zeros.data, q.zeros.count * 8)), "%s: zeros", text);
+    spmv_part_free(&q);
+    spmv_csr_free(&back);
+    spmv_part_free(&p);
+}
+
+Test(update, parts_and_csr)
+{
+    matrix m;
+    int i, j, k;
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        triplets t = triplets_of(&m, 3);
+        void *row, *col;
+        spmv_input in = triplets_input(&t, &m, &row, &col);
+        if (m.nnz <= 3000)
+            for (k = 0; k < 2; k++) {
+                spmv_csr a, fresh;
+                spmv_type store = k ? SPMV_F32 : SPMV_F64;
+                const char *diff;
+                CHECK(spmv_csr_from(&a, &in, store, NULL) == SPMV_OK, "%s", m.name);
+                new_values(&t, &m);
+                triplets_sum(&t, &m);
+                fresh = matrix_csr(&m, store);
+                for (j = 0; j < SPECS; j++)
+                    if ((i + j) % 2 == 0 || m.nnz < 300) update_part(specs[j], &m, &a, &fresh, k && j % 2 ? SPMV_MIXED : store);
+                CHECK(spmv_csr_update(&a, t.val) == SPMV_OK, "%s", m.name);
+                diff = csr_difference(&fresh, &a);
+                CHECK(!diff, "%s: csr's %s after the update", m.name, diff);
+                spmv_csr_free(&fresh);
+                spmv_csr_free(&a);
+            }
+        free(row);
+        free(col);
+        triplets_free(&t);
+    }
+    cr_assert(checks_done > 5000);
+}
+
+static const char *const plans[] = {
+    "csr", "coo", "ell:w=2+coo", "ell:w=1,rows=sorted+ell:w=2,rows=sorted+coo", "bdia:d=0.6+sbell:b=2x2,d=0.5,h=4+sell:h=8,fill=0.8+csr",
+    "dia:d=0.3+csr:rows=nonempty", "hyb:rows=1", "hyb-csr:rows=1", "hybr:rows=1", "hybr:rows=1,k=3,x=0", "cmrs", "dense", "bell+csr",
+    "bcsr:b=3x3,d=0.4+cmrs:h=8,rows=nonempty", "sell:h=4,w=3,rows=sorted,sigma=16+sell:grow=0.1", "csr:rows=nonempty",
+};
+enum { PLANS = sizeof plans / sizeof *plans };
+
+static spmv_status create(spmv_matrix *a, const spmv_input *in, const spmv_csr *csr, const char *plan, spmv_type t, int updatable,
+                          const spmv_hooks *h)
+{
+    spmv_desc d;
+    memset(&d, 0, sizeof d);
+    if (in) d.matrix = *in;
+    d.csr = csr;
+    d.type = t;
+    d.plan = plan;
+    d.updatable = updatable;
+    d.hooks = h ? *h : quiet;
+    d.max_bytes = 1u << 30;
+    return spmv_create(a, &d);
+}
+
+/* The same bits come out of an updated matrix and of one made afresh. */
+static void update_whole(const char *plan, const matrix *m, triplets *t, const spmv_input *in, spmv_type type)
+{
+    spmv_matrix a, fresh;
+    vectors v = vectors_new(m, type, 0);
+    size_t bytes = m->rows * spmv_vector_size(type);
+    void *y = need_exact(bytes);
+    spmv_status s = create(&a, in, NULL, plan, type, 1, NULL);
+    CHECK(s == SPMV_OK, "%s, %s: %s", m->name, plan, spmv_status_name(s));
+    new_values(t, m);
+    CHECK(spmv_update(&a, t->val) == SPMV_OK, "%s, %s", m->name, plan);
+    CHECK(create(&fresh, in, NULL, plan, type, 0, NULL) == SPMV_OK, "%s, %s", m->name, plan);
+    vectors_reset(&v, 0);
+    CHECK(spmv_mul(&a, -2.5, v.x, 0, v.y) == SPMV_OK && guarded_intact(v.block, type, m->rows), "%s, %s", m->name, plan);
+    memcpy(y, v.y, bytes);
+    vectors_reset(&v, 0);
+    CHECK(spmv_mul(&fresh, -2.5, v.x, 0, v.y) == SPMV_OK, "%s, %s", m->name, plan);
+    CHECK(!memcmp(y, v.y, bytes), "%s, %s: bits of y", m->name, plan);
+    CHECK(spmv_update(&fresh, t->val) == SPMV_ERR_FIXED, "%s, %s", m->name, plan);
+    spmv_destroy(&fresh);
+    spmv_destroy(&a);
+    vectors_free(&v);
+    free(y);
+}
+
+Test(update, whole_matrices)
+{
+    matrix m;
+    int i, j, k;
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        triplets t = triplets_of(&m, 3);
+        void *row, *col;
+        spmv_input in = triplets_input(&t, &m, &row, &col);
+        if (m.rows < 1000)
+            for (j = 0; j < PLANS; j++)
+                for (k = 0; k < 3; k++) update_whole(plans[j], &m, &t, &in, types[k]);
+        free(row);
+        free(col);
+        triplets_free(&t);
+    }
+    cr_assert(checks_done > 1000);
+}
+
+/* In canonical order, borrowed or from a ready CSR, there is no map of duplicates: values go by position. */
+Test(update, without_sorting)
+{
+    matrix m;
+    int i, j, how;
+    for (i = 6; i < 20 && matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m))
+        for (j = 0; j < PLANS && m.rows < 1000; j++)
+            for (how = 0; how < 3; how++) {
+                spmv_input in = matrix_input(&m, SPMV_F64);
+                spmv_csr a = matrix_csr(&m, SPMV_F64);
+                spmv_matrix p;
+                vectors v = vectors_new(&m, SPMV_F64, 0);
+                double *val = (double *)need_exact(m.nnz * 8), *old = m.val;
+                uint64_t k;
+                in.borrow = how == 1;
+                CHECK(create(&p, how == 2 ? NULL : &in, how == 2 ? &a : NULL, plans[j], SPMV_F64, 1, NULL) == SPMV_OK, "%s", plans[j]);
+                for (k = 0; k < m.nnz; k++) val[k] = rng_int();
+                CHECK(spmv_update(&p, val) == SPMV_OK, "%s", plans[j]);
+                vectors_reset(&v, 1);
+                CHECK(spmv_mul(&p, 1, v.x, -2.5, v.y) == SPMV_OK, "%s", plans[j]);
+                spmv_csr_free(&a);
+                m.val = val;
+                a = matrix_csr(&m, SPMV_F64);
+                for (k = 0; k < m.rows; k++)
+                    CHECK(vector_get(SPMV_F64, v.y, k) == row_product(&a, k, SPMV_F64, v.x) - 2.5 * vector_get(SPMV_F64, v.y0, k),
+                          "%s, %s: row %d", m.name, plans[j], (int)k);
+                m.val = old;
+                spmv_csr_free(&a);
+                spmv_destroy(&p);
+                vectors_free(&v);
+                free(val);
+            }
+    cr_assert(checks_done > 1000);
+}
+
+Test(update, fixed_matrices_say_so)
+{
+    matrix m;
+    int j;
+    spmv_csr a;
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert(spmv_csr_update(&a, m.val) == SPMV_ERR_FIXED);
+    for (j = 0; j < SPECS; j++) {
+        spmv_part p;
+        CHECK(built(&p, specs[j], &m, &a, SPMV_F64, 0), "%s", specs[j]);
+        CHECK(spmv_part_update(&p, m.val) == SPMV_ERR_FIXED, "%s", specs[j]);
+        spmv_part_free(&p);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* ---- limits ------------------------------------------------------------------------------------------------------- */
+
+/* A matrix whose every row has one entry on a diagonal of its own, and one row that is long. */
+static void matrix_scattered(matrix *m, uint64_t n, uint64_t longest)
+{
+    uint64_t r;
+    matrix_open(m, "scattered", n, n);
+    for (r = 0; r < n; r++) {
+        if (r == n / 2) matrix_random_row(m, longest);
+        else matrix_add(m, (r * 2654435761u) % n);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+}
+
+Test(limit, wasteful_formats_name_their_figures)
+{
+    static const char *const wasteful[] = { "dense", "dia", "bdia", "ell", "bell", "bell:b=8x8", "sell:h=65536", "sbell:h=65536",
+                                            "dense:rows=nonempty", "ell:rows=sorted,sigma=16" };
+    matrix m;
+    spmv_csr a;
+    size_t i;
+    matrix_scattered(&m, 100000, 5000);
+    a = matrix_csr(&m, SPMV_F64);
+    for (i = 0; i < sizeof wasteful / sizeof *wasteful; i++) {
+        spmv_part p;
+        spmv_build how;
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        memset(&how, 0, sizeof how);
+        CHECK(build(&p, wasteful[i], &a, &how, &h) == SPMV_ERR_TOO_LARGE, "%s", wasteful[i]);
+        CHECK(strstr(l.text, "MiB") && strstr(l.text, "times the CSR form"), "%s: %s", wasteful[i], l.text);
+        CHECK(l.live == 0 && l.largest <= 4u << 20, "%s: asked for %zu bytes", wasteful[i], l.largest);
+        CHECK(!p.a[0].data && !p.rows, "%s: not zeroed", wasteful[i]);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 30);
+}
+
+Test(limit, max_bytes_is_exact)
+{
+    matrix m;
+    spmv_csr a;
+    int j;
+    CHECK(matrix_awkward(&m, 29, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F64);
+    for (j = 0; j < SPECS; j++) {
+        spmv_part p;
+        spmv_build how;
+        uint64_t bytes;
+        memset(&how, 0, sizeof how);
+        CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_OK, "%s", specs[j]);
+        bytes = spmv_part_bytes(&p);
+        CHECK(bytes >= m.nnz * 8, "%s", specs[j]);
+        spmv_part_free(&p);
+        how.max_bytes = bytes;
+        CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_OK, "%s", specs[j]);
+        spmv_part_free(&p);
+        how.max_bytes = bytes - 1;
+        CHECK(build(&p, specs[j], &a, &how, &quiet) == SPMV_ERR_TOO_LARGE, "%s", specs[j]);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 200);
+}
+
+/* Very wide matrices: sizes saturate, offsets of diagonals do not fit, scratch is refused by the caller's memory. */
+Test(limit, widest_matrices)
+{
+    static const uint32_t col[] = { 0, 0xfffffffd };
+    static const double val[] = { 2, 3 };
+    uint64_t *ptr = (uint64_t *)need(70001, 8), i;
+    spmv_csr a;
+    int j;
+    for (i = 1; i <= 70000; i++) ptr[i] = i < 60000 ? 1 : 2;
+    memset(&a, 0, sizeof a);
+    a.rows = 70000;
+    a.cols = 0xfffffffe;
+    a.nnz = 2;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    for (j = 0; j < SPECS; j++) {
+        spmv_plan plan = plan_of(specs[j]);
+        spmv_format f = plan.part[0].format;
+        spmv_part p;
+        spmv_build how;
+        spmv_csr back;
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_status s, want = f == SPMV_DENSE ? SPMV_ERR_TOO_LARGE : f == SPMV_DIA || f == SPMV_BDIA ? SPMV_ERR_UNSUPPORTED
+                            : spmv_format_flags(f) & SPMV_ROW_BLOCK ? SPMV_ERR_MEMORY : SPMV_OK;
+        memset(&how, 0, sizeof how);
+        l.cap = 1u << 24;
+        s = build(&p, specs[j], &a, &how, &h);
+        CHECK(s == want, "%s: %s, %s", specs[j], spmv_status_name(s), l.text);
+        if (!s) {
+            CHECK(f != SPMV_CMRS || p.n[1] == 0, "%s is packed", specs[j]);
+            CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", specs[j]);
+            spmv_csr_free(&back);
+        }
+        spmv_part_free(&p);
+        CHECK(l.live == 0, "%s: %d left", specs[j], (int)l.live);
+    }
+    free(ptr);
+    cr_assert(checks_done > 100);
+}
+
+/* cmrs packs columns below 2^28 only. */
+Test(limit, cmrs_packs_28_bits)
+{
+    static const uint64_t ptr[] = { 0, 1, 3 };
+    static const uint32_t col[] = { (1u << 28) - 1, 5, (1u << 28) - 1 };
+    static const double val[] = { 2, 3, 4 };
+    uint64_t cols;
+    for (cols = 1u << 28; cols <= (1u << 28) + 1; cols++) {
+        spmv_csr a, back;
+        spmv_part p;
+        spmv_build how;
+        memset(&a, 0, sizeof a);
+        memset(&how, 0, sizeof how);
+        a.rows = 2;
+        a.cols = cols;
+        a.nnz = 3;
+        a.ptr = ptr;
+        a.col = col;
+        a.val = val;
+        CHECK(build(&p, "cmrs:h=16", &a, &how, &quiet) == SPMV_OK, "build");
+        CHECK(p.n[1] == (cols == 1u << 28), "packed %d", (int)p.n[1]);
+        CHECK(spmv_parts_to_csr(&back, 2, &p, 1, NULL) == SPMV_OK && !csr_difference(&a, &back), "back");
+        spmv_csr_free(&back);
+        spmv_part_free(&p);
+    }
+    cr_assert(checks_done >= 6);
+}
+
+Test(limit, build_refusals)
+{
+    matrix m;
+    spmv_csr a, f;
+    spmv_part p;
+    spmv_spec spec;
+    spmv_view v;
+    spmv_build how;
+    const char *why;
+    int refused_keys = 0, i, j;
+    CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F64);
+    f = matrix_csr(&m, SPMV_F32);
+    memset(&spec, 0, sizeof spec);
+    memset(&v, 0, sizeof v);
+    memset(&how, 0, sizeof how);
+    v.a = &a;
+    v.rows = a.rows;
+    spec.format = SPMV_FORMAT_COUNT;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
+    spec.format = SPMV_CSR;
+    how.type = SPMV_F32;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "floats from doubles");
+    how.type = SPMV_TYPE_COUNT;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT);
+    v.a = &f;
+    how.type = SPMV_F64;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_ARGUMENT, "doubles from floats");
+    how.type = SPMV_MIXED;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_OK);
+    spmv_part_free(&p);
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
+        for (j = 0; j < SPMV_KEY_COUNT; j++) {
+            spmv_status s;
+            memset(&spec, 0, sizeof spec);
+            spec.format = (spmv_format)i;
+            spec.key[j] = -1;
+            s = spmv_spec_check(&spec, &why);
+            CHECK(s == SPMV_ERR_ARGUMENT && why && *why, "%s, key %d: -1", spmv_format_name(spec.format), j);
+            spec.key[j] = 1;
+            s = spmv_spec_check(&spec, &why);
+            if (!spmv_format_takes_key(spec.format, (spmv_key)j))
+                CHECK(s == SPMV_ERR_ARGUMENT && strstr(why, "no such key"), "%s, key %d", spmv_format_name(spec.format), j);
+            refused_keys += s != SPMV_OK;
+        }
+    spec.format = SPMV_COO;
+    memset(spec.key, 0, sizeof spec.key);
+    v.list = m.col;
+    v.rows = 3;
+    cr_assert(spmv_part_build(&p, &spec, &v, &how, &quiet) == SPMV_ERR_UNSUPPORTED, "coo with a list");
+    spmv_csr_free(&a);
+    spmv_csr_free(&f);
+    matrix_free(&m);
+    cr_assert(refused_keys > 60);
+}
+
+/* ---- slices that grow --------------------------------------------------------------------------------------------- */
+
+static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
+{
+    char text[64];
+    spmv_part p;
+    uint64_t t, r, k, lowest = UINT64_MAX, highest = 0;
+    const uint32_t *start;
+    spmv_build how;
+    memset(&how, 0, sizeof how);
+    snprintf(text, sizeof text, "sell:h=%d,grow=0.%02d", (int)h, percent);
+    CHECK(build(&p, text, a, &how, &quiet) == SPMV_OK, "%s", text);
+    start = (const uint32_t *)p.a[3].data;
+    CHECK(p.a[3].count == p.n[1] + 1 && start[0] == 0 && start[p.n[1]] == m->rows, "%s: slices", text);
+    for (t = 0; t < p.n[1]; t++) {
+        uint64_t first = start[t], end = start[t + 1], width = 0, held = 0, height = end - first, slots, longer;
+        CHECK(end > first && height <= h, "%s: height %d", text, (int)height);
+        for (r = first; r < end; r++) {
+            uint64_t n = m->ptr[r + 1] - m->ptr[r];
+            held += n;
+            if (n > width) width = n;
+        }
+        slots = width * height;
+        CHECK(spmv__at(&p.a[1], t + 1) - spmv__at(&p.a[1], t) == slots, "%s: slots of slice %d", text, (int)t);
+        CHECK(height == 1 || (slots - held) * 100 <= slots * (uint64_t)percent, "%s: padding of slice %d", text, (int)t);
+        if (height < h && end < m->rows) { /* one row more would have been too many */
+            longer = m->ptr[end + 1] - m->ptr[end];
+            if (longer > width) width = longer;
+            slots = width * (height + 1);
+            CHECK((slots - held - longer) * 100 > slots * (uint64_t)percent, "%s: slice %d stopped early", text, (int)t);
+        }
+        if (height < lowest) lowest = height;
+        if (height > highest) highest = height;
+        for (r = first; r < end; r++)
+            for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
+                uint64_t slot = spmv__at(&p.a[1], t) + (k - m->ptr[r]) * height + r - first;
+                CHECK(((const uint32_t *)p.a[2].data)[slot] == m->col[k], "%s: slot", text);
+            }
+    }
+    CHECK(m->rows < 500 || h == 1 || (lowest < h && highest > 1 && lowest < highest), "%s: heights do not vary", text);
+    spmv_part_free(&p);
+}
+
+Test(sell, slices_grow_to_the_limit)
+{
+    static const int percents[] = { 1, 10, 25, 60 };
+    static const uint64_t heights[] = { 1, 4, 32, 500 };
+    static const int which[] = { 9, 14, 15, 29 };
+    int i, j, k;
+    for (i = 0; i < 4; i++) {
+        matrix m;
+        spmv_csr a;
+        CHECK(matrix_awkward(&m, which[i], INTEGERS), "matrix");
+        a = matrix_csr(&m, SPMV_F64);
+        for (j = 0; j < 4; j++)
+            for (k = 0; k < 4; k++) grown(&m, &a, heights[j], percents[k]);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert(checks_done > 1000);
+}
+
+/* Defaults give columns of whole 128-byte lines. */
+Test(sell, defaults_align_to_128_bytes)
+{
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    uint64_t t;
+    CHECK(matrix_awkward(&m, 29, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F32);
+    CHECK(built(&p, "sell", &m, &a, SPMV_F32, 0), "sell");
+    for (t = 0; t <= p.n[1]; t++) CHECK(spmv__at(&p.a[1], t) * 4 % 128 == 0, "slice %d", (int)t);
+    spmv_part_free(&p);
+    CHECK(built(&p, "sbell", &m, &a, SPMV_F32, 0), "sbell");
+    for (t = 0; t <= p.n[4]; t++) CHECK(spmv__at(&p.a[1], t) * p.n[2] * 4 % 128 == 0, "slice %d of blocks", (int)t);
+    spmv_part_free(&p);
+    CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "ell");
+    spmv_part_free(&p);
+    CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "dia");
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 20);
+}
+
+/* ---- cmrs in place ------------------------------------------------------------------------------------------------ */
+
+static void in_place(const matrix *m, int height, int bits)
+{
+    uint64_t rows = m->rows, strips = (rows + (uint64_t)height - 1) / (uint64_t)height, r, k, h = (uint64_t)height;
+    size_t bytes = (rows + 1) * (size_t)bits / 8;
+    void *ptr = indices(m->ptr, rows + 1, bits, 0), *old = indices(m->ptr, rows + 1, bits, 0);
+    uint32_t *col = (uint32_t *)need_exact(m->nnz * 4);
+    if (m->nnz) memcpy(col, m->col, m->nnz * 4);
+    CHECK(spmv_csr_to_cmrs(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
+    for (r = 0; r <= strips; r++)
+        CHECK(spmv__ptr_get(ptr, bits, r) == m->ptr[r * h < rows ? r * h : rows], "%s, height %d: strip %d", m->name, height, (int)r);
+    for (r = 0; r < rows; r++)
+        for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) CHECK(col[k] == m->col[k] * 16 + r % h, "%s: entry %d", m->name, (int)k);
+    CHECK(spmv_cmrs_to_csr(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
+    CHECK(!memcmp(ptr, old, bytes) && (!m->nnz || !memcmp(col, m->col, m->nnz * 4)), "%s, height %d, %d bits", m->name, height, bits);
+    free(ptr);
+    free(old);
+    free(col);
+}
+
+Test(cmrs, in_place_both_ways)
+{
+    matrix m;
+    int i, height;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++, matrix_free(&m))
+        for (height = 1; height <= 16; height *= 2) {
+            in_place(&m, height, 32);
+            in_place(&m, height, 64);
+        }
+    cr_assert(checks_done > 1000);
+}
+
+static void unchanged(int to_csr, int height, int bits, const uint32_t *ptr, const uint32_t *col, uint64_t rows, uint64_t nnz,
+                      spmv_status want)
+{
+    uint32_t p[16], c[16];
+    spmv_status s;
+    memcpy(p, ptr, (rows + 1) * 4);
+    memcpy(c, col, nnz * 4);
+    s = to_csr ? spmv_cmrs_to_csr(rows, height, p, bits, c) : spmv_csr_to_cmrs(rows, height, p, bits, c);
+    CHECK(s == want, "height %d: %s", height, spmv_status_name(s));
+    CHECK(!memcmp(p, ptr, (rows + 1) * 4) && !memcmp(c, col, nnz * 4), "height %d: changed", height);
+}
+
+Test(cmrs, refusals_change_nothing)
+{
+    static const uint32_t ptr[] = { 0, 2, 3, 5 }, col[] = { 0, 3, 1, 0, 1u << 28 }, fine[] = { 0, 3, 1, 0, 2 };
+    static const uint32_t strip[] = { 0, 3, 5, 5 }, by_column[] = { 0, 17, 48, 0, 32 }, outside[] = { 0, 48, 17, 0, 33 };
+    static const int heights[] = { 0, 3, 5, 6, 7, 9, 17, 32, -1, -4 };
+    size_t i;
+    unchanged(0, 2, 32, ptr, col, 3, 5, SPMV_ERR_OVERFLOW);
+    for (i = 0; i < sizeof heights / sizeof *heights; i++) {
+        unchanged(0, heights[i], 32, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+        unchanged(1, heights[i], 32, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    }
+    unchanged(0, 2, 16, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 0, ptr, fine, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 32, strip, by_column, 3, 5, SPMV_ERR_ARGUMENT);
+    unchanged(1, 2, 32, strip, outside, 3, 5, SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_csr_to_cmrs(1, 2, NULL, 32, NULL) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_cmrs_to_csr(1, 2, NULL, 32, NULL) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_csr_to_cmrs(0, 2, NULL, 32, NULL) == SPMV_OK);
+    cr_assert(spmv_cmrs_to_csr(0, 2, NULL, 32, NULL) == SPMV_OK);
+}
+
+/* ---- every allocation fails once ----------------------------------------------------------------------------------- */
+
+typedef struct operation {
+    const spmv_csr   *a;
+    const spmv_input *in;
+    const char       *text;
+    spmv_type         type;
+    int               updatable;
+} operation;
+
+typedef spmv_status (*attempt)(const operation *op, const spmv_hooks *h, ledger *l, long n);
+
+/* Request n, counted from now, fails. */
+static void arm(ledger *l, long n) { l->fail_at = n ? l->calls + n : 0; }
+
+static spmv_status try_csr(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_csr a;
+    spmv_status s;
+    arm(l, n);
+    s = spmv_csr_from(&a, op->in, op->type, h);
+    if (s) CHECK(!a.rows && !a.ptr && !a.owned, "not zeroed");
+    spmv_csr_free(&a);
+    return s;
+}
+
+static spmv_status try_build(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_part p;
+    spmv_build how;
+    spmv_status s;
+    memset(&how, 0, sizeof how);
+    how.type = op->type;
+    how.updatable = op->updatable;
+    arm(l, n);
+    s = build(&p, op->text, op->a, &how, h);
+    if (s) CHECK(!p.rows && !p.a[0].data, "%s: not zeroed", op->text);
+    spmv_part_free(&p);
+    return s;
+}
+
+static spmv_status try_update(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_part p;
+    spmv_build how;
+    spmv_status s;
+    spmv_csr back;
+    const char *diff;
+    memset(&how, 0, sizeof how);
+    how.type = op->type;
+    how.updatable = 1;
+    arm(l, 0);
+    CHECK(build(&p, op->text, op->a, &how, h) == SPMV_OK, "%s", op->text);
+    arm(l, n);
+    s = spmv_part_update(&p, op->a->val);
+    arm(l, 0);
+    CHECK(spmv_parts_to_csr(&back, op->a->rows, &p, 1, h) == SPMV_OK, "%s", op->text);
+    diff = csr_difference(op->a, &back);
+    CHECK(!diff, "%s: %s after a failed update", op->text, diff);
+    spmv_csr_free(&back);
+    spmv_part_free(&p);
+    return s;
+}
+
+static spmv_status try_back(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_part p;
+    spmv_build how;
+    spmv_status s;
+    spmv_csr back;
+    memset(&how, 0, sizeof how);
+    how.type = op->type;
+    arm(l, 0);
+    CHECK(build(&p, op->text, op->a, &how, h) == SPMV_OK, "%s", op->text);
+    arm(l, n);
+    s = spmv_parts_to_csr(&back, op->a->rows, &p, 1, h);
+    spmv_csr_free(&back);
+    spmv_part_free(&p);
+    return s;
+}
+
+static spmv_status try_create(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_matrix m;
+    spmv_status s;
+    arm(l, n);
+    s = create(&m, op->in, NULL, op->text, op->type, op->updatable, h);
+    if (s) CHECK(!m.store.count && !m.own.ptr, "%s: not zeroed", op->text);
+    spmv_destroy(&m);
+    return s;
+}
+
+static spmv_status try_whole_update(const operation *op, const spmv_hooks *h, ledger *l, long n)
+{
+    spmv_matrix m;
+    spmv_status s;
+    arm(l, 0);
+    CHECK(create(&m, op->in, NULL, op->text, op->type, 1, h) == SPMV_OK, "%s", op->text);
+    arm(l, n);
+    s = spmv_update(&m, op->in->val);
+    spmv_destroy(&m);
+    return s;
+}
+
+static long faults;
+/* Fails request 1, 2, 3, ... until the attempt gets through; once each, and for ever from there on. */
+static void every_request_fails(attempt f, const operation *op)
+{
+    int ever;
+    for (ever = 0; ever < 2; ever++) {
+        long n;
+        for (n = 1;; n++) {
+            ledger l;
+            spmv_hooks h = ledger_hooks(&l);
+            spmv_status s;
+            l.fail_for_ever = ever;
+            s = f(op, &h, &l, n);
+            CHECK(l.live == 0, "%s, request %d: %d blocks left", op->text, (int)n, (int)l.live);
+            if (s == SPMV_OK) {
+                CHECK(!l.fail_at || l.calls < l.fail_at, "%s: request %d failed unnoticed", op->text, (int)n);
+                break;
+            }
+            CHECK(s == SPMV_ERR_MEMORY && l.last == SPMV_ERR_MEMORY, "%s, request %d: %s", op->text, (int)n, spmv_status_name(s));
+            CHECK(n < 400, "%s never succeeds", op->text);
+            faults++;
+        }
+    }
+}
+
+Test(memory, csr_from)
+{
+    matrix m;
+    int i, n;
+    for (i = 9; i < 30; i += 5) {
+        CHECK(matrix_awkward(&m, i, WITH_ZEROS), "matrix");
+        for (n = 0; n < 8; n++) {
+            triplets t = triplets_of(&m, n & 1 ? 3 : 1);
+            void *row, *col;
+            spmv_input in = triplets_input(&t, &m, &row, &col), direct = matrix_input(&m, SPMV_F64);
+            operation op = { NULL, &in, "coo", n & 2 ? SPMV_F32 : SPMV_F64, 0 };
+            in.updatable = n >> 2;
+            every_request_fails(try_csr, &op);
+            op.in = &direct;
+            op.text = "csr";
+            every_request_fails(try_csr, &op);
+            free(row);
+            free(col);
+            triplets_free(&t);
+        }
+        matrix_free(&m);
+    }
+    cr_assert(faults > 200, "%ld faults", faults);
+}
+
+Test(memory, parts)
+{
+    matrix m;
+    int i, j;
+    for (i = 20; i < 30; i += 7) {
+        spmv_csr a;
+        CHECK(matrix_awkward(&m, i, WITH_ZEROS), "matrix");
+        a = matrix_csr(&m, SPMV_F64);
+        for (j = 0; j < SPECS; j++) {
+            operation op = { &a, NULL, specs[j], SPMV_F64, 0 };
+            every_request_fails(try_build, &op);
+            op.updatable = 1;
+            every_request_fails(try_build, &op);
+            every_request_fails(try_update, &op);
+            every_request_fails(try_back, &op);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert(faults > 1000, "%ld faults", faults);
+}
+
+Test(memory, whole_matrices)
+{
+    static const char *const more[] = { "sell:fill=0.5,h=40+sell:h=9,fill=0.3,rows=sorted+coo",
+                                        "sbell:d=0.9+bell:d=0.3,b=2x2+dia:d=0.4+csr" };
+    matrix m;
+    int j, k;
+    CHECK(matrix_awkward(&m, 21, WITH_ZEROS), "matrix");
+    for (j = 0; j < PLANS + 2; j++)
+        for (k = 0; k < 2; k++) {
+            triplets t = triplets_of(&m, 2);
+            void *row, *col;
+            spmv_input in = triplets_input(&t, &m, &row, &col);
+            operation op = { NULL, &in, j < PLANS ? plans[j] : more[j - PLANS], SPMV_F64, k };
+            every_request_fails(try_create, &op);
+            every_request_fails(try_whole_update, &op);
+            free(row);
+            free(col);
+            triplets_free(&t);
+        }
+    matrix_free(&m);
+    cr_assert(faults > 500, "%ld faults", faults);
+}
+
+/* ---- parts together, names, messages -------------------------------------------------------------------------------- */
+
+Test(parts, one_place_in_two_parts_is_refused)
+{
+    matrix m;
+    spmv_csr a, back;
+    spmv_part p[2];
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    CHECK(matrix_awkward(&m, 20, INTEGERS), "matrix");
+    a = matrix_csr(&m, SPMV_F64);
+    CHECK(built(&p[0], "ell", &m, &a, SPMV_F64, 0) && built(&p[1], "coo", &m, &a, SPMV_F64, 0), "parts");
+    cr_assert(spmv_parts_to_csr(&back, m.rows, p, 2, &h) == SPMV_ERR_DUPLICATE);
+    cr_assert(!back.ptr && l.live == 0);
+    p[1].cols++;
+    cr_assert(spmv_parts_to_csr(&back, m.rows, p, 2, &h) == SPMV_ERR_ARGUMENT);
+    cr_assert(spmv_parts_to_csr(&back, m.rows - 1, p, 1, &h) == SPMV_ERR_INDEX, "a row outside");
+    cr_assert(spmv_parts_to_csr(&back, 4, NULL, 0, &h) == SPMV_OK && back.rows == 4 && back.nnz == 0, "no parts");
+    spmv_csr_free(&back);
+    cr_assert(l.live == 0);
+    spmv_part_free(&p[0]);
+    spmv_part_free(&p[1]);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+Test(names, there_and_back)
+{
+    int i;
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) {
+        cr_assert(spmv_format_from(spmv_format_name((spmv_format)i)) == (spmv_format)i);
+        cr_assert(*spmv_format_text((spmv_format)i) && spmv_format_built((spmv_format)i));
+    }
+    for (i = 0; i < SPMV_TYPE_COUNT; i++) cr_assert(spmv_type_from(spmv_type_name((spmv_type)i)) == (spmv_type)i);
+    for (i = 0; i < SPMV_STATUS_COUNT; i++)
+        cr_assert(*spmv_status_text((spmv_status)i) && !strncmp(spmv_status_name((spmv_status)i), "SPMV_", 5));
+    cr_assert(spmv_format_from("ELL") == SPMV_FORMAT_COUNT && spmv_format_from("") == SPMV_FORMAT_COUNT);
+    cr_assert(spmv_format_from(NULL) == SPMV_FORMAT_COUNT);
+    cr_assert(spmv_type_from(NULL) == SPMV_TYPE_COUNT && spmv_type_from("f16") == SPMV_TYPE_COUNT);
+    cr_assert(spmv_status_text((spmv_status)99) && spmv_status_name((spmv_status)-1) && spmv_format_name((spmv_format)50));
+    cr_assert(!spmv_format_built((spmv_format)50) && !spmv_format_flags((spmv_format)-1) && !spmv_format_takes_key(SPMV_ELL, (spmv_key)99));
+}
+
+Test(names, messages)
+{
+    char out[32], small[4] = { 'z', 'z', 'z', 'z' };
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    char *longer = (char *)need(6000, 1);
+    cr_assert(spmv_print(out, sizeof out, "%s %d %u %c%%", "ab", -12, (uint64_t)UINT64_MAX, 'x') == 30);
+    cr_assert(!strcmp(out, "ab -12 18446744073709551615 x%"), "%s", out);
+    cr_assert(spmv_print(small, 3, "abcdef") == 6 && !strcmp(small, "ab") && small[3] == 'z');
+    cr_assert(spmv_print(NULL, 0, "%d", -2147483647 - 1) == 11);
+    spmv_print(out, sizeof out, "%f %f %f %f", 1.234, 12.34, 1234.5, -0.5);
+    cr_assert(!strcmp(out, "1.23 12.3 1235 -0.50"), "%s", out);
+    memset(longer, 'q', 5999);
+    cr_assert(spmv_log(&h, SPMV_ERR_PLAN, "%s", longer) == SPMV_ERR_PLAN && strlen(l.text) == 4095);
+    free(longer);
+}
