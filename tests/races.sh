@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/races.sh - every plan's kernels under oclgrind, which looks for data races, reads outside buffers or of memory nobody wrote, and wrong API
-# calls. It exits with 0 whatever it finds, so what it prints decides; a planted fault shows that it would be seen.
+# tests/races.sh - every plan's kernels under oclgrind, which looks for data races, reads outside buffers or of memory
+# that nobody wrote, and wrong API calls. It exits with 0 whatever it finds, so what it prints decides; a planted fault
+# shows that it would be seen. Results must equal the host's: the data are small integers.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 command -v oclgrind >/dev/null 2>&1 || { echo "oclgrind is missing"; exit 1; }

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/run.sh [GROUP...] - runs the checks of these groups (all if none is named) and ends with "N passed, N failed".
-# Groups: self tidy headers compile kernels unit sanitize fuzz examples readme cli races. JOBS checks run at a time (2).
+# Groups: self tidy headers sanitize unit cli races fuzz compile kernels readme examples; the long ones come early.
+# JOBS checks run at a time (2), each for at most LIMIT seconds (600).
 # Logs stay in build/check/log. Exit status 0 only if something passed and nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-groups=${*:-self tidy headers compile kernels unit sanitize fuzz examples readme cli races}
+groups=${*:-self tidy headers sanitize unit cli races fuzz compile kernels readme examples}
 jobs=${JOBS:-2}
 out=build/check
 rm -rf "$out"
