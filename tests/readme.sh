@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/readme.sh - README.md's quick start: its first C block is compiled by its first cc line, in a directory with nothing but
-# the headers, and run. What it prints must be the text block that follows. The other C blocks must compile as they stand
-# in a function.
+# tests/readme.sh - README.md's quick start: its first C block is compiled by its first cc line, in a directory with nothing
+# but the headers, and run; what it prints must be the first text block. The other C blocks must compile as they stand in one
+# function. Every format, key, builder and example must be named.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
@@ -25,3 +25,32 @@ echo "\$ $line"
 sh -c "$line" || exit 1
 ./quick >got || exit 1
 cmp got wanted || { diff got wanted; exit 1; }
+cd "$root" || exit 1
+
+{
+    echo '#include "spmv.h"'
+    echo 'int readme(spmv_desc d, spmv_matrix a, cl_command_queue queue, cl_mem x, uint64_t x_offset, cl_mem y, uint64_t y_offset,'
+    echo '           cl_uint num_wait, const cl_event *wait, cl_event event);'
+    echo 'int readme(spmv_desc d, spmv_matrix a, cl_command_queue queue, cl_mem x, uint64_t x_offset, cl_mem y, uint64_t y_offset,'
+    echo '           cl_uint num_wait, const cl_event *wait, cl_event event) {'
+    block c 2
+    block c 3
+    echo 'return d.device == &device; }'
+} >$dir/rest.c
+"${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I. -fsyntax-only $dir/rest.c || exit 1
+[ -z "$(block c 4)" ] || { echo "README.md has more C blocks than this test looks at"; exit 1; }
+
+rc=0
+list() { # list MACRO: the second column of one of the headers' tables
+    awk -v m="define $1" 'index($0, m) { on = 1; next }
+        on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' spmv_formats.h spmv_plan.h
+}
+names="$(list SPMV_FORMAT_LIST) $(list SPMV_KEY_LIST) $(list SPMV_BUILDER_LIST)"
+[ "$(echo $names | wc -w)" -ge 25 ] || { echo "the tables were not found: $names"; exit 1; }
+for n in $names; do
+    grep -q "^| \`$n\`" README.md || { echo "README.md has no line for $n"; rc=1; }
+done
+for e in examples/*.c; do
+    grep -q "\`$e\`" README.md || { echo "README.md does not name $e"; rc=1; }
+done
+exit $rc
