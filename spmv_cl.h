@@ -99,8 +99,8 @@ SPMV_API void spmv_device_close(spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                            \
     X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length where lanes are "      \
                      "neighbours, else 1")                                                                           \
-    X(WG,    128, 64, "work-items a group")                                                                          \
-    X(PER,   7,   15, "coo: nonzeros a work-item")                                                                   \
+    X(WG,    128, 64, "work-items a group; coo on a CPU: 8")                                                         \
+    X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
     X(STAGE, 1,   0, "bdia: 1 takes x through local memory")                                                         \
     X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")
 
@@ -606,14 +606,17 @@ SPMV_API const char *spmv_knob_text(spmv_knob k)
     return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
 }
 
-static int spmv__cl_knob_default(spmv_knob k, cl_device_type type)
+static int spmv__cl_knob_default(int f, spmv_knob k, cl_device_type type)
 {
     static const int defaults[][2] = {
 #define X(NAME, gpu, cpu, text) { gpu, cpu },
         SPMV_KNOB_LIST(X)
 #undef X
     };
-    return defaults[k][(type & CL_DEVICE_TYPE_CPU) != 0];
+    int cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
+    /* the scan of coo: barriers cost a CPU more than lanes bring (PoCL: half the time of groups of 64) */
+    if (f == SPMV_COO && k == SPMV_KNOB_WG && cpu) return 8;
+    return defaults[k][cpu];
 }
 
 static const unsigned char *spmv__cl_skip(const unsigned char *p, const unsigned char *end, const char *word)
@@ -934,7 +937,7 @@ static spmv_status spmv__cl_resolve(const spmv_device *d, const spmv_part *p, sp
     if (s) return s;
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (!spmv__cl_knob_set(v, (spmv_knob)k) && spmv__cl_knob_taken(f, (spmv_knob)k))
-            spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((spmv_knob)k, d->info.type));
+            spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((int)f, (spmv_knob)k, d->info.type));
     if (spmv__cl_knob_taken(f, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
     if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     while (!fixed && v->value[SPMV_KNOB_WG] > 1 &&
@@ -1081,7 +1084,7 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
 
 static int spmv__cl_scale_group(const spmv_device *d)
 {
-    int wg = spmv__cl_knob_default(SPMV_KNOB_WG, d->info.type);
+    int wg = spmv__cl_knob_default((int)SPMV__CL_SCALE, SPMV_KNOB_WG, d->info.type);
     while (wg > 1 && (uint64_t)wg > d->info.group_size) wg /= 2;
     return wg;
 }

@@ -3,10 +3,10 @@
  * stretch of nonzeros: rows that begin and end inside are added to y, the sums of the first and the last row, which
  * may go on in other groups, are left in the carries. The second adds the carries, in order. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256
+#define WG 128 // tune: 4 8 16 32 64 128 256
 #endif
 #ifndef PER
-#define PER 7 // tune: 1 3 5 7 11 15
+#define PER 7 // tune: 1 3 5 7 11 15 31 63 127
 #endif
 #define SPAN (WG * PER)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Products on an OpenCL device. SPMV_TEST_DEVICE chooses it as spmv_device_open does (unset: its default). */
+ * Products on an OpenCL device. SPMV_TEST_DEVICE chooses it as spmv_device_open does (unset: its default);
+ * SPMV_TEST_SMALL, set to anything, leaves out the larger matrices (for simulators). */
 #define SPMV_IMPLEMENTATION
 #include "../spmv_cl.h"
 #include <criterion/criterion.h>
@@ -115,6 +116,8 @@ static const char *which(void)
     const char *device = getenv("SPMV_TEST_DEVICE");
     return device ? device : "";
 }
+
+static int wanted(const struct shape *s) { return !getenv("SPMV_TEST_SMALL") || s->rows * s->cols < 20000; }
 
 static spmv_device open_device(void)
 {
@@ -290,7 +293,9 @@ static int walk(const char *const *plans, int real)
     int tried = 0, t;
     size_t i, j;
     for (i = 0; i < LENGTH(shapes); i++) {
-        matrix m = matrix_make(&shapes[i], real);
+        matrix m;
+        if (!wanted(&shapes[i])) continue;
+        m = matrix_make(&shapes[i], real);
         for (t = 0; t < SPMV_TYPE_COUNT; t++) {
             bench b;
             if (t != SPMV_F32 && !d.info.f64) continue;
@@ -368,7 +373,9 @@ static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const cha
         spmv_device d = open_device();                                                              \
         size_t i;                                                                                   \
         for (i = 0; i < LENGTH(some); i++) {                                                        \
-            matrix m = matrix_make(&shapes[some[i]], 0);                                            \
+            matrix m;                                                                               \
+            if (!wanted(&shapes[some[i]])) continue;                                                \
+            m = matrix_make(&shapes[some[i]], 0);                                                   \
             try_knobs(&d, &m, SPMV_F32, name##_plans[0]);                                           \
             matrix_free(&m);                                                                        \
         }                                                                                           \
@@ -511,10 +518,11 @@ Test(device, callers_own)
         bench_free(&b);
         spmv_device_close(&d);
     }
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
-    cr_assert_leq(references, 2); /* ours, and the queue's where the implementation counts it */
-    cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
+    /* the device let go of what it had retained; finished events may hold the queue for a moment longer */
+    for (i = 0; i < 1000000 && references != 1; i++)
+        cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
     cr_assert_eq(references, 1);
+    cr_assert_eq(clFinish(queue), CL_SUCCESS);
     desc.context = context;
     desc.device = NULL;
     desc.queue = NULL;
