@@ -176,13 +176,17 @@ static void spmv__skip_space(spmv__scan *c)
 
 static int spmv__is_word(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '.'; }
 
-/* The next word into out (cut to size); 0 if there is none. */
+/* The next word into out; 0 if there is none. One that does not fit becomes "-", which means nothing anywhere: cut, it could. */
 static size_t spmv__word(spmv__scan *c, char *out, size_t size)
 {
     size_t n = 0;
     spmv__skip_space(c);
-    for (; spmv__is_word(*c->at); c->at++)
-        if (n + 1 < size) out[n++] = *c->at;
+    for (; spmv__is_word(*c->at); c->at++, n++)
+        if (n + 1 < size) out[n] = *c->at;
+    if (n >= size) {
+        out[0] = '-';
+        n = 1;
+    }
     out[n] = 0;
     return n;
 }
