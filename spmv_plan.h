@@ -944,12 +944,12 @@ static spmv_status spmv__make_hybr(spmv__maker *m)
 {
     uint64_t width[SPMV_MAX_PARTS], base = 0, rows = m->a->rows;
     uint64_t least_rows = (uint64_t)m->key[SPMV__BUILDER_ROWS];
-    double least = (double)m->key[SPMV__BUILDER_X] / 1e8 * (double)m->a->nnz;
+    double least = (double)m->key[SPMV__BUILDER_X] * (double)m->a->nnz; /* times 1e8: a share that is met exactly must compare equal */
     int64_t levels_key = m->key[SPMV__BUILDER_LEVELS]; /* up to 2^40 */
     int levels = 0, most = levels_key && levels_key < SPMV_MAX_PARTS - 1 ? (int)levels_key : SPMV_MAX_PARTS - 1;
     while (levels < most && base < m->longest && rows) {
         uint64_t w;
-        if (levels && ((double)spmv__beyond(m, base) < least || rows < least_rows)) break;
+        if (levels && ((double)spmv__beyond(m, base) * 1e8 < least || rows < least_rows)) break;
         w = spmv__hybr_width(m, width, levels, base, rows);
         if (!w) break;
         if (w > m->longest - base) w = m->longest - base;
