@@ -493,14 +493,14 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
     uint64_t rows = s->a->rows, cols = s->a->cols, d, r, k;
-    double share = (double)s->spec->key[SPMV_KEY_D] / 1e6;
+    double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths: 0.07 * 100 rounds to more than 7 */
     uint32_t *mark = NULL;
     spmv_status status = spmv__count_diagonals(&v, &mark, s->h);
     if (status) return status;
     for (d = 0; d + 1 < rows + cols; d++) {
         uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
         uint64_t length = rows - below < cols - right ? rows - below : cols - right;
-        mark[d] = mark[d] && (double)mark[d] >= share * (double)length;
+        mark[d] = mark[d] && (double)mark[d] * 1e6 >= share * (double)length;
     }
     for (r = 0; r < rows; r++)
         for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
@@ -514,7 +514,7 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
     uint64_t bh = (uint64_t)spmv__block_rows(s->spec), bw = (uint64_t)spmv__block_cols(s->spec), super, r, k, n;
-    double least = (double)s->spec->key[SPMV_KEY_D] / 1e6 * (double)(bh * bw);
+    uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (bh * bw); /* in millionths */
     uint32_t *mark;
     spmv__pair *seen;
     spmv_status status = spmv__blocks_begin(s->a, bw, &mark, &seen, s->h);
@@ -524,7 +524,7 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
         n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
         for (r = super * bh; r < end; r++)
             for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-                if (spmv__is_left(s, k) && (double)seen[mark[s->a->col[k] / bw] - 1].load >= least) spmv__take(s, r, k);
+                if (spmv__is_left(s, k) && seen[mark[s->a->col[k] / bw] - 1].load * 1000000 >= least) spmv__take(s, r, k);
         spmv__blocks_clear(mark, seen, n);
     }
     spmv_free(s->h, mark);
