@@ -254,11 +254,23 @@ static const char *spmv__key_form(int kind)
          : kind == SPMV__BLOCK ? "expected a block size such as 4x4" : "expected all, nonempty or sorted";
 }
 
+/* A value outside what its key can be is a fault of the value, so the key is checked by itself. */
+static const char *spmv__value_fault(const spmv_spec *spec, int k)
+{
+    spmv_spec one;
+    const char *why;
+    memset(&one, 0, sizeof one);
+    one.format = spec->format;
+    one.key[k] = spec->key[k];
+    if (k == SPMV_KEY_SIGMA) one.key[SPMV_KEY_ROWS] = SPMV_ROWS_SORTED;
+    return spmv_spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
+}
+
 /* key "=" value, for the format of spec. */
 static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
 {
     char word[32];
-    const char *at;
+    const char *at, *why;
     int k = 0;
     spmv__skip_space(c);
     at = c->at;
@@ -274,7 +286,8 @@ static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *see
     spmv__word(c, word, sizeof word);
     if (!spmv__key_value(spmv__key_kinds[k], word, &spec->key[k]))
         return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(spmv__key_kinds[k]));
-    return SPMV_OK;
+    why = spmv__value_fault(spec, k);
+    return why ? spmv__fault(c, at, SPMV_ERR_PLAN, why) : SPMV_OK;
 }
 
 static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
