@@ -984,7 +984,7 @@ static spmv_status spmv__make_cmrs(spmv__maker *m)
     return SPMV_OK;
 }
 
-static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys)
+static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
 {
     static const char *const names[] = {
 #define X(ID, name, kind, preset, takers) name,
@@ -1009,6 +1009,8 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
     spmv__word(c, word, sizeof word);
     while (k < SPMV__BUILDER_KEY_COUNT && strcmp(word, names[k]) != 0) k++;
     if (k == SPMV__BUILDER_KEY_COUNT || !(takers[k] >> b & 1u)) return spmv__fault(c, at, SPMV_ERR_PLAN, "the builder has no such key");
+    if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
+    *seen |= 1u << k;
     if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
     spmv__skip_space(c);
     at = c->at;
@@ -1026,11 +1028,12 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
         SPMV__BUILDER_KEYS(X)
 #undef X
     };
+    unsigned seen = 0;
     spmv_status s;
     memcpy(keys, presets, sizeof presets);
     if (spmv__accept(c, ':')) {
         do {
-            s = spmv__parse_builder_key(c, b, keys);
+            s = spmv__parse_builder_key(c, b, keys, &seen);
             if (s) return s;
         } while (spmv__accept(c, ','));
     }
