@@ -1026,6 +1026,7 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
     uint64_t k, i;
     if (!a->updatable) return spmv_log(&a->hooks, SPMV_ERR_FIXED, "the CSR matrix was not made updatable");
     if (!(a->owned & 4u)) {
+        if (!val && a->nnz) return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "val is NULL, but the values were borrowed");
         a->val = val;
         return SPMV_OK;
     }

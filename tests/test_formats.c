@@ -1418,6 +1418,9 @@ Test(update, fixed_matrices_say_so)
     CHECK(matrix_awkward(&m, 21, INTEGERS), "matrix");
     a = matrix_csr(&m, SPMV_F64);
     cr_assert(spmv_csr_update(&a, m.val) == SPMV_ERR_FIXED);
+    a.updatable = 1;
+    a.hooks = quiet;
+    cr_assert(spmv_csr_update(&a, NULL) == SPMV_ERR_ARGUMENT && a.val == m.val, "borrowed values must be replaced by some");
     for (j = 0; j < SPECS; j++) {
         spmv_part p;
         CHECK(built(&p, specs[j], &m, &a, SPMV_F64, 0), "%s", specs[j]);
