@@ -6,6 +6,7 @@
 #define SPMV_TESTS_COMMON_H
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,23 @@
     do {                                                          \
         checks_done++;                                            \
         if (!(condition)) {                                       \
-            snprintf(check_text, sizeof check_text, __VA_ARGS__); \
+            check_say(__VA_ARGS__);                               \
             cr_assert_fail("%s: %s", #condition, check_text);     \
         }                                                         \
     } while (0)
-static char check_text[8192];
 static uint64_t checks_done;
+static char     check_text[8192];
+
+#ifdef __GNUC__
+__attribute__((format(printf, 1, 2)))
+#endif
+static inline void check_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(check_text, sizeof check_text, format, args);
+    va_end(args);
+}
 
 /* ---- random numbers: splitmix64 -------------------------------------------------------------------------------- */
 static uint64_t rng_state = 1;
