@@ -283,6 +283,18 @@ static inline void matrix_one_line(matrix *m, const char *name, uint64_t rows, u
     }
 }
 
+/* Rows that begin, end and lie across the cuts at multiples of 16384 entries that the product of coo makes. */
+static inline void matrix_long_rows(matrix *m, const char *name)
+{
+    static const uint64_t lengths[] = { 16384, 20011, 0, 12757, 3, 16383, 1, 20011, 0 };
+    uint64_t r;
+    matrix_open(m, name, 9, 20011);
+    for (r = 0; r < 9; r++) {
+        matrix_random_row(m, lengths[r]);
+        m->ptr[r + 1] = m->nnz;
+    }
+}
+
 /* Awkward matrix number i; 0 when there are no more. */
 static inline int matrix_awkward(matrix *m, int i, values kind)
 {
@@ -321,6 +333,7 @@ static inline int matrix_awkward(matrix *m, int i, values kind)
     case 29: matrix_skewed(m, "skewed", 600, 200, 150); break;
     case 30: matrix_random(m, "one row", 1, 500, 1.1); break;
     case 31: matrix_random(m, "one column", 500, 1, 0.7); break;
+    case 32: matrix_long_rows(m, "long rows"); break;
     default: return 0;
     }
     matrix_close(m, kind);

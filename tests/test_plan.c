@@ -590,7 +590,7 @@ Test(store, parts_partition_and_multiply)
     matrix m;
     int i, n;
     for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
-        for (n = 0; n < 45 && m.rows < 1000; n++) {
+        for (n = 0; n < 45 && m.nnz < 9000; n++) {
             spmv_plan p = n < 6 ? plan_of(plans[n]) : random_plan(6);
             spmv_csr a = matrix_csr(&m, types[n % 3]);
             int k;
@@ -710,12 +710,10 @@ static uint64_t choose_k(const uint64_t *left, uint64_t rows, uint64_t m_rows, i
     uint64_t k = 0, all = total(left, rows, UINT64_MAX);
     switch (method) {
     case 1:
-        while (k < 100) {
+        for (;; k++) {
             uint64_t reach = rows_with(left, rows, k + 1);
-            if (!reach || reach < key || reach * 3 < m_rows) break;
-            k++;
+            if (!reach || reach < key || reach * 3 < m_rows) return k;
         }
-        return k;
     case 2: return all / m_rows;
     case 4: return (all + m_rows - 1) / m_rows;
     default:
