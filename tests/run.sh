@@ -48,7 +48,7 @@ numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints "passed failed"
         if [ "$3" != 0 ] && [ "$f" = 0 ]; then echo "exit status $3" >>"$2"; f=1; fi ;;
     esac
     for report in "$4".*; do
-        [ -f "$report" ] || continue
+        grep -qsE 'ERROR: |runtime error|SUMMARY: ' "$report" || continue # else a warning, such as of a missing symbolizer
         { echo "sanitizer report:"; head -n 60 "$report"; } >>"$2"
         f=$((f + 1))
     done
