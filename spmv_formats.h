@@ -177,7 +177,9 @@ SPMV_API unsigned spmv_format_flags(spmv_format f);
     X(ROWS,  rows,  ROWS)  /* row list: all, nonempty, sorted (nonempty, by falling length) */                \
     X(SIGMA, sigma, INT)   /* rows=sorted: sort within windows of this many rows; 0: all rows */              \
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
-    X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */
+    X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */          \
+    X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; longer rows into pieces */ \
+    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 keeps columns as 16-bit offsets from a base, if all fit */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -259,24 +261,32 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *  format | integers n[]              | arrays a[] (values first)
  *  dense  |                           | val[R * cols] by rows
  *  coo    |                           | val[nnz], row u32[nnz], col u32[nnz]
- *  csr    |                           | val[nnz], ptr off[R+1], col u32[nnz]
+ *  csr    | runs, longs               | val[nnz], ptr off[R+1], col u32[nnz]; with key run also: run_row u32[runs+1], the row where
+ *         |                           |   a run begins; run_at off[runs+1], its first slot; base; long_run u32[longs], the first
+ *         |                           |   run of each row in pieces. A run is whole rows, or a piece of one longer row
  *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
  *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
- *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise
+ *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
  *  sell   | h, slices                 | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
- *         |                           |   was given, else empty; k-th entry of the slice's row i at ptr[s] + k * height + i;
- *         |                           |   height is h, or slice_row[s+1] - slice_row[s]
+ *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
+ *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
  *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of super-row s at
- *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column, k * ld + s
+ *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column, k * ld + s;
+ *         |                           |   base for each 32 super-rows
  *  sbell  | bh, bw, uw, h, slices     | val, ptr off[slices+1] in blocks, col u32[blocks]: k-th block of super-row i of the
- *         |                           |   slice at ptr[s] + k * h + i; val: (ptr[s] * U + (k * U + u) * h + i) * uw + j
- *  bcsr   | bh, bw, uw, blocks        | val: (u * blocks + b) * uw + j, ptr off[S+1], col u32[blocks]: first column
+ *         |                           |   slice at ptr[s] + k * h + i; val: (ptr[s] * U + (k * U + u) * h + i) * uw + j;
+ *         |                           |   base a slice
+ *  bcsr   | bh, bw, uw, blocks        | val: (u * blocks + b) * uw + j, ptr off[S+1], col u32[blocks]: first column; base for
+ *         |                           |   each 32 super-rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *
- * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3. */
+ * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
+ * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),
+ * and 2^16 - 1 marks padding. */
 #define SPMV_PAD 0xffffffffu
-enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 4 };
+#define SPMV_PAD16 0xffffu
+enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
 
 typedef struct spmv_array {
     void    *data;     /* count * width bytes, NULL if there are none */
@@ -604,13 +614,14 @@ static uint64_t spmv__at(const spmv_array *a, uint64_t i)
 {
     if (a->width == 4) return ((const uint32_t *)a->data)[i];
     if (a->width == 8) return ((const uint64_t *)a->data)[i];
-    return ((const uint8_t *)a->data)[i];
+    return a->width == 2 ? ((const uint16_t *)a->data)[i] : ((const uint8_t *)a->data)[i];
 }
 
 static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
 {
     if (a->width == 4) ((uint32_t *)a->data)[i] = (uint32_t)v;
     else if (a->width == 8) ((uint64_t *)a->data)[i] = v;
+    else if (a->width == 2) ((uint16_t *)a->data)[i] = (uint16_t)v;
     else ((uint8_t *)a->data)[i] = (uint8_t)v;
 }
 
@@ -1106,12 +1117,12 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #define SPMV__KEYS_LIST (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
 #define SPMV__KEYS_DENSE SPMV__KEYS_LIST
 #define SPMV__KEYS_COO   0u
-#define SPMV__KEYS_CSR   SPMV__KEYS_LIST
+#define SPMV__KEYS_CSR   (SPMV__KEYS_LIST | SPMV__KEY(RUN) | SPMV__KEY(IDX))
 #define SPMV__KEYS_DIA   SPMV__KEY(D)
 #define SPMV__KEYS_BDIA  SPMV__KEY(D)
-#define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL))
+#define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX))
 #define SPMV__KEYS_SELL  (SPMV__KEYS_ELL | SPMV__KEY(H) | SPMV__KEY(GROW))
-#define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D))
+#define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX))
 #define SPMV__KEYS_SBELL (SPMV__KEYS_BELL | SPMV__KEY(H))
 #define SPMV__KEYS_BCSR  SPMV__KEYS_BELL
 #define SPMV__KEYS_CMRS  (SPMV__KEYS_LIST | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE))
@@ -1164,6 +1175,9 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if (k[SPMV_KEY_SIGMA] < 0 || k[SPMV_KEY_SIGMA] > 0xffffffff) return "sigma must be 0 .. 4294967295";
     if (k[SPMV_KEY_SIGMA] && k[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) return "sigma needs rows=sorted";
     if ((k[SPMV_KEY_SORT] | k[SPMV_KEY_WIDE]) & ~(int64_t)1) return "sort and wide must be 0 or 1";
+    if (k[SPMV_KEY_RUN] && (k[SPMV_KEY_RUN] < 32 || k[SPMV_KEY_RUN] > 65536)) return "run must be 32 .. 65536";
+    if (k[SPMV_KEY_IDX] && k[SPMV_KEY_IDX] != 16 && k[SPMV_KEY_IDX] != 32) return "idx must be 16 or 32";
+    if (k[SPMV_KEY_IDX] == 16 && s->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
     return NULL;
 }
 
@@ -1257,6 +1271,50 @@ static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
     return p->list.count ? ((const uint32_t *)p->list.data)[i] : (uint32_t)i;
 }
 
+/* ---- columns of 32 bits, or of 16 from a base --------------------------------------------------------------------- */
+
+/* Wants a column array of 16 bits with bases if the key asks for it and every group of rows spans few enough columns. */
+static void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
+{
+    int narrow = p->spec.key[SPMV_KEY_IDX] == 16 && fits;
+    spmv__want(col, count, narrow ? 2 : 4);
+    spmv__want(base, narrow ? bases : 0, 4);
+}
+
+static void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
+{
+    if (base->count) ((uint16_t *)col->data)[slot] = (uint16_t)((c - ((const uint32_t *)base->data)[group]) / scale);
+    else ((uint32_t *)col->data)[slot] = (uint32_t)c;
+}
+
+/* The column in a slot, SPMV_PAD for padding. */
+static uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
+{
+    uint32_t c;
+    if (!base->count) return ((const uint32_t *)col->data)[slot];
+    c = ((const uint16_t *)col->data)[slot];
+    return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
+}
+
+/* The lowest and the highest column of rows first .. end of the part; low > high if they are empty. */
+static void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t i, k;
+    *low = UINT64_MAX;
+    *high = 0;
+    for (i = first; i < end; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                if (a->col[k] < *low) *low = a->col[k];
+                if (a->col[k] > *high) *high = a->col[k];
+            }
+    }
+}
+
+static int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
+
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 #ifndef SPMV_NO_DENSE
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
@@ -1317,24 +1375,93 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
 #ifndef SPMV_NO_CSR
+/* From where one run begins, a row and a slot, to where the next does. */
+static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
+{
+    uint64_t first = *at, r = *row;
+    if (s->ptr[r + 1] - s->ptr[r] > most) { /* a piece of a long row */
+        if (s->ptr[r + 1] - first > most) {
+            *at += most;
+            return;
+        }
+        r++;
+    } else {
+        while (r < rows && s->ptr[r + 1] - first <= most && r - *row < most) r++;
+    }
+    *row = r;
+    *at = s->ptr[r];
+}
+
+/* Walks the part's nonzeros run by run: do the columns of each fit 16 bits? Writes bases where they have memory. */
+static int spmv__run_bases(const spmv_part *p, spmv__source *s)
+{
+    const spmv_csr *a = s->v->a;
+    uint32_t *base = (uint32_t *)p->a[5].data;
+    uint64_t row = 0, at = 0, run = 0, i, k, slot = 0, low = UINT64_MAX, high = 0;
+    if (!p->rows) return 1;
+    spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
+    for (i = 0; i < p->rows; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+            if (!spmv__mine(s->v, k)) continue;
+            for (; slot == at; run++) {
+                low = UINT64_MAX;
+                high = 0;
+                spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
+            }
+            slot++;
+            if (a->col[k] < low) low = a->col[k];
+            if (a->col[k] > high) high = a->col[k];
+            if (!spmv__span_fits(low, high)) return 0;
+            if (base) base[run] = (uint32_t)low;
+        }
+    }
+    return 1;
+}
+
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
-    (void)s;
+    uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
     spmv__want(&p->a[0], p->nnz, p->a[0].width);
     spmv__want_offsets(&p->a[1], p->rows + 1, p->nnz);
     spmv__want(&p->a[2], p->nnz, 4);
+    if (!most) return SPMV_OK;
+    for (; row < p->rows; p->n[0]++) spmv__run_step(s, p->rows, most, &row, &at);
+    for (i = 0; i < p->rows; i++) p->n[1] += s->ptr[i + 1] - s->ptr[i] > most;
+    spmv__want(&p->a[3], p->n[0] + 1, 4);
+    spmv__want_offsets(&p->a[4], p->n[0] + 1, p->nnz);
+    spmv__want(&p->a[6], p->n[1], 4);
+    spmv__want_columns(p, &p->a[2], &p->a[5], p->nnz, p->n[0], p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
     return SPMV_OK;
+}
+
+static void spmv__csr_runs(spmv_part *p, spmv__source *s)
+{
+    uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, run, longs = 0;
+    for (run = 0; run <= p->n[0]; run++) {
+        ((uint32_t *)p->a[3].data)[run] = (uint32_t)row;
+        spmv__set(&p->a[4], run, at);
+        if (run == p->n[0]) break;
+        if (s->ptr[row + 1] - s->ptr[row] > most && at == s->ptr[row]) ((uint32_t *)p->a[6].data)[longs++] = (uint32_t)run;
+        spmv__run_step(s, p->rows, most, &row, &at);
+    }
+    if (p->a[5].count) {
+        memset(p->a[5].data, 0, (size_t)p->a[5].count * 4);
+        spmv__run_bases(p, s);
+    }
 }
 
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t i, k, slot = 0;
+    uint64_t i, k, slot = 0, run = 0;
     for (i = 0; i <= p->rows; i++) spmv__set(&p->a[1], i, s->ptr[i]);
+    if (p->a[3].count) spmv__csr_runs(p, s);
     for (i = 0; i < p->rows; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                if (!p->a[2].borrowed) ((uint32_t *)p->a[2].data)[slot] = s->v->a->col[k];
+                while (p->a[5].count && slot >= spmv__at(&p->a[4], run + 1)) run++;
+                if (!p->a[2].borrowed) spmv__set_column(&p->a[2], &p->a[5], slot, run, s->v->a->col[k], 1);
                 if (!to->dst->borrowed) spmv__put(to, slot, k);
                 slot++;
             }
@@ -1343,10 +1470,12 @@ static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    uint64_t i, k;
+    uint64_t i, k, run = 0;
     for (i = 0; i < p->rows; i++)
-        for (k = spmv__at(&p->a[1], i); k < spmv__at(&p->a[1], i + 1); k++)
-            visit(user, i, ((const uint32_t *)p->a[2].data)[k], k);
+        for (k = spmv__at(&p->a[1], i); k < spmv__at(&p->a[1], i + 1); k++) {
+            while (p->a[5].count && k >= spmv__at(&p->a[4], run + 1)) run++;
+            visit(user, i, spmv__column_at(&p->a[2], &p->a[5], k, run, 1), k);
+        }
 }
 #endif
 
@@ -1476,47 +1605,62 @@ static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t en
     return w;
 }
 
-/* Row i of the part into the column-major slab that starts at slot base + i's place. */
-static void spmv__ell_row(spmv_array *col, spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot, uint64_t ld)
+/* Row i of the part into a column-major slab, its first entry at a slot; group says which base. */
+static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t group, spmv__source *s, spmv__sink *to, uint64_t i,
+                          uint64_t slot, uint64_t ld)
 {
     uint64_t r = spmv__source_row(s, i), k;
     for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
         if (spmv__mine(s->v, k)) {
-            ((uint32_t *)col->data)[slot] = s->v->a->col[k];
+            spmv__set_column(col, base, slot, group, s->v->a->col[k], 1);
             spmv__put(to, slot, k);
             slot += ld;
         }
 }
 
-static void spmv__ell_visit(const spmv_array *col, uint64_t row, uint64_t slot, uint64_t ld, uint64_t width, spmv__visit visit,
-                            void *user)
+static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t row, uint64_t slot, uint64_t ld,
+                            uint64_t width, spmv__visit visit, void *user)
 {
     uint64_t k;
-    for (k = 0; k < width; k++, slot += ld)
-        if (((const uint32_t *)col->data)[slot] != SPMV_PAD) visit(user, row, ((const uint32_t *)col->data)[slot], slot);
+    for (k = 0; k < width; k++, slot += ld) {
+        uint32_t c = spmv__column_at(col, base, slot, group, 1);
+        if (c != SPMV_PAD) visit(user, row, c, slot);
+    }
 }
 #endif
 
 #ifndef SPMV_NO_ELL
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
+    int fits = 1;
+    uint64_t i, low, high;
     p->n[0] = spmv__longest(s, 0, p->rows);
     p->n[1] = spmv__round_up(p->rows, 32);
+    for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
+        spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+        fits = spmv__span_fits(low, high);
+    }
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
-    spmv__want(&p->a[1], p->a[0].count, 4);
+    spmv__want_columns(p, &p->a[1], &p->a[2], p->a[0].count, p->n[1] / 32, fits);
     return SPMV_OK;
 }
 
 static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t i;
-    for (i = 0; i < p->rows; i++) spmv__ell_row(&p->a[1], s, to, i, i, p->n[1]);
+    uint64_t i, low, high;
+    for (i = 0; i < p->rows; i++) {
+        if (i % 32 == 0 && p->a[2].count) {
+            spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+            ((uint32_t *)p->a[2].data)[i / 32] = low > high ? 0 : (uint32_t)low;
+        }
+        spmv__ell_row(&p->a[1], &p->a[2], i / 32, s, to, i, i, p->n[1]);
+    }
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t i;
-    for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], i, i, p->n[1], p->n[0], visit, user);
+    for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], &p->a[2], i / 32, i, i, p->n[1], p->n[0], visit, user);
 }
 #endif
 
@@ -1557,18 +1701,21 @@ static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint
 
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t first, end, total = 0;
-    int grow = p->spec.key[SPMV_KEY_GROW] != 0;
+    uint64_t first, end, total = 0, low, high;
+    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
     p->n[0] = spmv__height(&p->spec);
     p->n[1] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
         total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[0]));
         p->n[1]++;
+        if (!fits) continue;
+        spmv__span(s, first, end, &low, &high);
+        fits = spmv__span_fits(low, high);
     }
     spmv__want(&p->a[0], total, p->a[0].width);
     spmv__want_offsets(&p->a[1], p->n[1] + 1, total);
-    spmv__want(&p->a[2], total, 4);
+    spmv__want_columns(p, &p->a[2], &p->a[4], total, p->n[1], fits);
     spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
     return SPMV_OK;
 }
@@ -1578,15 +1725,19 @@ static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     uint64_t t, i, first = 0, end, slot = 0;
     spmv__set(&p->a[1], 0, 0);
     for (t = 0; t < p->n[1]; t++, first = end) {
-        uint64_t width, height;
+        uint64_t width, height, low, high;
         end = spmv__slice_grow(p, s, first);
+        if (p->a[4].count) {
+            spmv__span(s, first, end, &low, &high);
+            ((uint32_t *)p->a[4].data)[t] = low > high ? 0 : (uint32_t)low;
+        }
         if (p->a[3].count) {
             ((uint32_t *)p->a[3].data)[t] = (uint32_t)first;
             ((uint32_t *)p->a[3].data)[t + 1] = (uint32_t)end;
         }
         width = spmv__longest(s, first, end);
         height = p->a[3].count ? end - first : p->n[0];
-        for (i = first; i < end; i++) spmv__ell_row(&p->a[2], s, to, i, slot + i - first, height);
+        for (i = first; i < end; i++) spmv__ell_row(&p->a[2], &p->a[4], t, s, to, i, slot + i - first, height);
         slot += width * height;
         spmv__set(&p->a[1], t + 1, slot);
     }
@@ -1599,7 +1750,7 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
         uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
         uint64_t width = height ? (spmv__at(&p->a[1], t + 1) - slot) / height : 0;
         for (i = first; i < spmv__slice_end(p, t); i++)
-            spmv__ell_visit(&p->a[2], i, slot + i - first, height, width, visit, user);
+            spmv__ell_visit(&p->a[2], &p->a[4], t, i, slot + i - first, height, width, visit, user);
     }
 }
 #endif
@@ -1680,6 +1831,21 @@ static spmv__block spmv__block_at(const spmv_part *p, uint64_t super, uint64_t k
     return b;
 }
 
+/* The arrays of columns and bases, and which base a super-row has. */
+static spmv_array *spmv__block_cols_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2]; }
+static spmv_array *spmv__block_base_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[2] : &p->a[3]; }
+static uint64_t spmv__block_group(const spmv_part *p, uint64_t super)
+{
+    return super / (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
+}
+
+/* The column of a super-row's block, SPMV_PAD for padding. */
+static uint32_t spmv__block_column(const spmv_part *p, uint64_t super, uint64_t slot)
+{
+    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
+    return spmv__column_at(col, col + 1, slot, spmv__block_group(p, super), p->n[1]);
+}
+
 /* Blocks that a super-row has room for. */
 static uint64_t spmv__block_count(const spmv_part *p, uint64_t super)
 {
@@ -1695,7 +1861,9 @@ static uint64_t spmv__supers(const spmv_part *p) { return spmv__ceil_div(p->rows
 /* Counts blocks: all, the most in a super-row, and slice by slice the most times the height. */
 static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t super, supers, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks;
+    uint64_t super, supers, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
+    uint64_t low = UINT64_MAX, high = 0, per = p->spec.format == SPMV_SBELL ? h : 32;
+    int fits = 1;
     spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_cols(&p->spec), &s->mark, &s->seen, s->h);
     p->n[0] = (uint64_t)spmv__block_rows(&p->spec);
     p->n[1] = (uint64_t)spmv__block_cols(&p->spec);
@@ -1705,6 +1873,10 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     for (super = 0; super < supers; super++) {
         uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
         spmv__blocks_clear(s->mark, s->seen, n);
+        if (super % per == 0) low = UINT64_MAX, high = 0;
+        if (n && s->seen[0].key < low) low = s->seen[0].key;
+        if (n && s->seen[n - 1].key > high) high = s->seen[n - 1].key;
+        fits = fits && spmv__span_fits(low, high);
         all += n;
         if (n > most) most = n;
         if (n > slice_most) slice_most = n;
@@ -1717,18 +1889,19 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
         p->n[3] = most;
         p->n[4] = spmv__round_up(supers, 32);
         blocks = spmv__sat_mul(most, p->n[4]);
-        spmv__want(&p->a[1], blocks, 4);
+        bases = p->n[4] / 32;
     } else if (p->spec.format == SPMV_SBELL) {
         p->n[3] = h;
         p->n[4] = spmv__ceil_div(supers, h);
         blocks = sliced;
+        bases = p->n[4];
         spmv__want_offsets(&p->a[1], p->n[4] + 1, blocks);
-        spmv__want(&p->a[2], blocks, 4);
     } else {
         p->n[3] = blocks = all;
+        bases = spmv__ceil_div(supers, 32);
         spmv__want_offsets(&p->a[1], supers + 1, blocks);
-        spmv__want(&p->a[2], blocks, 4);
     }
+    spmv__want_columns(p, spmv__block_cols_of(p), spmv__block_base_of(p), blocks, bases, fits);
     spmv__want(&p->a[0], spmv__sat_mul(blocks, p->n[0] * p->n[1]), p->a[0].width);
     return SPMV_OK;
 }
@@ -1736,10 +1909,10 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t super, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
-    spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
+    spmv_array *col = spmv__block_cols_of(p), *base = spmv__block_base_of(p);
     uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (super + 1) * bh < p->rows ? (super + 1) * bh : p->rows;
     for (i = 0; i < n; i++)
-        ((uint32_t *)col->data)[spmv__block_at(p, super, i).col] = (uint32_t)(s->seen[i].key * bw);
+        spmv__set_column(col, base, spmv__block_at(p, super, i).col, spmv__block_group(p, super), s->seen[i].key * bw, bw);
     for (r = super * bh; r < end; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
@@ -1749,9 +1922,21 @@ static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to
             }
 }
 
+/* The lowest column of each group of super-rows, in whole blocks. */
+static void spmv__block_bases(spmv_part *p, spmv__source *s)
+{
+    spmv_array *base = spmv__block_base_of(p);
+    uint64_t g, low, high, rows = p->n[0] * (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
+    for (g = 0; g < base->count; g++) {
+        spmv__span(s, g * rows < p->rows ? g * rows : p->rows, (g + 1) * rows < p->rows ? (g + 1) * rows : p->rows, &low, &high);
+        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[1]);
+    }
+}
+
 static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t super, supers = spmv__supers(p), most = 0, h = p->n[3];
+    spmv__block_bases(p, s);
     if (p->spec.format != SPMV_BELL) spmv__set(&p->a[1], 0, 0);
     for (super = 0; super < supers; super++) {
         uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
@@ -1769,15 +1954,15 @@ static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *cols = (const uint32_t *)(p->spec.format == SPMV_BELL ? p->a[1].data : p->a[2].data);
     uint64_t super, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
     for (super = 0; super < spmv__supers(p); super++)
         for (k = 0; k < spmv__block_count(p, super); k++) {
             spmv__block b = spmv__block_at(p, super, k);
-            if (cols[b.col] == SPMV_PAD) continue;
+            uint32_t c = spmv__block_column(p, super, b.col);
+            if (c == SPMV_PAD) continue;
             for (i = 0; i < bh && super * bh + i < p->rows; i++)
-                for (j = 0; j < bw && cols[b.col] + j < p->cols; j++)
-                    visit(user, super * bh + i, cols[b.col] + j, b.val + (i * bw + j) / uw * b.step + j % uw);
+                for (j = 0; j < bw && c + j < p->cols; j++)
+                    visit(user, super * bh + i, c + j, b.val + (i * bw + j) / uw * b.step + j % uw);
         }
 }
 
@@ -2103,11 +2288,11 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
     spmv_status status = SPMV_OK;
     int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
     for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
-        if (!own && i != 1 && p->a[i].count) {
+        if (!own && (i == 0 || (i == 2 && p->a[2].width == 4)) && p->a[i].count) {
             p->a[i].data = (void *)(uintptr_t)(i ? (const void *)s->v->a->col : s->v->a->val);
             p->a[i].borrowed = 1;
         } else {
-            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, i && p->a[i].width == 4 ? 0xff : 0);
+            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, i && (p->a[i].width == 4 || p->a[i].width == 2) ? 0xff : 0);
         }
     }
     return status;
@@ -2409,22 +2594,37 @@ static void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T 
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* Sum of n values times the elements of x that their columns name. Short rows are common and cost a branch, not a loop set-up. */
-static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                         const SPMV__T *SPMV__RESTRICT x)
-{
-    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (; n >= 4; n -= 4, val += 4, col += 4) {
-        s0 += val[0] * x[col[0]];
-        s1 += val[1] * x[col[1]];
-        s2 += val[2] * x[col[2]];
-        s3 += val[3] * x[col[3]];
+/* For columns of a type C, x being moved to their base:
+ * dot   sum of n values times the elements of x that their columns name. Short rows cost a branch, not a loop set-up
+ * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
+#define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
+    static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
+                                       const SPMV__T *SPMV__RESTRICT x)                                                      \
+    {                                                                                                                        \
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                              \
+        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                         \
+            s0 += val[0] * x[col[0]];                                                                                        \
+            s1 += val[1] * x[col[1]];                                                                                        \
+            s2 += val[2] * x[col[2]];                                                                                        \
+            s3 += val[3] * x[col[3]];                                                                                        \
+        }                                                                                                                    \
+        if (n > 0) s0 += val[0] * x[col[0]];                                                                                 \
+        if (n > 1) s1 += val[1] * x[col[1]];                                                                                 \
+        if (n > 2) s2 += val[2] * x[col[2]];                                                                                 \
+        return (s0 + s1) + (s2 + s3);                                                                                        \
+    }                                                                                                                        \
+    static inline void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t stride,        \
+                                     uint64_t width, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,                         \
+                                     SPMV__T *SPMV__RESTRICT sum)                                                            \
+    {                                                                                                                        \
+        uint64_t k, i;                                                                                                       \
+        for (k = 0; k < width; k++, val += stride, col += stride)                                                            \
+            for (i = 0; i < rows; i++)                                                                                       \
+                if (col[i] != PAD) sum[i] += val[i] * x[col[i]];                                                             \
     }
-    if (n > 0) s0 += val[0] * x[col[0]];
-    if (n > 1) s1 += val[1] * x[col[1]];
-    if (n > 2) s2 += val[2] * x[col[2]];
-    return (s0 + s1) + (s2 + s3);
-}
+SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, slab)
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
+#undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
@@ -2496,12 +2696,51 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
     }
 }
 
+/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
+static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    const uint16_t *col = (const uint16_t *)p->a[2].data;
+    const uint32_t *row = (const uint32_t *)p->a[3].data;
+    uint64_t i = row[run], at = spmv__at(&p->a[4], run), stop = spmv__at(&p->a[4], run + 1), next;
+    x += ((const uint32_t *)p->a[5].data)[run];
+    if (row[run + 1] == i || at > spmv__at(&p->a[1], i)) {
+        SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
+        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[1], i) ? 1 : beta, y);
+        return;
+    }
+    for (; i < row[run + 1]; i++, at = next) {
+        next = spmv__at(&p->a[1], i + 1);
+        SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
+    }
+}
+
+/* A thread takes stretches of runs; pieces of one long row stay in one stretch, that of its first piece. */
+static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const uint64_t stretch = 16;
+    const uint32_t *row = (const uint32_t *)p->a[3].data;
+    int64_t t, stretches = (int64_t)spmv__ceil_div(p->n[0], stretch);
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < stretches; t++) {
+        uint64_t run = (uint64_t)t * stretch, end = p->n[0] - run < stretch ? p->n[0] : run + stretch;
+        while (run && run < end && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])) run++;
+        if (run == end) continue;
+        for (; run < end || (run < p->n[0] && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])); run++)
+            SPMV__F(csr_run)(p, run, alpha, x, beta, y);
+    }
+}
+
 static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
     const uint64_t run = 2048; /* rows that one thread takes at a time */
     int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
     (void)val;
+    if (p->a[5].count) {
+        SPMV__F(csr_narrow)(p, alpha, x, beta, y);
+        return;
+    }
     SPMV__PARALLEL(p->nnz)
     for (t = 0; t < runs; t++) {
         uint64_t i = (uint64_t)t * run;
@@ -2556,19 +2795,6 @@ static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in,
 }
 #endif
 
-#ifdef SPMV__ANY_ELL
-/* Up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next. */
-static void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t stride, uint64_t width,
-                          uint64_t rows, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
-{
-    uint64_t k, i;
-    for (i = 0; i < rows; i++) sum[i] = 0;
-    for (k = 0; k < width; k++, val += stride, col += stride)
-        for (i = 0; i < rows; i++)
-            if (col[i] != SPMV_PAD) sum[i] += val[i] * x[col[i]];
-}
-#endif
-
 #ifndef SPMV_NO_ELL
 static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
@@ -2577,9 +2803,12 @@ static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, 
     int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
     SPMV__PARALLEL(p->a[0].count)
     for (t = 0; t < tiles; t++) {
-        SPMV__T sum[SPMV__TILE];
+        SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
-        SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
+        if (!p->a[2].count) SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
+        for (i = 0; p->a[2].count && i < rows; i += 32)
+            SPMV__F(slab16)(val + first + i, (const uint16_t *)p->a[1].data + first + i, p->n[1], p->n[0], rows - i < 32 ? rows - i : 32,
+                            x + ((const uint32_t *)p->a[2].data)[(first + i) / 32], sum + i);
         for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
     }
 }
@@ -2588,14 +2817,14 @@ static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, 
 #ifndef SPMV_NO_SELL
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    SPMV__T sum[SPMV__TILE];
     uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
     uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
     const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
-    const uint32_t *col = (const uint32_t *)p->a[2].data + slot;
-    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, val += SPMV__TILE, col += SPMV__TILE) {
+    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
-        SPMV__F(slab)(val, col, height, width, rows, x, sum);
+        if (!p->a[4].count) SPMV__F(slab)(val, (const uint32_t *)p->a[2].data + slot, height, width, rows, x, sum);
+        else SPMV__F(slab16)(val, (const uint16_t *)p->a[2].data + slot, height, width, rows, x + ((const uint32_t *)p->a[4].data)[t], sum);
         for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
     }
 }
@@ -2618,11 +2847,10 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 static void SPMV__F(super_row)(const spmv_part *p, uint64_t super, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    const uint32_t *cols = (const uint32_t *)(p->spec.format == SPMV_BELL ? p->a[1].data : p->a[2].data);
     uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], n = spmv__block_count(p, super), k, i, j, u;
     for (k = 0; k < n; k++) {
         spmv__block b = spmv__block_at(p, super, k);
-        uint64_t c = cols[b.col];
+        uint64_t c = spmv__block_column(p, super, b.col);
         const SPMV__V *unit = val + b.val;
         if (c == SPMV_PAD) break; /* padding ends a super-row */
         for (i = 0; i < bh; i++)
