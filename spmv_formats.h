@@ -401,6 +401,19 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 #else
 #define SPMV__RESTRICT restrict
 #endif
+#ifdef __GNUC__
+#define SPMV__FORCE_INLINE inline __attribute__((always_inline))
+#else
+#define SPMV__FORCE_INLINE inline
+#endif
+/* Loops over a block are to unroll also at -O2. */
+#if defined(__clang__)
+#define SPMV__UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define SPMV__UNROLL _Pragma("GCC unroll 8")
+#else
+#define SPMV__UNROLL
+#endif
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
@@ -1147,13 +1160,15 @@ static uint64_t spmv__height(const spmv_spec *s)
     return s->format == SPMV_CMRS ? 4 : 32;
 }
 
-/* clSpMV's block sizes, and 2x2, 3x3, 6x6 for meshes with that many unknowns a node. */
+/* clSpMV's block sizes, and 2x2, 3x3, 6x6 for meshes with that many unknowns a node: X(rows, columns, unit). */
+#define SPMV__BLOCK_SIZES(X) \
+    X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
+
 static int spmv__block_known(int64_t b)
 {
-    static const int sizes[] = { 0x104, 0x204, 0x404, 0x804, 0x108, 0x208, 0x408, 0x808, 0x202, 0x303, 0x606 };
-    size_t i;
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (sizes[i] == b) return 1;
+#define X(bh, bw, uw) if (b == ((bh) << 8 | (bw))) return 1;
+    SPMV__BLOCK_SIZES(X)
+#undef X
     return b == 0;
 }
 
@@ -2844,18 +2859,53 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-static void SPMV__F(super_row)(const spmv_part *p, uint64_t super, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+/* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
+static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
+                                                  uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], n = spmv__block_count(p, super), k, i, j, u;
-    for (k = 0; k < n; k++) {
-        spmv__block b = spmv__block_at(p, super, k);
-        uint64_t c = spmv__block_column(p, super, b.col);
-        const SPMV__V *unit = val + b.val;
-        if (c == SPMV_PAD) break; /* padding ends a super-row */
+    int i, u, j;
+    if (left >= (uint64_t)bw) {
+        SPMV__UNROLL for (i = 0; i < bh; i++) {
+            SPMV__UNROLL for (u = 0; u < bw; u += uw, val += step) {
+                SPMV__UNROLL for (j = 0; j < uw; j++) sum[i][j] += val[j] * x[u + j];
+            }
+        }
+    } else {
         for (i = 0; i < bh; i++)
-            for (u = 0; u < bw; u += uw, unit += b.step)
-                for (j = 0; j < uw && c + u + j < p->cols; j++) sum[i] += unit[j] * x[c + u + j];
+            for (u = 0; u < bw; u += uw, val += step)
+                for (j = 0; j < uw && (uint64_t)(u + j) < left; j++) sum[i][j] += val[j] * x[u + j];
+    }
+}
+
+/* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
+static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
+                                               SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+{
+    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
+    uint64_t bell = p->spec.format == SPMV_BELL ? p->n[4] : p->spec.format == SPMV_SBELL ? p->n[3] : 1; /* from block to block */
+    uint64_t next = bell * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
+    for (; s < end; s++) {
+        spmv__block b = spmv__block_at(p, s, 0);
+        const SPMV__V *val = (const SPMV__V *)p->a[0].data + b.val;
+        SPMV__T sum[8][4] = { { 0 } };
+        uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
+        int i;
+        for (k = 0; k < n; k++, slot += bell, val += next) {
+            uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
+            if (c == SPMV_PAD) break; /* padding ends a super-row */
+            SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
+        }
+        for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
+            SPMV__F(set)(p, s * (uint64_t)bh + (uint64_t)i, alpha, (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]), beta, y);
+    }
+}
+
+static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    switch (p->n[0] << 8 | p->n[1]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(supers)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
+        SPMV__BLOCK_SIZES(X)
+#undef X
     }
 }
 
@@ -2867,12 +2917,8 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
     (void)val;
     SPMV__PARALLEL(p->a[0].count)
     for (t = 0; t < runs; t++) {
-        uint64_t s = (uint64_t)t * run, end = supers - s < run ? supers : s + run, i;
-        for (; s < end; s++) {
-            SPMV__T sum[8] = { 0 };
-            SPMV__F(super_row)(p, s, x, sum);
-            for (i = 0; i < p->n[0] && s * p->n[0] + i < p->rows; i++) SPMV__F(set)(p, s * p->n[0] + i, alpha, sum[i], beta, y);
-        }
+        uint64_t s = (uint64_t)t * run;
+        SPMV__F(super_run)(p, s, supers - s < run ? supers : s + run, alpha, x, beta, y);
     }
 }
 #endif
@@ -2891,8 +2937,13 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
         for (; s < end; s++) {
             SPMV__T sum[16] = { 0 };
             uint64_t last = spmv__at(&p->a[1], s + 1);
-            if (p->n[1]) for (k = spmv__at(&p->a[1], s); k < last; k++) sum[index[k] & 15] += val[k] * x[index[k] >> 4];
-            else for (k = spmv__at(&p->a[1], s); k < last; k++) sum[row[k]] += val[k] * x[index[k]];
+            for (k = spmv__at(&p->a[1], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
+                uint32_t r = p->n[1] ? index[k] & 15 : row[k];
+                SPMV__T part = 0;
+                if (p->n[1]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
+                else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
+                sum[r] += part;
+            }
             for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
         }
     }
