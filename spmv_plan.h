@@ -262,7 +262,8 @@ static const char *spmv__value_fault(const spmv_spec *spec, int k)
     memset(&one, 0, sizeof one);
     one.format = spec->format;
     one.key[k] = spec->key[k];
-    if (k == SPMV_KEY_SIGMA) one.key[SPMV_KEY_ROWS] = SPMV_ROWS_SORTED;
+    if (k == SPMV_KEY_SIGMA) one.key[SPMV_KEY_ROWS] = SPMV_ROWS_SORTED; /* what these two need is checked with the part */
+    if (k == SPMV_KEY_IDX && spec->format == SPMV_CSR) one.key[SPMV_KEY_RUN] = 1024;
     return spmv_spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
 }
 

@@ -38,6 +38,8 @@ static int64_t random_key(spmv_format f, int k)
         return 1 + (int64_t)rng_below(rng() & 1 ? 9 : 500);
     case SPMV_KEY_ROWS: return (int64_t)rng_below(3);
     case SPMV_KEY_SIGMA: return 1 + (int64_t)rng_below(70);
+    case SPMV_KEY_RUN: return 32 + (int64_t)rng_below(100);
+    case SPMV_KEY_IDX: return rng() & 1 ? 16 : 32;
     default: return (int64_t)(rng() & 1);
     }
 }
@@ -51,6 +53,7 @@ static spmv_spec random_spec(void)
     for (k = 0; k < SPMV_KEY_COUNT; k++)
         if (spmv_format_takes_key(s.format, (spmv_key)k) && rng() & 1) s.key[k] = random_key(s.format, k);
     if (s.key[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) s.key[SPMV_KEY_SIGMA] = 0;
+    if (s.format == SPMV_CSR && !s.key[SPMV_KEY_RUN]) s.key[SPMV_KEY_IDX] = 0;
     return s;
 }
 
