@@ -78,8 +78,8 @@ static int built(spmv_part *part, const char *text, const matrix *m, const spmv_
     return 1;
 }
 
-/* The large matrices meet each format in one of the three types only. */
-static int too_long(const matrix *m, int spec, int type) { return m->nnz >= 1000 && (spec + type) % 3 != 0; }
+/* All but the small matrices meet each format in one of the three types only. */
+static int too_long(const matrix *m, int spec, int type) { return m->nnz >= 300 && (spec + type) % 3 != 0; }
 
 /* ---- the papers' examples ----------------------------------------------------------------------------------------- */
 
