@@ -53,6 +53,8 @@ typedef struct spmv_desc {
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
+    int          reproducible; /* 1: the same bits of y on the host and on every OpenCL device (SPMV_REPEATS in spmv_formats.h);
+                              plans of csr, dia, bdia, ell, sell, bell, sbell, bcsr. On the host it needs SPMV_REPRODUCIBLE */
     uint64_t     max_bytes; /* refuse parts that take more; 0: 16 times the CSR form plus 16 MiB */
     const spmv_build_hints *hints; /* for builders; NULL: none */
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
@@ -155,10 +157,15 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.type = d->type;
     how.updatable = d->updatable;
     how.strict = d->strict;
+    how.reproducible = d->reproducible;
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* on a device only until the upload */
     in.updatable = d->updatable;
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
+#ifndef SPMV_REPRODUCIBLE
+    if (d->reproducible && !d->device)
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
+#endif
     if (!csr) s = spmv_csr_from(&m->own, &in, d->type, &d->hooks);
     if (!csr) csr = &m->own;
     if (!s) s = spmv_plan_make(&plan, d->plan ? d->plan : "csr", csr, d->hints, NULL, &d->hooks);

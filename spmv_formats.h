@@ -22,6 +22,7 @@
  *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   all three or none, default: the C library's
  *   SPMV_NO_STDIO         no use of <stdio.h>: messages go to the log callback only
  *   SPMV_NO_F64           leave out f64 and mixed products
+ *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
@@ -160,7 +161,11 @@ enum {
     SPMV_HAS_FILL  = 2, /* it stores zeros between nonzeros and multiplies them by x: an Inf or NaN in x may turn up as
                            NaN in a row that does not use that element. Kept out of every plan in strict mode. */
     SPMV_ROW_BLOCK = 4, /* it stores blocks (key b) */
-    SPMV_ADDS_ONLY = 8  /* its product can only add to y */
+    SPMV_ADDS_ONLY = 8, /* its product can only add to y */
+    SPMV_REPEATS   = 16 /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
+                           every 16th entry or 8th block of the row, then a tree; all others: entry after entry), so that y is
+                           bitwise the same on the host and on any device, whatever the group size or number of threads. It
+                           rests on IEEE arithmetic with subnormals: a compiler told otherwise (-ffast-math) breaks it */
 };
 SPMV_API unsigned spmv_format_flags(spmv_format f);
 
@@ -267,7 +272,7 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
  *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
  *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
- *  sell   | h, slices                 | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
+ *  sell   | h, slices                 | h is at most R rounded up to 32; val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
  *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
  *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
  *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of super-row s at
@@ -298,6 +303,7 @@ typedef struct spmv_array {
 typedef struct spmv_part {
     spmv_spec  spec;
     spmv_type  type;
+    int        reproducible;
     uint64_t   rows;   /* R: rows of the part */
     uint64_t   cols;   /* columns of the whole matrix */
     uint64_t   nnz;    /* nonzeros held, explicit zeros counted */
@@ -322,6 +328,7 @@ typedef struct spmv_build {
     spmv_type type;       /* what the product will compute in; must fit the CSR's value type */
     int       updatable;  /* 1: keep the map that spmv_part_update needs */
     int       strict;     /* 1: refuse formats with fill */
+    int       reproducible; /* 1: products whose bits are the same on the host and on every OpenCL device: see SPMV_REPEATS */
     int       borrow;     /* 1: csr may use the CSR matrix's own arrays, which must then outlive the part */
     uint64_t  max_bytes;  /* refuse what would take more; 0: 16 times the CSR form plus 16 MiB */
 } spmv_build;
@@ -342,10 +349,12 @@ SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
  * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
  * on one part at a time, each with its own y. */
 SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
+SPMV_API int spmv_part_repeats(const spmv_part *p);
 /* y = beta y for n elements; beta 0 clears without reading. */
 SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
-/* The matrix that the parts hold together: rows x cols, no two parts holding one place (checked: SPMV_ERR_DUPLICATE).
+/* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place (checked: SPMV_ERR_DUPLICATE).
  * Padding does not come back, explicit zeros do. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
@@ -394,6 +403,13 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 #define SPMV_FREE(p) free(p)
 #elif !defined(SPMV_MALLOC) || !defined(SPMV_REALLOC) || !defined(SPMV_FREE)
 #error "define all of SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE, or none"
+#endif
+
+#ifdef SPMV_REPRODUCIBLE
+#include <math.h>
+#ifdef __FAST_MATH__
+#error "SPMV_REPRODUCIBLE needs IEEE arithmetic: compile without -ffast-math"
+#endif
 #endif
 
 #ifdef __cplusplus
@@ -834,6 +850,8 @@ static spmv_status spmv__import_check(spmv__import *m)
             return spmv_log(h, SPMV_ERR_INDEX, "pointer %u is wrong: the first must be %d and none below the one before it", i, in->base);
         last = p;
     }
+    if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %u entries, nnz says %u", last, (uint64_t)in->nnz);
     if (last && !(in->layout == SPMV_IN_CSC ? in->row : in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
@@ -1236,7 +1254,7 @@ typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
-    spmv__product mul[SPMV_TYPE_COUNT];
+    spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
     unsigned flags;
 } spmv__ops;
 
@@ -1719,6 +1737,7 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
     uint64_t first, end, total = 0, low, high;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
     p->n[0] = spmv__height(&p->spec);
+    if (p->n[0] > spmv__round_up(p->rows, 32) && p->rows) p->n[0] = spmv__round_up(p->rows, 32); /* a slice above all rows is padding */
     p->n[1] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
@@ -2124,9 +2143,14 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 /* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
  * gets it, so dynamic scheduling does not change a bit of y. */
 #define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
+#define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
 #else
 #define SPMV__PARALLEL(work)
+#define SPMV__PARALLEL_ROWS(work)
 #endif
+/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
+#define SPMV__CSR_LANES 16
+#define SPMV__BCSR_LANES 8
 #define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
 
 /* The template below is included once a type: V values, T vectors, and the suffix of the names. */
@@ -2137,101 +2161,113 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 #define SPMV__TEMPLATE f32
 #define SPMV__V float
 #define SPMV__T float
+#define SPMV__FMA fmaf
 #include "spmv_formats.h"
 #undef SPMV__TEMPLATE
 #undef SPMV__V
 #undef SPMV__T
+#undef SPMV__FMA
 
 #ifndef SPMV_NO_F64
 #define SPMV__TEMPLATE f64
 #define SPMV__V double
 #define SPMV__T double
+#define SPMV__FMA fma
 #include "spmv_formats.h"
 #undef SPMV__TEMPLATE
 #undef SPMV__V
 #undef SPMV__T
+#undef SPMV__FMA
 
 #define SPMV__TEMPLATE mixed
 #define SPMV__V float
 #define SPMV__T double
+#define SPMV__FMA fma
 #include "spmv_formats.h"
 #undef SPMV__TEMPLATE
 #undef SPMV__V
 #undef SPMV__T
+#undef SPMV__FMA
 #define SPMV__PRODUCTS(name) { spmv__##name##_f64, spmv__##name##_f32, spmv__##name##_mixed }
 #else
 #define SPMV__PRODUCTS(name) { NULL, spmv__##name##_f32, NULL }
 #endif
+#ifdef SPMV_REPRODUCIBLE
+#define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
+#else
+#define SPMV__REPEAT(name) { NULL, NULL, NULL }
+#endif
+#define SPMV__REPEAT_NONE { NULL, NULL, NULL }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL)
 #define SPMV__FLAGS_COO   SPMV_ADDS_ONLY
-#define SPMV__FLAGS_CSR   SPMV_CAN_LIST
-#define SPMV__FLAGS_DIA   SPMV_HAS_FILL
-#define SPMV__FLAGS_BDIA  SPMV_HAS_FILL
-#define SPMV__FLAGS_ELL   SPMV_CAN_LIST
-#define SPMV__FLAGS_SELL  SPMV_CAN_LIST
-#define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
-#define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
-#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK)
+#define SPMV__FLAGS_CSR   (SPMV_CAN_LIST | SPMV_REPEATS)
+#define SPMV__FLAGS_DIA   (SPMV_HAS_FILL | SPMV_REPEATS)
+#define SPMV__FLAGS_BDIA  (SPMV_HAS_FILL | SPMV_REPEATS)
+#define SPMV__FLAGS_ELL   (SPMV_CAN_LIST | SPMV_REPEATS)
+#define SPMV__FLAGS_SELL  (SPMV_CAN_LIST | SPMV_REPEATS)
+#define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
+#define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
+#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
 #define SPMV__FLAGS_CMRS  SPMV_CAN_LIST
 
-#define SPMV__ROW(name, product, flags) \
-    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), flags }
-#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, flags }
+#define SPMV__ROW(name, product, repeat, flags) \
+    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), repeat, flags }
+#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, { NULL, NULL, NULL }, flags }
 #ifndef SPMV_NO_DENSE
-#define SPMV__OPS_DENSE SPMV__ROW(dense, dense, SPMV__FLAGS_DENSE)
+#define SPMV__OPS_DENSE SPMV__ROW(dense, dense, SPMV__REPEAT_NONE, SPMV__FLAGS_DENSE)
 #else
 #define SPMV__OPS_DENSE SPMV__CUT(SPMV__FLAGS_DENSE)
 #endif
 #ifndef SPMV_NO_COO
-#define SPMV__OPS_COO SPMV__ROW(coo, coo, SPMV__FLAGS_COO)
+#define SPMV__OPS_COO SPMV__ROW(coo, coo, SPMV__REPEAT_NONE, SPMV__FLAGS_COO)
 #else
 #define SPMV__OPS_COO SPMV__CUT(SPMV__FLAGS_COO)
 #endif
 #ifndef SPMV_NO_CSR
-#define SPMV__OPS_CSR SPMV__ROW(csr, csr, SPMV__FLAGS_CSR)
+#define SPMV__OPS_CSR SPMV__ROW(csr, csr, SPMV__REPEAT(csr), SPMV__FLAGS_CSR)
 #else
 #define SPMV__OPS_CSR SPMV__CUT(SPMV__FLAGS_CSR)
 #endif
 #ifndef SPMV_NO_DIA
-#define SPMV__OPS_DIA SPMV__ROW(dia, dia, SPMV__FLAGS_DIA)
+#define SPMV__OPS_DIA SPMV__ROW(dia, dia, SPMV__REPEAT(dia), SPMV__FLAGS_DIA)
 #else
 #define SPMV__OPS_DIA SPMV__CUT(SPMV__FLAGS_DIA)
 #endif
 #ifndef SPMV_NO_BDIA
-#define SPMV__OPS_BDIA SPMV__ROW(bdia, bdia, SPMV__FLAGS_BDIA)
+#define SPMV__OPS_BDIA SPMV__ROW(bdia, bdia, SPMV__REPEAT(bdia), SPMV__FLAGS_BDIA)
 #else
 #define SPMV__OPS_BDIA SPMV__CUT(SPMV__FLAGS_BDIA)
 #endif
 #ifndef SPMV_NO_ELL
-#define SPMV__OPS_ELL SPMV__ROW(ell, ell, SPMV__FLAGS_ELL)
+#define SPMV__OPS_ELL SPMV__ROW(ell, ell, SPMV__REPEAT(ell), SPMV__FLAGS_ELL)
 #else
 #define SPMV__OPS_ELL SPMV__CUT(SPMV__FLAGS_ELL)
 #endif
 #ifndef SPMV_NO_SELL
-#define SPMV__OPS_SELL SPMV__ROW(sell, sell, SPMV__FLAGS_SELL)
+#define SPMV__OPS_SELL SPMV__ROW(sell, sell, SPMV__REPEAT(sell), SPMV__FLAGS_SELL)
 #else
 #define SPMV__OPS_SELL SPMV__CUT(SPMV__FLAGS_SELL)
 #endif
 #ifndef SPMV_NO_BELL
-#define SPMV__OPS_BELL SPMV__ROW(bell, block, SPMV__FLAGS_BELL)
+#define SPMV__OPS_BELL SPMV__ROW(bell, block, SPMV__REPEAT(block), SPMV__FLAGS_BELL)
 #else
 #define SPMV__OPS_BELL SPMV__CUT(SPMV__FLAGS_BELL)
 #endif
 #ifndef SPMV_NO_SBELL
-#define SPMV__OPS_SBELL SPMV__ROW(sbell, block, SPMV__FLAGS_SBELL)
+#define SPMV__OPS_SBELL SPMV__ROW(sbell, block, SPMV__REPEAT(block), SPMV__FLAGS_SBELL)
 #else
 #define SPMV__OPS_SBELL SPMV__CUT(SPMV__FLAGS_SBELL)
 #endif
 #ifndef SPMV_NO_BCSR
-#define SPMV__OPS_BCSR SPMV__ROW(bcsr, block, SPMV__FLAGS_BCSR)
+#define SPMV__OPS_BCSR SPMV__ROW(bcsr, block, SPMV__REPEAT(block), SPMV__FLAGS_BCSR)
 #else
 #define SPMV__OPS_BCSR SPMV__CUT(SPMV__FLAGS_BCSR)
 #endif
 #ifndef SPMV_NO_CMRS
-#define SPMV__OPS_CMRS SPMV__ROW(cmrs, cmrs, SPMV__FLAGS_CMRS)
+#define SPMV__OPS_CMRS SPMV__ROW(cmrs, cmrs, SPMV__REPEAT_NONE, SPMV__FLAGS_CMRS)
 #else
 #define SPMV__OPS_CMRS SPMV__CUT(SPMV__FLAGS_CMRS)
 #endif
@@ -2373,8 +2409,12 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
     const char *why, *name = spmv_format_name(spec->format);
+    uint64_t i;
     spmv_status s = spmv_spec_check(spec, &why);
     if (s) return spmv_log(h, s, "%s: %s", name, why);
+    for (i = 0; v->list && i < v->rows; i++)
+        if (v->list[i] >= v->a->rows)
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %u is row %u of %u", i, (uint64_t)v->list[i], v->a->rows);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -2383,6 +2423,10 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
+    if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", name);
+    if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr in runs has no reproducible product; leave out run");
     if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
     return SPMV_OK;
@@ -2403,6 +2447,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
     out->type = how->type;
+    out->reproducible = how->reproducible;
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[0], 0, (uint32_t)spmv_value_size(how->type));
@@ -2499,7 +2544,12 @@ SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, dou
         if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
         return;
     }
-    ops->mul[p->type](p, alpha, x, beta, y);
+    (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
+}
+
+SPMV_API int spmv_part_repeats(const spmv_part *p)
+{
+    return p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
 }
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
@@ -2598,7 +2648,7 @@ static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void 
     if (beta_in == 1.0) return;
     for (i = 0; i < n; i++) {
         uint64_t r = p ? spmv__part_row(p, i) : i;
-        y[r] = beta_in == 0.0 ? 0 : beta * y[r];
+        y[r] = beta == 0 ? 0 : beta * y[r];
     }
 }
 
@@ -2632,10 +2682,10 @@ static void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T 
                                      uint64_t width, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,                         \
                                      SPMV__T *SPMV__RESTRICT sum)                                                            \
     {                                                                                                                        \
-        uint64_t k, i;                                                                                                       \
-        for (k = 0; k < width; k++, val += stride, col += stride)                                                            \
+        uint64_t k, i, at = 0;                                                                                               \
+        for (k = 0; k < width; k++, at += stride)                                                                            \
             for (i = 0; i < rows; i++)                                                                                       \
-                if (col[i] != PAD) sum[i] += val[i] * x[col[i]];                                                             \
+                if (col[at + i] != PAD) sum[i] += val[at + i] * x[col[at + i]];                                              \
     }
 SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, slab)
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
@@ -2949,6 +2999,160 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
     }
 }
 #endif
+
+#ifdef SPMV_REPRODUCIBLE
+/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
+static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    uint64_t r = spmv__part_row(p, i);
+    SPMV__T v = alpha * sum;
+    y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
+}
+
+/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
+static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
+{
+    int d, i;
+    for (d = n / 2; d > 0; d /= 2)
+        for (i = 0; i < d; i++) lane[i] += lane[i + d];
+    return lane[0];
+}
+
+#ifndef SPMV_NO_CSR
+static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[2].data;
+    int64_t i, rows = (int64_t)p->rows;
+    SPMV__PARALLEL_ROWS(p->nnz)
+    for (i = 0; i < rows; i++) {
+        SPMV__T lane[SPMV__CSR_LANES] = { 0 };
+        uint64_t first = spmv__at(&p->a[1], (uint64_t)i), end = spmv__at(&p->a[1], (uint64_t)i + 1), k;
+        for (k = first; k < end; k++) {
+            SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
+            *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
+        }
+        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_DIA
+static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = (const int32_t *)p->a[1].data;
+    int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        SPMV__T sum = 0;
+        uint64_t b;
+        for (b = 0; b < p->n[0]; b++) {
+            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
+            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+            int64_t c = i + offset[b];
+            for (; d < last; d++, c++)
+                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[1] + (uint64_t)i], x[c], sum);
+        }
+        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_DIA
+static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+}
+#endif
+
+#ifndef SPMV_NO_BDIA
+static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+}
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* The row whose first entry is in a slot, the next ld behind it. */
+static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
+                                     uint64_t ld, uint64_t width, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    SPMV__T sum = 0;
+    for (; width; width--, slot += ld) {
+        uint32_t c = spmv__column_at(col, base, slot, group, 1);
+        if (c != SPMV_PAD) sum = SPMV__FMA((SPMV__T)val[slot], x[c], sum);
+    }
+    return sum;
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        uint64_t r = (uint64_t)i;
+        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[1], &p->a[2], r / 32, r, p->n[1], p->n[0], x);
+        SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t t, slices = (int64_t)p->n[1];
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (t = 0; t < slices; t++) {
+        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[1], s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
+        uint64_t width = (spmv__at(&p->a[1], s + 1) - slot) / height;
+        for (i = first; i < spmv__slice_end(p, s); i++) {
+            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[2], &p->a[4], s, slot + i - first, height, width, x);
+            SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
+        }
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+/* Row i of a super-row; columns beyond the matrix count as 0, as in the kernels. */
+static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t super, uint64_t i, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    uint64_t bw = p->n[1], uw = p->n[2], k, j;
+    int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
+    SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
+    for (k = 0; k < spmv__block_count(p, super); k++) {
+        spmv__block b = spmv__block_at(p, super, k);
+        SPMV__T *sum = &lane[k % (uint64_t)lanes];
+        uint64_t c = spmv__block_column(p, super, b.col);
+        if (c == SPMV_PAD) continue;
+        for (j = 0; j < bw; j++)
+            *sum = SPMV__FMA((SPMV__T)val[b.val + (i * bw + j) / uw * b.step + j % uw], c + j < p->cols ? x[c + j] : 0, *sum);
+    }
+    return SPMV__F(repeat_tree)(lane, lanes);
+}
+
+static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        uint64_t r = (uint64_t)i;
+        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / p->n[0], r % p->n[0], x), beta, y);
+    }
+}
+#endif
+#endif /* SPMV_REPRODUCIBLE */
 
 #undef SPMV__ENTER
 /* TEMPLATE END */
