@@ -550,18 +550,19 @@ SPMV_API void spmv_device_close(spmv_device *d)
 /* ---- what the runtime knows of each format ------------------------------------------------------------------------
  * X(NAME, ...) of the format table looks up SPMV__CL_<NAME>: number of arrays; names of its integers in order, those in upper case
  * go into the kernel as macros, the others as arguments; 1 if the first integer is the number of rows of a super-row;
- * 1 if lanes of a row are neighbours (they read its entries side by side, so that their number follows the row length). */
-#define SPMV__CL_DENSE 1, "", 0, 1
-#define SPMV__CL_COO   3, "", 0, 0
-#define SPMV__CL_CSR   3, "", 0, 1
-#define SPMV__CL_DIA   2, "diagonals ld", 0, 0
-#define SPMV__CL_BDIA  3, "bands ld", 0, 0
-#define SPMV__CL_ELL   2, "width ld", 0, 0
-#define SPMV__CL_SELL  4, "H slices", 0, 0
-#define SPMV__CL_BELL  2, "BH BW UW width ld", 1, 0
-#define SPMV__CL_SBELL 3, "BH BW UW H slices", 1, 0
-#define SPMV__CL_BCSR  3, "BH BW UW blocks", 1, 1
-#define SPMV__CL_CMRS  4, "HEIGHT PACKED", 1, 1
+ * 1 if lanes of a row are neighbours (they read its entries side by side, so that their number follows the row length);
+ * which array holds columns that may be of 16 bits, and which the bases of those (0, 0: none). */
+#define SPMV__CL_DENSE 1, "", 0, 1, 0, 0
+#define SPMV__CL_COO   3, "", 0, 0, 0, 0
+#define SPMV__CL_CSR   3, "", 0, 1, 0, 0
+#define SPMV__CL_DIA   2, "diagonals ld", 0, 0, 0, 0
+#define SPMV__CL_BDIA  3, "bands ld", 0, 0, 0, 0
+#define SPMV__CL_ELL   3, "width ld", 0, 0, 1, 2
+#define SPMV__CL_SELL  5, "H slices", 0, 0, 2, 4
+#define SPMV__CL_BELL  3, "BH BW UW width ld", 1, 0, 1, 2
+#define SPMV__CL_SBELL 4, "BH BW UW H slices", 1, 0, 2, 3
+#define SPMV__CL_BCSR  4, "BH BW UW blocks", 1, 1, 2, 3
+#define SPMV__CL_CMRS  4, "HEIGHT PACKED", 1, 1, 0, 0
 
 typedef struct spmv__cl_format {
     const char          *file;
@@ -569,14 +570,14 @@ typedef struct spmv__cl_format {
     size_t               size;
     int                  arrays;
     const char          *ints;
-    int                  supers, neighbours;
+    int                  supers, neighbours, columns, bases;
 } spmv__cl_format;
 
 static const spmv__cl_format spmv__cl_formats[] = {
 #define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV__CL_##NAME },
     SPMV_FORMAT_LIST(X)
 #undef X
-    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, "", 0, 0 }
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, "", 0, 0, 0, 0 }
 };
 /* The pass that only scales y is built like a format. */
 #define SPMV__CL_SCALE SPMV_FORMAT_COUNT
@@ -869,6 +870,13 @@ static void spmv__cl_option_types(spmv__cl_options *o, spmv_type t)
     if (t != SPMV_F32) spmv__cl_option(o, "F64", "1");
 }
 
+/* 1: columns of 16 bits. */
+static int spmv__cl_narrow(const spmv_part *p)
+{
+    int columns = spmv__cl_formats[p->spec.format].columns;
+    return columns && p->a[columns].width == 2;
+}
+
 /* The n-th word of a list; its length, 0 behind the last. */
 static size_t spmv__cl_word(const char **list)
 {
@@ -887,6 +895,7 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_part *
     spmv__cl_option_types(o, p->type);
     spmv__cl_option(o, "OFF", p->a[1].width == 8 ? "ulong" : "uint");
     spmv__cl_option_number(o, "LIST", p->list.count != 0);
+    if (spmv__cl_narrow(p)) spmv__cl_option(o, "IDX16", "1");
     for (i = 0; (n = spmv__cl_word(&ints)) != 0; i++, ints += n)
         if (*ints >= 'A' && *ints <= 'Z') {
             char name[16];
@@ -1044,6 +1053,16 @@ static spmv_status spmv__cl_check_bytes(const spmv_device *d, const spmv_part *p
     return SPMV_OK;
 }
 
+/* Arrays of 16 bits are columns, and those have bases; anything else would be read wrong. */
+static int spmv__cl_columns_fit(const spmv_part *p)
+{
+    const spmv__cl_format *t = &spmv__cl_formats[p->spec.format];
+    int k, fit = 1;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) fit &= p->a[k].width != 2 || !p->a[k].count || (t->columns && k == t->columns);
+    if (t->columns && p->a[t->columns].count) fit &= (p->a[t->columns].width == 2) == (p->a[t->bases].count != 0);
+    return fit;
+}
+
 static spmv_status spmv__cl_check_part(const spmv_cl_matrix *m, const spmv_part *p, size_t i)
 {
     if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
@@ -1051,6 +1070,9 @@ static spmv_status spmv__cl_check_part(const spmv_cl_matrix *m, const spmv_part 
     if (!p->list.count && p->rows && p->rows != m->rows)
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %u: %u rows without a row list, the matrix has %u", (uint64_t)i, p->rows,
                         m->rows);
+    if (!spmv__cl_columns_fit(p))
+        return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %u: no kernel of %s takes its columns", (uint64_t)i,
+                        spmv_format_name(p->spec.format));
     return SPMV_OK;
 }
 

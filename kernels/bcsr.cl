@@ -11,15 +11,16 @@
 #define SCRATCH 0
 #define SYNC 0
 #define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
-               __global const uint *restrict col, ulong blocks
-#define ARGS val, ptr, col, blocks
+               __global const COLUMN *restrict col, __global const uint *restrict base UNUSED, ulong blocks
+#define ARGS val, ptr, col, base, blocks
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const IDX end = (IDX)ptr[(size_t)r + 1];
+    const uint first UNUSED = BASE(base, r / 32);
 
     for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
-        const uint c = col[b];
+        const uint c = COL(col, b, first, BW);
         if (c != PAD)
             add_block(acc, val, b, (IDX)blocks, c, cols, x);
     }

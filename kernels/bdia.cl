@@ -43,7 +43,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
             barrier(CLK_LOCAL_MEM_FENCE);
             if (r < rows)
                 for (uint d = lane; d < count; d += L)
-                    sum += (VEC)val[(first + d) * (IDX)ld + r] * scratch[own + d];
+                    MULADD(sum, (VEC)val[(first + d) * (IDX)ld + r], scratch[own + d]);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
@@ -60,7 +60,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         for (uint d = lane; d < count; d += L) {
             const long c = (long)r + offset[b] + d;
             if (c >= 0 && c < (long)cols)
-                sum += (VEC)val[(first + d) * (IDX)ld + r] * x[c];
+                MULADD(sum, (VEC)val[(first + d) * (IDX)ld + r], x[c]);
         }
     }
     acc[0] += sum;

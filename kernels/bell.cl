@@ -10,13 +10,16 @@
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
-#define PARAMS __global const VAL *restrict val, __global const uint *restrict col, ulong width, ulong ld
-#define ARGS val, col, width, ld
+#define PARAMS __global const VAL *restrict val, __global const COLUMN *restrict col, \
+               __global const uint *restrict base UNUSED, ulong width, ulong ld
+#define ARGS val, col, base, width, ld
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
+    const uint first UNUSED = BASE(base, r / 32);
+
     for (uint k = lane; k < (uint)width; k += L) {
-        const uint c = col[k * (IDX)ld + r];
+        const uint c = COL(col, k * (IDX)ld + r, first, BW);
         if (c != PAD)
             add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, cols, x);
     }

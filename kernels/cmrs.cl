@@ -36,7 +36,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         const uint i = row[k];
         const uint c = index[k];
 #endif
-        mine[i * WG] += (VEC)val[k] * x[c];
+        MULADD(mine[i * WG], (VEC)val[k], x[c]);
     }
     #pragma unroll
     for (uint w = 0; w < HEIGHT; w++)

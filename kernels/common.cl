@@ -41,11 +41,36 @@
 #define IDX uint
 #endif
 
+/* Every multiply-add of a body, so that one definition decides how all are rounded. */
+#ifndef MULADD
+#define MULADD(acc, a, b) (acc) += (a) * (b)
+#endif
+
 #define PAD 0xffffffffu
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 #define UNUSED __attribute__((unused))
 #define INLINE static inline UNUSED
+
+/* Column arrays: of 32 bits, or of 16 from a base (the host sets IDX16 by the array's width). first is
+ * BASE(base, group) and scale what one step of a 16-bit column means; COL is PAD for padding. */
+#ifndef IDX16
+#define IDX16 0
+#endif
+#if IDX16
+#define COLUMN ushort
+#define BASE(base, group) base[group]
+#define COL(col, slot, first, scale) wide_column(col[slot], first, scale)
+#else
+#define COLUMN uint
+#define BASE(base, group) 0
+#define COL(col, slot, first, scale) col[slot]
+#endif
+
+INLINE uint wide_column(uint c, uint first, uint scale)
+{
+    return c == 0xffffu ? PAD : first + c * scale;
+}
 
 #ifndef BODY
 #define BODY body
@@ -66,7 +91,7 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 {
     VEC v = alpha * sum;
     if (beta != (VEC)0)
-        v += beta * y[i];
+        MULADD(v, beta, y[i]);
     y[i] = v;
 }
 
@@ -117,7 +142,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
             load_unit(v, val, first + (i * ROW_UNITS + u) * step);
             #pragma unroll
             for (uint j = 0; j < UW; j++)
-                acc[i] += (VEC)v[j] * xs[u * UW + j];
+                MULADD(acc[i], (VEC)v[j], xs[u * UW + j]);
         }
     }
 }

@@ -19,6 +19,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     VEC sum = 0;
 
     for (IDX k = (IDX)ptr[r] + lane; k < end; k += L)
-        sum += (VEC)val[k] * x[col[k]];
+        MULADD(sum, (VEC)val[k], x[col[k]]);
     acc[0] += sum;
 }

@@ -19,6 +19,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     VEC sum = 0;
 
     for (IDX c = lane; c < cols; c += L)
-        sum += (VEC)val[first + c] * x[c];
+        MULADD(sum, (VEC)val[first + c], x[c]);
     acc[0] += sum;
 }

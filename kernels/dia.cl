@@ -20,7 +20,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     for (uint d = lane; d < (uint)diagonals; d += L) {
         const long c = (long)r + offset[d];
         if (c >= 0 && c < (long)cols)
-            sum += (VEC)val[d * (IDX)ld + r] * x[c];
+            MULADD(sum, (VEC)val[d * (IDX)ld + r], x[c]);
     }
     acc[0] += sum;
 }

@@ -15,8 +15,8 @@
 #define SCRATCH 0
 #define SYNC 0
 #define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
-               __global const uint *restrict col, ulong slices UNUSED
-#define ARGS val, ptr, col, slices
+               __global const COLUMN *restrict col, __global const uint *restrict base UNUSED, ulong slices UNUSED
+#define ARGS val, ptr, col, base, slices
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
@@ -24,10 +24,11 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint i = r % H;
     const IDX begin = (IDX)ptr[s];
     const IDX end = (IDX)ptr[s + 1];
+    const uint first UNUSED = BASE(base, s);
     IDX unit = (begin + lane * H) * UNITS + i;
 
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
-        const uint c = col[b];
+        const uint c = COL(col, b, first, BW);
         if (c != PAD)
             add_block(acc, val, unit, H, c, cols, x);
     }

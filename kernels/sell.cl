@@ -14,8 +14,9 @@
 #define SCRATCH 0
 #define SYNC 0
 #define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
-               __global const uint *restrict col, __global const uint *restrict slice_row UNUSED, ulong slices UNUSED
-#define ARGS val, ptr, col, slice_row, slices
+               __global const COLUMN *restrict col, __global const uint *restrict slice_row UNUSED, \
+               __global const uint *restrict base UNUSED, ulong slices UNUSED
+#define ARGS val, ptr, col, slice_row, base, slices
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
@@ -36,12 +37,13 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint i = r - slice_row[s];
 #endif
     const IDX end = (IDX)ptr[s + 1];
+    const uint first UNUSED = BASE(base, s);
     VEC sum = 0;
 
     for (IDX slot = (IDX)ptr[s] + i + lane * height; slot < end; slot += L * height) {
-        const uint c = col[slot];
+        const uint c = COL(col, slot, first, 1);
         if (c != PAD)
-            sum += (VEC)val[slot] * x[c];
+            MULADD(sum, (VEC)val[slot], x[c]);
     }
     acc[0] += sum;
 }

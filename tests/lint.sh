@@ -24,7 +24,7 @@ try() { # try TARGET FLAG...
 }
 f64='-DVAL=double -DVEC=double -DF64'
 for type in '-DVAL=float -DVEC=float' "$f64" '-DVAL=float -DVEC=double -DF64'; do
-    for offsets in '' '-DOFF=ulong -DI64=1' '-DLIST=1'; do
+    for offsets in '' '-DOFF=ulong -DI64=1' '-DLIST=1' '-DIDX16=1'; do
         try spir64 $type $offsets
     done
 done

@@ -320,12 +320,16 @@ static const char *const coo_plans[] = { "coo", NULL };
 static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", NULL };
 static const char *const dia_plans[] = { "dia", NULL };
 static const char *const bdia_plans[] = { "bdia", NULL };
-static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo", NULL };
+static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo",
+                                         "ell:idx=16", "ell:idx=16,rows=sorted", NULL };
 static const char *const sell_plans[] = { "sell", "sell:h=1", "sell:h=7", "sell:h=64,rows=sorted", "sell:grow=0.2",
-                                          "sell:h=256,grow=0.5,rows=nonempty", NULL };
-static const char *const bell_plans[] = { "bell", "bell:b=3x3", "bell:b=6x6", "bell:b=1x4", "bell:b=8x8", NULL };
-static const char *const sbell_plans[] = { "sbell", "sbell:b=3x3", "sbell:b=6x6,h=5", "sbell:b=2x2,h=64", "sbell:b=4x8", NULL };
-static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "bcsr:b=2x8", "bcsr:b=8x4", NULL };
+                                          "sell:h=256,grow=0.5,rows=nonempty", "sell:idx=16", "sell:h=7,idx=16",
+                                          "sell:grow=0.2,idx=16,rows=sorted", NULL };
+static const char *const bell_plans[] = { "bell", "bell:b=3x3", "bell:b=6x6", "bell:b=1x4", "bell:b=8x8", "bell:idx=16", "bell:b=3x3,idx=16", NULL };
+static const char *const sbell_plans[] = { "sbell", "sbell:b=3x3", "sbell:b=6x6,h=5", "sbell:b=2x2,h=64", "sbell:b=4x8",
+                                           "sbell:idx=16", "sbell:b=6x6,h=5,idx=16", NULL };
+static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "bcsr:b=2x8", "bcsr:b=8x4", "bcsr:idx=16",
+                                          "bcsr:b=3x3,idx=16", NULL };
 static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1", "cmrs:h=16", "cmrs:h=2,wide=1",
                                           "cmrs:h=16,wide=1,sort=1,rows=nonempty", NULL };
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
