@@ -57,6 +57,8 @@ typedef struct spmv_device_info {
     int            f64;           /* 1: has double precision */
     int            profiling;     /* 1: queues can profile (OpenCL demands it) */
     int            out_of_order;  /* 1: queues can be out of order */
+    int            atomics64;     /* 1: 64-bit compare and exchange */
+    unsigned       nvidia;        /* compute capability (90: 9.0) if the device is driven by NVIDIA's own OpenCL, else 0 */
 } spmv_device_info;
 
 /* All devices of all platforms, in the order of their index: fills up to max of out (NULL if max is 0) and sets *count to how
@@ -99,8 +101,14 @@ SPMV_API void spmv_device_close(spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                            \
     X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length where lanes are "      \
                      "neighbours, else 1")                                                                           \
-    X(WG,    128, 64, "work-items a group; coo on a CPU: 8")                                                         \
+    X(WG,    128, 64, "work-items a group; on a CPU: coo 8, csr with run 16; "                          \
+                     "csr with run on a GPU: 256")                                                         \
     X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
+    X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
+    X(UNROLL, 4,  1, "csr with run, STREAM=1: loads in flight a work-item")                                          \
+    X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere no difference)")            \
+    X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere no difference)")                  \
+    X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0, "bdia: 1 takes x through local memory")                                                         \
     X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")
 
@@ -141,7 +149,10 @@ typedef struct spmv_cl_part {
     cl_mem       a[SPMV_MAX_ARRAYS];
     cl_mem       list;                 /* row list, or NULL */
     uint64_t     n[SPMV_MAX_INTS];
+    int          runs;                 /* 1: csr in runs */
     uint64_t     groups;               /* of the kernel; 0: nothing to do */
+    uint64_t     finish;               /* of the finishing launch, that adds what groups left in the carries; 0: none */
+    uint64_t     carries;              /* how many of those an exec holds */
 } spmv_cl_part;
 
 typedef struct spmv_cl_matrix {
@@ -179,7 +190,8 @@ typedef struct spmv__cl_launch {
     cl_kernel kernel;
     size_t    global, local;
     cl_uint   arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta */
-    cl_mem    carry[2]; /* coo: rows and sums of split rows; released with the first of the two launches */
+    int       first;    /* 1: of the matrix's first part */
+    cl_mem    carry[2]; /* sums and rows of split rows; the finishing launch reads those of the launch before */
 } spmv__cl_launch;
 
 typedef struct spmv_exec {
@@ -327,6 +339,45 @@ static int spmv__cl_has_f64(cl_device_id id)
     return clGetDeviceInfo(id, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof config, &config, NULL) == CL_SUCCESS && config != 0;
 }
 
+static char spmv__cl_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* 1 if text begins with word, in any case. */
+static int spmv__cl_begins(const char *text, const char *word)
+{
+    while (*word && spmv__cl_lower(*text) == spmv__cl_lower(*word)) {
+        text++;
+        word++;
+    }
+    return !*word;
+}
+
+static int spmv__cl_contains(const char *text, const char *word)
+{
+    for (; *text; text++)
+        if (spmv__cl_begins(text, word)) return 1;
+    return 0;
+}
+
+#ifndef CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV
+#define CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#endif
+
+/* What hangs on extensions. */
+static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *h)
+{
+    char text[4096]; /* of extensions; NVIDIA's and PoCL's take about 1000 */
+    unsigned major = 0, minor = 0;
+    spmv__cl_text(out->id, NULL, CL_DEVICE_EXTENSIONS, text, sizeof text, h);
+    out->atomics64 = spmv__cl_contains(text, "cl_khr_int64_base_atomics");
+    if (!spmv__cl_contains(text, "cl_nv_device_attribute_query") || out->address_bits != 64) return;
+    spmv__cl_text(NULL, out->platform_id, CL_PLATFORM_NAME, text, sizeof text, h);
+    if (!spmv__cl_contains(text, "NVIDIA")) return;
+    if (spmv__cl_uint(out->id, CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV, &major) == CL_SUCCESS &&
+        spmv__cl_uint(out->id, CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV, &minor) == CL_SUCCESS)
+        out->nvidia = 10 * major + minor;
+}
+
 static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *h)
 {
     cl_command_queue_properties queue = 0;
@@ -348,6 +399,7 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     out->profiling = (queue & CL_QUEUE_PROFILING_ENABLE) != 0;
     out->out_of_order = (queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     out->f64 = spmv__cl_has_f64(id);
+    spmv__cl_describe_vendor(out, h);
     spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, h);
     spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, h);
     spmv__cl_text(id, NULL, CL_DEVICE_VERSION, out->version, sizeof out->version, h);
@@ -405,25 +457,6 @@ SPMV_API const char *spmv_device_type_name(cl_device_type type)
     if (type & CL_DEVICE_TYPE_CPU) return "cpu";
     if (type & CL_DEVICE_TYPE_ACCELERATOR) return "accelerator";
     return "other";
-}
-
-static char spmv__cl_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
-
-/* 1 if text begins with word, in any case. */
-static int spmv__cl_begins(const char *text, const char *word)
-{
-    while (*word && spmv__cl_lower(*text) == spmv__cl_lower(*word)) {
-        text++;
-        word++;
-    }
-    return !*word;
-}
-
-static int spmv__cl_contains(const char *text, const char *word)
-{
-    for (; *text; text++)
-        if (spmv__cl_begins(text, word)) return 1;
-    return 0;
 }
 
 static int spmv__cl_is_type(const char *which, cl_device_type type)
@@ -554,7 +587,7 @@ SPMV_API void spmv_device_close(spmv_device *d)
  * which array holds columns that may be of 16 bits, and which the bases of those (0, 0: none). */
 #define SPMV__CL_DENSE 1, "", 0, 1, 0, 0
 #define SPMV__CL_COO   3, "", 0, 0, 0, 0
-#define SPMV__CL_CSR   3, "", 0, 1, 0, 0
+#define SPMV__CL_CSR   7, "runs longs", 0, 1, 2, 5
 #define SPMV__CL_DIA   2, "diagonals ld", 0, 0, 0, 0
 #define SPMV__CL_BDIA  3, "bands ld", 0, 0, 0, 0
 #define SPMV__CL_ELL   3, "width ld", 0, 0, 1, 2
@@ -582,7 +615,7 @@ static const spmv__cl_format spmv__cl_formats[] = {
 /* The pass that only scales y is built like a format. */
 #define SPMV__CL_SCALE SPMV_FORMAT_COUNT
 
-/* Formats that do not walk rows bring their own shell. */
+/* Formats that do not walk rows bring their own shell (and csr does where it has runs). */
 static int spmv__cl_walks_rows(int f) { return f != SPMV_COO && f != (int)SPMV__CL_SCALE; }
 
 /* ---- knobs ------------------------------------------------------------------------------------------------------- */
@@ -606,6 +639,9 @@ SPMV_API const char *spmv_knob_text(spmv_knob k)
     };
     return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
 }
+
+/* 1: csr in runs. */
+static int spmv__cl_in_runs(const spmv_part *p) { return p->spec.format == SPMV_CSR && p->spec.key[SPMV_KEY_RUN] != 0; }
 
 static int spmv__cl_knob_default(int f, spmv_knob k, cl_device_type type)
 {
@@ -886,13 +922,15 @@ static size_t spmv__cl_word(const char **list)
     return n;
 }
 
-static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_part *p, const spmv_variant *v, const spmv_hooks *h)
+static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     const char *ints = spmv__cl_formats[p->spec.format].ints;
     size_t n;
     int i, k;
     o->used = 0;
     spmv__cl_option_types(o, p->type);
+    if (d->info.nvidia) spmv__cl_option_number(o, "NVIDIA", d->info.nvidia);
+    if (spmv__cl_in_runs(p)) spmv__cl_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
     spmv__cl_option(o, "OFF", p->a[1].width == 8 ? "ulong" : "uint");
     spmv__cl_option_number(o, "LIST", p->list.count != 0);
     if (spmv__cl_narrow(p)) spmv__cl_option(o, "IDX16", "1");
@@ -904,7 +942,8 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_part *
         }
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (spmv__cl_knob_set(v, (spmv_knob)k)) spmv__cl_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
-    if (o->used >= sizeof o->text) return spmv_log(h, SPMV_ERR_OVERFLOW, "build options longer than %u bytes", (uint64_t)sizeof o->text);
+    if (o->used >= sizeof o->text) 
+        return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %u bytes", (uint64_t)sizeof o->text);
     return SPMV_OK;
 }
 
@@ -928,27 +967,56 @@ static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
     uint64_t lanes = l > 1 ? spmv__cl_height(p) * wg : 0, own = 0;
+    if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
     if (p->spec.format == SPMV_COO) return wg * ((uint64_t)v->value[SPMV_KNOB_PER] + 1) * (size + 4);
+    if (spmv__cl_in_runs(p)) return (wg + (v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0)) * size;
     if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
     if (p->spec.format == SPMV_BDIA && v->value[SPMV_KNOB_STAGE]) own = wg + wg / l;
     return (own > lanes ? own : lanes) * size;
 }
 
+/* 1: the knob makes a difference to the part, whatever the others are. */
+static int spmv__cl_knob_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    int runs = spmv__cl_in_runs(p), atomic = p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC];
+    if (!spmv__cl_knob_taken(p->spec.format, k)) return 0;
+    if (k == SPMV_KNOB_L) return !runs;
+    if (k == SPMV_KNOB_STREAM) return runs;
+    if (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF) return runs && v->value[SPMV_KNOB_STREAM];
+    if (k == SPMV_KNOB_PER) return !atomic;
+    return 1;
+}
+
 /* Slot numbers fit 32 bits with room for a last step of all lanes. */
 static int spmv__cl_wide(const spmv_part *p) { return p->a[0].count > 0xffffffffu - (1u << 24); }
+
+/* Knobs that were not set get defaults, those that make no difference are taken out again. */
+static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_variant *v)
+{
+    int k, cpu = (d->info.type & CL_DEVICE_TYPE_CPU) != 0, fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG);
+    int fixed_stream = spmv__cl_knob_set(v, SPMV_KNOB_STREAM);
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (!spmv__cl_knob_set(v, (spmv_knob)k) && spmv__cl_knob_taken(p->spec.format, (spmv_knob)k))
+            spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((int)p->spec.format, (spmv_knob)k, d->info.type));
+    if (spmv__cl_in_runs(p) && !fixed) v->value[SPMV_KNOB_WG] = cpu ? 16 : 256;
+    if (spmv__cl_in_runs(p) && !fixed_stream && spmv__cl_local(p, v) > d->info.local_bytes) v->value[SPMV_KNOB_STREAM] = 0;
+    if (spmv__cl_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
+    if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
+    for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)
+        if (!spmv__cl_knob_matters(p, v, (spmv_knob)k)) {
+            v->set &= ~((uint64_t)1 << k);
+            v->value[k] = k == SPMV_KNOB_L;
+        }
+}
 
 /* Fills in the knobs that were not set; those that were are the caller's word. */
 static spmv_status spmv__cl_resolve(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
     spmv_format f = p->spec.format;
-    int k, fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
+    int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
     spmv_status s = spmv__cl_variant_check(v, f, &d->hooks);
     if (s) return s;
-    for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (!spmv__cl_knob_set(v, (spmv_knob)k) && spmv__cl_knob_taken(f, (spmv_knob)k))
-            spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((int)f, (spmv_knob)k, d->info.type));
-    if (spmv__cl_knob_taken(f, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
-    if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
+    spmv__cl_fill_in(d, p, v);
     while (!fixed && v->value[SPMV_KNOB_WG] > 1 &&
            ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size || spmv__cl_local(p, v) > d->info.local_bytes))
         v->value[SPMV_KNOB_WG] /= 2;
@@ -963,6 +1031,9 @@ static spmv_status spmv__cl_resolve(const spmv_device *d, const spmv_part *p, sp
     if (spmv__cl_local(p, v) > d->info.local_bytes)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %u bytes of local memory, the device has %u", spmv_format_name(f),
                         spmv__cl_local(p, v), d->info.local_bytes);
+    if (v->value[SPMV_KNOB_ATOMIC] && p->type != SPMV_F32 && !d->info.atomics64)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: ATOMIC=1 needs atomics of 64 bits, the device has those of 32",
+                        spmv_format_name(f));
     return SPMV_OK;
 }
 
@@ -999,7 +1070,7 @@ static spmv_status spmv__cl_prepare(spmv_device *d, const spmv_part *p, const sp
     spmv_status s = spmv__cl_resolve(d, p, &v);
     if (s) return s;
     for (;;) {
-        s = spmv__cl_describe_part(&o, p, &v, &d->hooks);
+        s = spmv__cl_describe_part(&o, d, p, &v);
         if (!s) s = spmv_cl_program(d, p->spec.format, o.text, &out->program);
         if (!s) s = spmv__cl_inspect(d, out->program, &group);
         if (s || group >= (size_t)v.value[SPMV_KNOB_WG]) break;
@@ -1085,6 +1156,17 @@ static spmv_status spmv__cl_groups(const spmv_device *d, uint64_t items, uint64_
     return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%u work-groups, one launch takes %u", *out, most);
 }
 
+/* The groups of the first launch leave two carries each, which the second adds. */
+static spmv_status spmv__cl_coo_groups(spmv_cl_part *out, const spmv_device *d, const spmv_part *p, uint64_t wg)
+{
+    int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
+    uint64_t per = atomic ? 1 : (uint64_t)out->variant.value[SPMV_KNOB_PER];
+    spmv_status s = spmv__cl_groups(d, p->nnz, wg * per, wg, &out->groups);
+    out->carries = atomic ? 0 : 2 * out->groups;
+    out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);
+    return s;
+}
+
 static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
 {
     int k;
@@ -1094,13 +1176,19 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
     out->rows = p->rows;
     out->nnz = p->nnz;
     out->values = p->a[0].count;
+    out->runs = spmv__cl_in_runs(p);
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
     for (k = 0; !s && k < spmv__cl_formats[p->spec.format].arrays; k++) s = spmv__cl_upload(d, &p->a[k], &out->a[k]);
     if (!s) s = spmv__cl_upload(d, &p->list, &out->list);
     if (s) return s;
     wg = (uint64_t)out->variant.value[SPMV_KNOB_WG];
-    if (p->spec.format == SPMV_COO)
-        return spmv__cl_groups(d, p->nnz, wg * (uint64_t)out->variant.value[SPMV_KNOB_PER], wg, &out->groups);
+    if (p->spec.format == SPMV_COO) return spmv__cl_coo_groups(out, d, p, wg);
+    if (spmv__cl_in_runs(p)) {
+        out->carries = p->n[1] ? p->n[0] : 0;
+        s = spmv__cl_groups(d, p->n[0], out->variant.value[SPMV_KNOB_STREAM] ? 1 : wg, wg, &out->groups);
+        if (!s) s = spmv__cl_groups(d, p->n[1], 1, wg, &out->finish);
+        return s;
+    }
     return spmv__cl_groups(d, spmv__cl_supers(p), wg / (uint64_t)out->variant.value[SPMV_KNOB_L], wg, &out->groups);
 }
 
@@ -1241,15 +1329,17 @@ static void spmv__cl_launch_shape(spmv__cl_launch *l, uint64_t groups, uint64_t 
     l->global = (size_t)(groups * wg);
 }
 
-/* A part's kernel takes its arrays, its integers, and rows, columns and the row list; coo nonzeros and the carries. */
-static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix *m, const spmv_cl_part *p)
+/* A part's kernel takes its arrays, its integers, rows, columns and the row list (coo: its nonzeros), and the carries if its
+ * format has any. The kernel of its finishing launch takes the same. */
+static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix *m, const spmv_cl_part *p, const char *name,
+                                        uint64_t groups, const cl_mem *carry)
 {
     const spmv__cl_format *t = &spmv__cl_formats[p->format];
     const char *ints = t->ints;
     spmv__cl_args a;
     size_t n;
     int i;
-    spmv_status s = spmv__cl_kernel(&m->hooks, p->program, "spmv", &l->kernel);
+    spmv_status s = spmv__cl_kernel(&m->hooks, p->program, name, &l->kernel);
     if (s) return s;
     a = spmv__cl_args_of(m, l->kernel);
     for (i = 0; i < t->arrays; i++) spmv__cl_arg_mem(&a, p->a[i]);
@@ -1257,35 +1347,31 @@ static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix
         if (*ints >= 'a') spmv__cl_arg_count(&a, p->n[i]);
     if (p->format == SPMV_COO) {
         spmv__cl_arg_count(&a, p->nnz);
-        spmv__cl_arg_mem(&a, l->carry[0]);
-        spmv__cl_arg_mem(&a, l->carry[1]);
+        spmv__cl_arg_mem(&a, carry[1]);
     } else {
         spmv__cl_arg_count(&a, p->rows);
         spmv__cl_arg_count(&a, m->cols);
         if (p->list) spmv__cl_arg_mem(&a, p->list);
     }
+    if (p->format == SPMV_COO || p->runs) spmv__cl_arg_mem(&a, carry[0]);
     l->arg = a.next;
-    spmv__cl_launch_shape(l, p->groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
+    l->first = p == m->part;
+    spmv__cl_launch_shape(l, groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
     return a.s;
 }
 
-/* coo: the first launch leaves two carries a group, the second adds them. */
-static spmv_status spmv__cl_launch_coo(spmv__cl_launch *l, const spmv_cl_matrix *m, const spmv_cl_part *p)
+/* The one or two launches of a part. */
+static spmv_status spmv__cl_launch_all(spmv_exec *e, const spmv_cl_matrix *m, const spmv_cl_part *p)
 {
-    uint64_t carries = 2 * p->groups, wg = (uint64_t)p->variant.value[SPMV_KNOB_WG];
-    spmv__cl_args a;
-    spmv_status s = spmv__cl_new_buffer(m->device, carries * 4, CL_MEM_READ_WRITE, &l[0].carry[0]);
-    if (!s) s = spmv__cl_new_buffer(m->device, carries * spmv_vector_size(m->type), CL_MEM_READ_WRITE, &l[0].carry[1]);
-    if (!s) s = spmv__cl_launch_part(&l[0], m, p);
-    if (!s) s = spmv__cl_kernel(&m->hooks, p->program, "carry", &l[1].kernel);
-    if (s) return s;
-    a = spmv__cl_args_of(m, l[1].kernel);
-    spmv__cl_arg_mem(&a, l[0].carry[0]);
-    spmv__cl_arg_mem(&a, l[0].carry[1]);
-    spmv__cl_arg_count(&a, carries);
-    l[1].arg = a.next;
-    spmv__cl_launch_shape(&l[1], spmv__ceil_div(carries, wg), wg);
-    return a.s;
+    spmv__cl_launch *l = &e->launch[e->count];
+    spmv_status s = SPMV_OK;
+    e->count += p->finish ? 2 : 1;
+    if (p->carries) s = spmv__cl_new_buffer(m->device, p->carries * spmv_vector_size(m->type), CL_MEM_READ_WRITE, &l->carry[0]);
+    if (!s && p->carries && p->format == SPMV_COO)
+        s = spmv__cl_new_buffer(m->device, p->carries * 4, CL_MEM_READ_WRITE, &l->carry[1]);
+    if (!s) s = spmv__cl_launch_part(l, m, p, "spmv", p->groups, l->carry);
+    if (!s && p->finish) s = spmv__cl_launch_part(l + 1, m, p, "finish", p->finish, l->carry);
+    return s;
 }
 
 static spmv_status spmv__cl_launch_scale(spmv__cl_launch *l, const spmv_cl_matrix *m)
@@ -1334,13 +1420,8 @@ SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_cl_matrix *m, c
     if (!s) s = spmv__new(&m->hooks, &block, 2 * (uint64_t)m->count, sizeof(spmv__cl_launch), 0);
     out->launch = (spmv__cl_launch *)block;
     if (!s && m->rows) s = spmv__cl_launch_scale(&out->scale, m);
-    for (i = 0; !s && i < m->count; i++) {
-        int coo = m->part[i].format == SPMV_COO;
-        spmv__cl_launch *l = &out->launch[out->count];
-        if (!m->part[i].groups) continue;
-        out->count += coo ? 2 : 1;
-        s = coo ? spmv__cl_launch_coo(l, m, &m->part[i]) : spmv__cl_launch_part(l, m, &m->part[i]);
-    }
+    for (i = 0; !s && i < m->count; i++)
+        if (m->part[i].groups) s = spmv__cl_launch_all(out, m, &m->part[i]);
     if (s) spmv_exec_free(out);
     return s;
 }
@@ -1456,7 +1537,7 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
     r.left = launches + (size_t)scale;
     r.keep_last = event != NULL;
     if (scale) s = spmv__cl_enqueue(&r, &e->scale, beta);
-    for (i = 0; !s && i < launches; i++) s = spmv__cl_enqueue(&r, &e->launch[i], i == 0 && covers ? beta : 1);
+    for (i = 0; !s && i < launches; i++) s = spmv__cl_enqueue(&r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
     if (!s && !r.begun && (event || num_wait || e->timing)) {
         s = SPMV__CL(&e->hooks, clEnqueueMarkerWithWaitList(e->queue, r.num_wait, r.wait, &r.previous));
         if (!s && e->timing) spmv__cl_event_keep(&e->first, r.previous);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What every kernel stands on. A program is common.cl, <format>.cl and, for a format that walks rows, shell.cl.
+ * What every kernel stands on. A program is common.cl, <format>.cl and, for a format that walks rows, shell.cl. The
+ * kernel is spmv; a format whose groups leave sums in carries has a second one, finish, with the same parameters.
  *
  * A format that walks rows defines
  *   W         rows that one item (or one row of lanes) sums at once: a super-row
@@ -60,11 +61,11 @@
 #if IDX16
 #define COLUMN ushort
 #define BASE(base, group) base[group]
-#define COL(col, slot, first, scale) wide_column(col[slot], first, scale)
+#define COL(col, slot, first, scale) wide_column(LOAD_COL(col, slot), first, scale)
 #else
 #define COLUMN uint
 #define BASE(base, group) 0
-#define COL(col, slot, first, scale) col[slot]
+#define COL(col, slot, first, scale) LOAD_COL(col, slot)
 #endif
 
 INLINE uint wide_column(uint c, uint first, uint scale)
@@ -76,13 +77,69 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define BODY body
 #endif
 
+/* Loads of the matrix, which a product reads once: with NT they stay out of the first cache, which is left to x. NVIDIA
+ * is the compute capability where the device is one of NVIDIA's and the compiler its own. */
+#if defined(NT) && NT && defined(NVIDIA) && NVIDIA >= 70
+#define NT_LOAD(type, ptx, c)                                                                                \
+    INLINE type nt_##type(__global const type *p)                                                            \
+    {                                                                                                        \
+        type v;                                                                                              \
+        __asm__("ld.global.nc.L1::no_allocate." ptx " %0, [%1];" : "=" c(v) : "l"((ulong)p));                \
+        return v;                                                                                            \
+    }
+NT_LOAD(float, "f32", "f")
+NT_LOAD(uint, "u32", "r")
+NT_LOAD(ushort, "u16", "h")
+#ifdef F64
+NT_LOAD(double, "f64", "d")
+#endif
+#define LOAD_VAL(a, i) CAT(nt_, VAL)((a) + (i))
+#define LOAD_COL(a, i) CAT(nt_, COLUMN)((a) + (i))
+#define LOAD_UINT(a, i) nt_uint((a) + (i))
+#else
+#define LOAD_VAL(a, i) (a)[i]
+#define LOAD_COL(a, i) (a)[i]
+#define LOAD_UINT(a, i) (a)[i]
+#endif
+
+/* With SHUF, on the same devices, a sum over up to 32 neighbouring items goes without local memory: v of the item d
+ * further. Every item of the group must be there. */
+#if defined(SHUF) && SHUF && defined(NVIDIA) && NVIDIA >= 70 && WG >= 32
+#define LANES_BY_SHUFFLE 32 /* steps shorter than this are shuffles */
+INLINE uint shuffle_word(uint v, uint d)
+{
+    uint w;
+    __asm__ volatile("shfl.sync.down.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(w) : "r"(v), "r"(d));
+    return w;
+}
+INLINE VEC shuffle_down(VEC v, uint d)
+{
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    return as_double((uint2)(shuffle_word(w.x, d), shuffle_word(w.y, d)));
+#else
+    return as_float(shuffle_word(as_uint(v), d));
+#endif
+}
+#else
+#define LANES_BY_SHUFFLE 1
+#endif
+
+#if LIST
+#define LIST_PARAM __global const uint *restrict list UNUSED,
+#define Y_ROW(i) list[i]
+#else
+#define LIST_PARAM
+#define Y_ROW(i) ((uint)(i))
+#endif
+
 /* What a body gets besides its own PARAMS. */
 #define ROW_PARAMS uint r UNUSED, uint lane UNUSED, uint rows UNUSED, uint cols UNUSED, \
                    __global const VEC *restrict x UNUSED, __local VEC *scratch UNUSED
 
 /* What changes from product to product: the end of every kernel's parameters. */
-#define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y, ulong y0, \
-                       VEC alpha UNUSED, VEC beta UNUSED
+#define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
+                       ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 

@@ -1,18 +1,59 @@
 /* SPDX-License-Identifier: MIT
  * coo: coordinates sorted by row, in two launches and without atomics. A group of the first sums the rows of its
  * stretch of nonzeros: rows that begin and end inside are added to y, the sums of the first and the last row, which
- * may go on in other groups, are left in the carries. The second adds the carries, in order. */
+ * may go on in other groups, are left in the carries. The second adds the carries, in order.
+ *
+ * ATOMIC 1: an item adds one product to y by compare and exchange (Kuresson 2012, 5). The order of the sums, and so y's
+ * last bits, differ from product to product: never a default. */
 #ifndef WG
 #define WG 128 // tune: 4 8 16 32 64 128 256
 #endif
 #ifndef PER
 #define PER 7 // tune: 1 3 5 7 11 15 31 63 127
 #endif
+#ifndef ATOMIC
+#define ATOMIC 0 // tune: 0 1
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
 #define SPAN (WG * PER)
+#define COO_PARAMS __global const VAL *restrict val UNUSED, __global const uint *restrict row UNUSED, \
+                   __global const uint *restrict col UNUSED, ulong nnz, __global uint *restrict carry_row UNUSED, \
+                   __global VEC *restrict carry_sum UNUSED, PRODUCT_PARAMS
 
-KERNEL void spmv(__global const VAL *restrict val, __global const uint *restrict row,
-                 __global const uint *restrict col, ulong nnz, __global uint *restrict carry_row,
-                 __global VEC *restrict carry_sum, PRODUCT_PARAMS)
+#if ATOMIC
+#ifdef F64
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define WORD ulong
+#define AS_WORD as_ulong
+#define AS_VEC as_double
+#define EXCHANGE atom_cmpxchg
+#else
+#define WORD uint
+#define AS_WORD as_uint
+#define AS_VEC as_float
+#define EXCHANGE atomic_cmpxchg
+#endif
+
+KERNEL void spmv(COO_PARAMS)
+{
+    const ulong k = (ulong)get_group_id(0) * WG + get_local_id(0);
+
+    if (k < nnz) {
+        volatile __global WORD *place = (volatile __global WORD *)(y + y0 + row[k]);
+        const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * (x + x0)[LOAD_UINT(col, k)]);
+        WORD before;
+        WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* a load, but atomic */
+        do {
+            before = now;
+            now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));
+        } while (now != before);
+    }
+}
+#else
+
+KERNEL void spmv(COO_PARAMS)
 {
     __local VEC product[SPAN];
     __local uint place[SPAN];
@@ -26,8 +67,8 @@ KERNEL void spmv(__global const VAL *restrict val, __global const uint *restrict
     x += x0;
     y += y0;
     for (uint i = lid; i < n; i += WG) {
-        product[i] = (VEC)val[base + i] * x[col[base + i]];
-        place[i] = row[base + i];
+        product[i] = (VEC)LOAD_VAL(val, base + i) * x[LOAD_UINT(col, base + i)];
+        place[i] = LOAD_UINT(row, base + i);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -93,13 +134,13 @@ KERNEL void spmv(__global const VAL *restrict val, __global const uint *restrict
     }
 }
 
-/* Adds carries 0 .. n-1, whose rows rise. A group serves the runs of one row that begin among its WG carries; the last
+/* Adds all carries, two a group, whose rows rise. A group serves the runs of one row that begin among its WG carries; the last
  * of them may go on behind, where all items sum it together. */
-KERNEL void carry(__global const uint *restrict carry_row, __global const VEC *restrict carry_sum, ulong n,
-                  PRODUCT_PARAMS)
+KERNEL void finish(COO_PARAMS)
 {
     __local VEC rest[WG];
     const uint lid = (uint)get_local_id(0);
+    const ulong n = 2 * ((nnz + SPAN - 1) / SPAN);
     const ulong base = (ulong)get_group_id(0) * WG;
     const ulong end = min(base + WG, n);
     const ulong own = base + lid;
@@ -137,3 +178,4 @@ KERNEL void carry(__global const uint *restrict carry_row, __global const VEC *r
         put(y, r, alpha, all, (VEC)1);
     }
 }
+#endif

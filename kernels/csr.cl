@@ -1,24 +1,188 @@
 /* SPDX-License-Identifier: MIT
- * csr: compressed sparse rows. L 1 is one item a row ("scalar"), L 32 is a warp a row ("vector"). */
+ * csr: compressed sparse rows. L 1 is one item a row ("scalar"), L 32 is a warp a row ("vector").
+ *
+ * With RUN the part comes in runs of whole rows with about equal nonzeros; a longer row comes in pieces, one a run.
+ * STREAM 1: a group takes a run. It loads the run coalesced, leaves the products in local memory and sums the rows
+ * from there, with as many lanes a row as it has items for. STREAM 0: an item takes a run and walks it (for CPUs).
+ * A piece leaves its sum in carry[run]; finish adds the pieces of each long row. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 16 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8 16 32 64
+#endif
+#ifndef STREAM
+#define STREAM 1 // tune: 0 1
+#endif
+#ifndef UNROLL
+#define UNROLL 4 // tune: 1 2 4 8
+#endif
+#ifndef SHUF
+#define SHUF 0 // tune: 0 1
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
+#ifndef RUN
+#define RUN 0 /* nonzeros of a run at most; 0: no runs */ // lint: RUN=96
 #endif
 #define W 1
 #define APART 0
 #define SCRATCH 0
 #define SYNC 0
-#define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, __global const uint *restrict col
-#define ARGS val, ptr, col
+#define PARAMS __global const VAL *restrict val UNUSED, __global const OFF *restrict ptr, \
+               __global const COLUMN *restrict col UNUSED, __global const uint *restrict run_row UNUSED, \
+               __global const OFF *restrict run_at UNUSED, __global const uint *restrict base UNUSED, \
+               __global const uint *restrict long_run UNUSED, ulong runs UNUSED, ulong longs UNUSED
+#define ARGS val, ptr, col, run_row, run_at, base, long_run, runs, longs
 
+#if !RUN
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const IDX end = (IDX)ptr[(size_t)r + 1];
     VEC sum = 0;
 
     for (IDX k = (IDX)ptr[r] + lane; k < end; k += L)
-        MULADD(sum, (VEC)val[k], x[col[k]]);
+        MULADD(sum, (VEC)LOAD_VAL(val, k), x[COL(col, k, 0, 1)]);
     acc[0] += sum;
 }
+
+#else
+#define OWN_SHELL /* in place of shell.cl */
+#define RUN_PARAMS PARAMS, ulong rows UNUSED, ulong cols UNUSED, LIST_PARAM __global VEC *restrict carry UNUSED, \
+                   PRODUCT_PARAMS
+
+#if STREAM
+KERNEL void spmv(RUN_PARAMS)
+{
+    __local VEC product[RUN];
+    __local VEC partial[WG];
+    const uint lid = (uint)get_local_id(0);
+    const size_t run = get_group_id(0);
+    const uint row = run_row[run];
+    const uint ends = run_row[run + 1] - row; /* rows that end in the run */
+    const IDX at = (IDX)run_at[run];
+    const uint n = (uint)((IDX)run_at[run + 1] - at);
+    const uint first UNUSED = BASE(base, run);
+    const int piece = longs != 0 && (ends == 0 || (IDX)ptr[row] != at);
+    const uint m = max(ends, 1u);
+    const uint shift = 31 - clz(max(WG / m, 1u));
+    const uint lanes = 1u << shift; /* several only where every row has them: all of what follows is one round then */
+    const uint lane = lid & (lanes - 1);
+    const uint own = lid >> shift;
+    uint begin = 0;
+    uint end = 0;
+
+    x += x0;
+    y += y0;
+    if (own < m) { /* asked for now, needed behind the barrier */
+        begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
+        end = m == 1 ? n : (uint)((IDX)ptr[(size_t)row + own + 1] - at);
+    }
+
+    for (uint k = lid; k < n; k += UNROLL * WG) {
+        VAL v[UNROLL];
+        uint c[UNROLL];
+        VEC xs[UNROLL];
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            const int in = k + u * WG < n;
+            v[u] = in ? LOAD_VAL(val, at + k + u * WG) : 0;
+            c[u] = in ? COL(col, at + k + u * WG, first, 1) : 0;
+        }
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            xs[u] = k + u * WG < n ? x[c[u]] : 0;
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            if (k + u * WG < n)
+                product[k + u * WG] = (VEC)v[u] * xs[u];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    VEC sum = 0;
+    for (uint k = begin + lane; k < end; k += lanes)
+        sum += product[k];
+    uint d = lanes / 2;
+    partial[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (; d >= LANES_BY_SHUFFLE; d /= 2) {
+        if (lane < d)
+            partial[lid] += partial[lid + d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#if LANES_BY_SHUFFLE > 1
+    sum = partial[lid];
+    for (; d > 0; d /= 2)
+        sum += shuffle_down(sum, d);
+    if (lane == 0)
+        partial[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    if (piece) {
+        if (lid == 0)
+            carry[run] = partial[0];
+    } else if (lid < m) {
+        put(y, Y_ROW((size_t)row + lid), alpha, partial[lid << shift], beta);
+    }
+    for (uint i = lid + WG; i < m; i += WG) {
+        const uint stop = (uint)((IDX)ptr[(size_t)row + i + 1] - at);
+        sum = 0;
+        for (uint k = (uint)((IDX)ptr[(size_t)row + i] - at); k < stop; k++)
+            sum += product[k];
+        put(y, Y_ROW((size_t)row + i), alpha, sum, beta);
+    }
+}
+
+#else
+KERNEL void spmv(RUN_PARAMS)
+{
+    const size_t run = (size_t)get_group_id(0) * WG + get_local_id(0);
+
+    if (run < runs) {
+        const uint first UNUSED = BASE(base, run);
+        const uint stop = run_row[run + 1];
+        const IDX last = (IDX)run_at[run + 1];
+        uint row = run_row[run];
+        IDX k = (IDX)run_at[run];
+        const int piece = longs != 0 && (stop == row || (IDX)ptr[row] != k);
+
+        x += x0;
+        y += y0;
+        do {
+            const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
+            VEC sum = 0;
+            for (; k < end; k++)
+                MULADD(sum, (VEC)LOAD_VAL(val, k), x[COL(col, k, first, 1)]);
+            if (piece)
+                carry[run] = sum;
+            else
+                put(y, Y_ROW(row), alpha, sum, beta);
+        } while (++row < stop);
+    }
+}
+#endif
+
+/* A group adds the pieces of a long row. */
+KERNEL void finish(RUN_PARAMS)
+{
+    __local VEC partial[WG];
+    const uint lid = (uint)get_local_id(0);
+    const uint run = long_run[get_group_id(0)];
+    const uint row = run_row[run];
+    const uint pieces = (uint)(((IDX)ptr[(size_t)row + 1] - (IDX)ptr[row] - 1) / RUN) + 1;
+    VEC sum = 0;
+
+    for (uint k = lid; k < pieces; k += WG)
+        sum += carry[(size_t)run + k];
+    partial[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint d = WG / 2; d > 0; d /= 2) {
+        if (lid < d)
+            partial[lid] += partial[lid + d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (lid == 0)
+        put(y + y0, Y_ROW(row), alpha, partial[0], beta);
+}
+#endif

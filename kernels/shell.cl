@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The shell of every format that walks rows: which super-row an item serves, the sum over lanes in fixed order, the
  * row list, alpha, beta and the store. No barrier stands under a condition. */
+#ifndef OWN_SHELL
 #define GROUP_ROWS (WG / L)
 #if APART
 #define STEP GROUP_ROWS
@@ -12,14 +13,6 @@
 #define SCRATCH_SIZE (W * WG)
 #else
 #define SCRATCH_SIZE SCRATCH
-#endif
-
-#if LIST
-#define LIST_PARAM __global const uint *restrict list,
-#define Y_ROW(i) list[i]
-#else
-#define LIST_PARAM
-#define Y_ROW(i) ((uint)(i))
 #endif
 
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
@@ -75,3 +68,4 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
             put(y, Y_ROW(r * W + w), alpha, acc[w], beta);
 #endif
 }
+#endif

@@ -23,15 +23,26 @@ try() { # try TARGET FLAG...
         -pedantic -Wall -Wextra -Wshadow -Werror "$@" -I. - || { echo "with: $target $*"; rc=1; }
 }
 f64='-DVAL=double -DVEC=double -DF64'
+# The kernel's own modes, beside none: "// lint: NAME=1 OTHER=2 ; NAME=3" in its text.
+each() { # each TARGET FLAG...: in every mode
+    try "$@"
+    while IFS= read -r mode; do
+        if [ "$mode" ]; then try "$@" $(for word in $mode; do echo "-D$word"; done); fi
+    done <<END
+$(sed -n 's|.*// lint:||p' "$k" | tr ';' '\n')
+END
+}
 for type in '-DVAL=float -DVEC=float' "$f64" '-DVAL=float -DVEC=double -DF64'; do
     for offsets in '' '-DOFF=ulong -DI64=1' '-DLIST=1' '-DIDX16=1'; do
-        try spir64 $type $offsets
+        each spir64 $type $offsets
     done
 done
-for target in spir amdgcn nvptx64; do try $target $f64 -DLIST=1; done
+for target in spir amdgcn nvptx64; do each $target $f64 -DLIST=1; done
+each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128
+each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128 -DIDX16=1
 
 while read -r name values; do
-    for v in $values; do try spir64 $f64 "-D$name=$v"; done
+    for v in $values; do each spir64 $f64 "-D$name=$v"; done
 done <<END
 $(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
 END

@@ -317,7 +317,9 @@ static int walk(const char *const *plans, int real)
 
 static const char *const dense_plans[] = { "dense", "dense:rows=nonempty", NULL };
 static const char *const coo_plans[] = { "coo", NULL };
-static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", NULL };
+static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=256",
+                                         "csr:run=1024", "csr:run=32,rows=nonempty", "csr:run=100,rows=sorted,sigma=50",
+                                         "csr:run=64,idx=16", "csr:run=1024,idx=16,rows=nonempty", NULL };
 static const char *const dia_plans[] = { "dia", NULL };
 static const char *const bdia_plans[] = { "bdia", NULL };
 static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo",
@@ -333,7 +335,8 @@ static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "b
 static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1", "cmrs:h=16", "cmrs:h=2,wide=1",
                                           "cmrs:h=16,wide=1,sort=1,rows=nonempty", NULL };
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
-                                           "ell:w=2+csr:rows=nonempty", NULL };
+                                           "ell:w=2+csr:rows=nonempty", "ell:w=2+csr:run=32",
+                                           "csr:run=40,rows=nonempty", NULL };
 
 #define WALK(name)                                                                           \
     Test(exact, name, .timeout = 300) { cr_assert_gt(walk(name##_plans, 0), 0); }            \
