@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Matrix Market to the plain binary CSR that the peers' benchmark programs read: "CSRB", int64 rows, columns, nonzeros,
+ * Matrix Market, or this project's binary form (.bin), to the plain binary CSR that the peers' benchmark programs read: "CSRB", int64 rows, columns, nonzeros,
  * int64 pointers[rows + 1], int32 columns[nonzeros], double values[nonzeros].
  * cc -std=c99 -O2 -I. bench/csrb.c -o build/csrb && build/csrb in.mtx out.csrb */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
 #include <stdio.h>
+#include <string.h>
 
 static int write_csrb(const spmv_csr *a, const char *path)
 {
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: csrb IN.mtx OUT.csrb\n");
         return 2;
     }
-    if (spmv_mm_read_file(&a, argv[1], NULL, NULL, NULL)) return 1;
+    if (strstr(argv[1], ".bin") ? spmv_bin_read_file(&a, argv[1], NULL) : spmv_mm_read_file(&a, argv[1], NULL, NULL, NULL)) return 1;
     if (a.rows > 0x7fffffff || a.cols > 0x7fffffff || a.nnz > 0x7fffffff) fprintf(stderr, "csrb: the peers' indices have 31 bits\n");
     else ok = write_csrb(&a, argv[2]);
     spmv_csr_free(&a);

@@ -347,20 +347,31 @@ static const char *make_arrow(entries *e, const uint64_t *n)
     return NULL;
 }
 
-/* The Laplacian of a grid of size[0] x size[1] x size[2] points, first index fastest: neighbours that differ in one
- * index (corners: in any) get -1. */
-static const char *grid(entries *e, const uint64_t *size, double diagonal, int corners)
+/* Every unknown of one point with every unknown of another: -1, but for an unknown with itself. */
+static void add_points(entries *e, uint64_t a, uint64_t b, uint64_t unknowns, double diagonal)
 {
-    uint64_t at[3], me, there;
+    uint64_t i, j;
+    for (i = 0; i < unknowns; i++)
+        for (j = 0; j < unknowns; j++)
+            add(e, a * unknowns + i, b * unknowns + j, a == b && i == j ? diagonal : -1);
+}
+
+/* The Laplacian of a grid of size[0] x size[1] x size[2] points, first index fastest, with some unknowns a point:
+ * neighbours that differ in one index (corners: in any) get -1. */
+static const char *grid(entries *e, const uint64_t *size, double diagonal, int corners, uint64_t unknowns)
+{
+    uint64_t at[3], me, there, points;
     int64_t d[3];
     if (!size[0] || !size[1] || !size[2] || size[0] > 1000000000 || size[1] > 1000000000 / size[0] ||
         size[2] > 1000000000 / size[0] / size[1]) return "a grid has 1 to 10^9 points";
-    e->rows = e->cols = size[0] * size[1] * size[2];
-    for (me = 0; me < e->rows && !e->failed; me++) {
+    points = size[0] * size[1] * size[2];
+    if (!unknowns || unknowns > 1000000000 / points) return "a grid has 1 to 10^9 unknowns";
+    e->rows = e->cols = points * unknowns;
+    for (me = 0; me < points && !e->failed; me++) {
         at[0] = me % size[0];
         at[1] = me / size[0] % size[1];
         at[2] = me / size[0] / size[1];
-        add(e, me, me, diagonal);
+        add_points(e, me, me, unknowns, diagonal);
         for (d[2] = -1; d[2] <= 1; d[2]++) for (d[1] = -1; d[1] <= 1; d[1]++) for (d[0] = -1; d[0] <= 1; d[0]++) {
             int i, moved = 0;
             for (i = 0; i < 3; i++) {
@@ -369,7 +380,7 @@ static const char *grid(entries *e, const uint64_t *size, double diagonal, int c
             }
             if (i < 3 || !moved || (moved > 1 && !corners)) continue;
             there = me + (uint64_t)d[0] + size[0] * ((uint64_t)d[1] + size[1] * (uint64_t)d[2]);
-            add(e, me, there, -1);
+            add_points(e, me, there, unknowns, diagonal);
         }
     }
     return NULL;
@@ -379,28 +390,36 @@ static const char *make_gr(entries *e, const uint64_t *n)
 {
     uint64_t size[3];
     size[0] = n[0]; size[1] = n[1]; size[2] = 1;
-    return grid(e, size, 8, 1);
+    return grid(e, size, 8, 1, 1);
 }
 
 static const char *make_poisson2d(entries *e, const uint64_t *n)
 {
     uint64_t size[3];
     size[0] = size[1] = n[0]; size[2] = 1;
-    return grid(e, size, 4, 0);
+    return grid(e, size, 4, 0, 1);
 }
 
 static const char *make_poisson3d(entries *e, const uint64_t *n)
 {
     uint64_t size[3];
     size[0] = size[1] = size[2] = n[0];
-    return grid(e, size, 6, 0);
+    return grid(e, size, 6, 0, 1);
+}
+
+/* A mesh of hexahedra with some unknowns a node, as structural mechanics has it: diagonally dominant. */
+static const char *make_mesh3d(entries *e, const uint64_t *n)
+{
+    uint64_t size[3];
+    size[0] = size[1] = size[2] = n[0];
+    return grid(e, size, 27.0 * (double)n[1], 1, n[1]);
 }
 
 static const char *make_tridiag(entries *e, const uint64_t *n)
 {
     uint64_t size[3];
     size[0] = n[0]; size[1] = size[2] = 1;
-    return grid(e, size, 2, 0);
+    return grid(e, size, 2, 0, 1);
 }
 
 /* ---- the list of families -------------------------------------------------------------------------------------- */
@@ -428,13 +447,14 @@ static const family families[] = {
     {"bibd_#_#", make_bibd,
      "pairs against subsets of K of V points\n(SuiteSparse JGD_BIBD/bibd_22_8 and others; order may differ there)"},
     {"gr_#_#", make_gr,
-     "nine-point grid of M x N points, 8 and -1\n(SuiteSparse HB/gr_30_30, every entry equal)"},
+     "nine-point grid of M x N points, 8 and -1\n(SuiteSparse HB/gr_30_30)"},
     {"arrow_#", make_arrow,
      "first row, first column and diagonal\n"
      "(SuiteSparse package, SPQR/Matrix/arrow.mtx is arrow_46500, every entry equal)"},
     {"tridiag_#", make_tridiag, "2 on the diagonal, -1 beside it"},
     {"poisson2d_#", make_poisson2d, "five-point grid of N x N points, 4 and -1"},
     {"poisson3d_#", make_poisson3d, "seven-point grid of N x N x N points, 6 and -1"},
+    {"mesh3d_#_#", make_mesh3d, "27-point grid of N x N x N nodes with D unknowns each, 27 D and -1"},
 };
 
 enum { FAMILIES = sizeof families / sizeof *families };
