@@ -969,7 +969,10 @@ static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
     uint64_t lanes = l > 1 ? spmv__cl_height(p) * wg : 0, own = 0;
     if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
     if (p->spec.format == SPMV_COO) return wg * ((uint64_t)v->value[SPMV_KNOB_PER] + 1) * (size + 4);
-    if (spmv__cl_in_runs(p)) return (wg + (v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0)) * size;
+    if (spmv__cl_in_runs(p)) { /* products, partial sums, and the queue of rows that wait */
+        uint64_t run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
+        return (wg + run) * size + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
+    }
     if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
     if (p->spec.format == SPMV_BDIA && v->value[SPMV_KNOB_STAGE]) own = wg + wg / l;
     return (own > lanes ? own : lanes) * size;

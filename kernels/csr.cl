@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * csr: compressed sparse rows. L 1 is one item a row ("scalar"), L 32 is a warp a row ("vector").
  *
- * With RUN the part comes in runs of whole rows with about equal nonzeros; a longer row comes in pieces, one a run.
- * STREAM 1: a group takes a run. It loads the run coalesced, leaves the products in local memory and sums the rows
- * from there, with as many lanes a row as it has items for. STREAM 0: an item takes a run and walks it (for CPUs).
+ * With RUN the part comes in runs of whole rows with about equal nonzeros; a longer row is a run by itself, and one
+ * longer than 4 RUN comes in pieces, one a run. STREAM 1: a group takes a run. It loads the run coalesced, leaves the
+ * products in local memory and sums the rows from there, with as many lanes a row as it has items for; rows that are
+ * long beside the others wait for a second round, in which teams of TEAM items take one each. A run of one row needs
+ * no local memory for products. STREAM 0: an item takes a run and walks it (for CPUs).
  * A piece leaves its sum in carry[run]; finish adds the pieces of each long row. */
 #ifndef WG
 #define WG 128 // tune: 16 32 64 128 256 512
@@ -53,10 +55,18 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
                    PRODUCT_PARAMS
 
 #if STREAM
+#if WG < 32
+#define TEAM WG
+#else
+#define TEAM 32
+#endif
+
 KERNEL void spmv(RUN_PARAMS)
 {
     __local VEC product[RUN];
     __local VEC partial[WG];
+    __local uint queue[RUN / TEAM + 1];
+    __local uint waiting;
     const uint lid = (uint)get_local_id(0);
     const size_t run = get_group_id(0);
     const uint row = run_row[run];
@@ -72,6 +82,7 @@ KERNEL void spmv(RUN_PARAMS)
     const uint own = lid >> shift;
     uint begin = 0;
     uint end = 0;
+    VEC sum = 0;
 
     x += x0;
     y += y0;
@@ -79,6 +90,8 @@ KERNEL void spmv(RUN_PARAMS)
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
         end = m == 1 ? n : (uint)((IDX)ptr[(size_t)row + own + 1] - at);
     }
+    if (lid == 0)
+        waiting = 0;
 
     for (uint k = lid; k < n; k += UNROLL * WG) {
         VAL v[UNROLL];
@@ -95,14 +108,22 @@ KERNEL void spmv(RUN_PARAMS)
             xs[u] = k + u * WG < n ? x[c[u]] : 0;
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            if (k + u * WG < n)
-                product[k + u * WG] = (VEC)v[u] * xs[u];
+            if (k + u * WG < n) {
+                if (m == 1)
+                    MULADD(sum, (VEC)v[u], xs[u]);
+                else
+                    product[k + u * WG] = (VEC)v[u] * xs[u];
+            }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    VEC sum = 0;
-    for (uint k = begin + lane; k < end; k += lanes)
-        sum += product[k];
+    /* which row waits does not depend on the order in which they queue, nor does its sum */
+    const uint longest = m == 1 ? ~0u : TEAM * lanes;
+    if (m > 1 && end - begin <= longest)
+        for (uint k = begin + lane; k < end; k += lanes)
+            sum += product[k];
+    if (end - begin > longest && lane == 0)
+        queue[atomic_inc(&waiting)] = own;
     uint d = lanes / 2;
     partial[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -122,15 +143,41 @@ KERNEL void spmv(RUN_PARAMS)
     if (piece) {
         if (lid == 0)
             carry[run] = partial[0];
-    } else if (lid < m) {
-        put(y, Y_ROW((size_t)row + lid), alpha, partial[lid << shift], beta);
+    } else if (lane == 0 && own < m && end - begin <= longest) {
+        put(y, Y_ROW((size_t)row + own), alpha, partial[lid], beta);
     }
     for (uint i = lid + WG; i < m; i += WG) {
+        const uint start = (uint)((IDX)ptr[(size_t)row + i] - at);
         const uint stop = (uint)((IDX)ptr[(size_t)row + i + 1] - at);
+        if (stop - start > longest) {
+            queue[atomic_inc(&waiting)] = i;
+        } else {
+            sum = 0;
+            for (uint k = start; k < stop; k++)
+                sum += product[k];
+            put(y, Y_ROW((size_t)row + i), alpha, sum, beta);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    const uint rounds = (waiting + WG / TEAM - 1) / (WG / TEAM);
+    for (uint q = 0; q < rounds; q++) {
+        const uint turn = q * (WG / TEAM) + lid / TEAM;
+        const uint i = turn < waiting ? queue[turn] : 0;
+        const uint stop = turn < waiting ? (uint)((IDX)ptr[(size_t)row + i + 1] - at) : 0;
         sum = 0;
-        for (uint k = (uint)((IDX)ptr[(size_t)row + i] - at); k < stop; k++)
+        for (uint k = (turn < waiting ? (uint)((IDX)ptr[(size_t)row + i] - at) : 0) + lid % TEAM; k < stop; k += TEAM)
             sum += product[k];
-        put(y, Y_ROW((size_t)row + i), alpha, sum, beta);
+        partial[lid] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint e = TEAM / 2; e > 0; e /= 2) {
+            if (lid % TEAM < e)
+                partial[lid] += partial[lid + e];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (turn < waiting && lid % TEAM == 0)
+            put(y, Y_ROW((size_t)row + i), alpha, partial[lid], beta);
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
 
@@ -170,7 +217,7 @@ KERNEL void finish(RUN_PARAMS)
     const uint lid = (uint)get_local_id(0);
     const uint run = long_run[get_group_id(0)];
     const uint row = run_row[run];
-    const uint pieces = (uint)(((IDX)ptr[(size_t)row + 1] - (IDX)ptr[row] - 1) / RUN) + 1;
+    const uint pieces = (uint)(((IDX)ptr[(size_t)row + 1] - (IDX)ptr[row] - 1) / (4 * RUN)) + 1;
     VEC sum = 0;
 
     for (uint k = lid; k < pieces; k += WG)
