@@ -50,6 +50,8 @@ typedef struct spmv_desc {
     spmv_type    type;     /* what to compute in; zero: f64 */
     const char  *plan;     /* a plan or a builder as text; NULL: "csr" */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
+    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8" (spmv_cl.h,
+                              spmv_variants_parse); NULL: defaults. Not looked at on the host */
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
@@ -121,9 +123,14 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_status s = SPMV_OK;
 #ifndef SPMV_NO_OPENCL
+    void *block = NULL;
     m->device = d->device;
     if (!m->device) return SPMV_OK;
-    s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count, NULL);
+    s = spmv__new(&d->hooks, &block, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
+    if (!s) s = spmv_variants_parse((spmv_variant *)block, m->store.part, (size_t)m->store.count, d->variant, &d->hooks);
+    if (!s) s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
+                               (const spmv_variant *)block);
+    spmv_free(&d->hooks, block);
     if (!s) s = spmv_exec_create(&m->exec, &m->cl, NULL);
     if (!s && !m->updatable) spmv__release_arrays(&m->store);
 #else

@@ -106,8 +106,8 @@ SPMV_API void spmv_device_close(spmv_device *d);
     X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
     X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
     X(UNROLL, 4,  1, "csr with run, STREAM=1: loads in flight a work-item")                                          \
-    X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere no difference)")            \
-    X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere no difference)")                  \
+    X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere left out)")                   \
+    X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere left out)")                         \
     X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0, "bdia: 1 takes x through local memory")                                                         \
     X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")
@@ -137,6 +137,15 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
 /* Reads that text for a format ("" sets nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
  * in the message. On failure *v is zeroed. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
+
+/* The variants of count parts, joined by '+' as the parts of a plan are: "L=8+WG=128". NULL or "": nothing is set; a part
+ * may have an empty text, and those behind the last text have nothing set. */
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_part *parts, size_t count, const char *text,
+                                         const spmv_hooks *hooks);
+/* Turns v into the variant that spmv_cl_create would use: what is not set gets defaults by device and part, knobs that make no
+ * difference to the part are taken out. SPMV_ERR_LIMIT if the device cannot take it (a compiled kernel may still turn out to
+ * need more than the device has). */
+SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p);
 
 /* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
 
@@ -780,6 +789,27 @@ SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const ch
     return s;
 }
 
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_part *parts, size_t count, const char *text,
+                                         const spmv_hooks *hooks)
+{
+    char one[SPMV_VARIANT_TEXT];
+    const char *p = text ? text : "";
+    size_t i, n;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < count; i++) memset(&v[i], 0, sizeof v[i]);
+    for (i = 0; !s && *p; i++) {
+        for (n = 0; p[n] && p[n] != '+'; n++) {}
+        if (i == count || n >= sizeof one)
+            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: %s", text, (uint64_t)(p - text) + 1,
+                            i == count ? "the plan has no more parts" : "too long");
+        memcpy(one, p, n);
+        one[n] = 0;
+        s = spmv_variant_parse(&v[i], parts[i].spec.format, one, hooks);
+        p += n + (p[n] == '+');
+    }
+    return s;
+}
+
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
 static spmv_status spmv__cl_build(spmv_device *d, cl_program program, const char *file, const char *options)
@@ -978,11 +1008,12 @@ static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
     return (own > lanes ? own : lanes) * size;
 }
 
-/* 1: the knob makes a difference to the part, whatever the others are. */
-static int spmv__cl_knob_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+/* 1: the knob makes a difference to the part on the device, the others being as v says. */
+static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     int runs = spmv__cl_in_runs(p), atomic = p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC];
     if (!spmv__cl_knob_taken(p->spec.format, k)) return 0;
+    if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < 70) return 0;
     if (k == SPMV_KNOB_L) return !runs;
     if (k == SPMV_KNOB_STREAM) return runs;
     if (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF) return runs && v->value[SPMV_KNOB_STREAM];
@@ -1006,14 +1037,14 @@ static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_vari
     if (spmv__cl_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
     if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)
-        if (!spmv__cl_knob_matters(p, v, (spmv_knob)k)) {
+        if (!spmv__cl_knob_matters(d, p, v, (spmv_knob)k)) {
             v->set &= ~((uint64_t)1 << k);
             v->value[k] = k == SPMV_KNOB_L;
         }
 }
 
-/* Fills in the knobs that were not set; those that were are the caller's word. */
-static spmv_status spmv__cl_resolve(const spmv_device *d, const spmv_part *p, spmv_variant *v)
+/* Knobs that were set are the caller's word. */
+SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
     spmv_format f = p->spec.format;
     int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
@@ -1047,15 +1078,22 @@ static spmv_status spmv__cl_kernel(const spmv_hooks *h, cl_program program, cons
     return spmv__cl(h, "clCreateKernel", e);
 }
 
-/* What the compiled kernel can run with: the largest group; SPMV_ERR_LIMIT if its local memory is beyond the device. */
+/* What the compiled kernel can run with: the largest group; SPMV_ERR_LIMIT if its local memory is beyond the device. NVIDIA's
+ * driver was seen to answer 256 for a kernel compiled for groups of 512 alone (reqd_work_group_size, which bounds the
+ * registers that the compiler may use), so there the size compiled for counts. */
 static spmv_status spmv__cl_inspect(const spmv_device *d, cl_program program, size_t *group)
 {
     const spmv_hooks *h = &d->hooks;
     cl_ulong local = 0;
+    size_t compiled[3] = { 0, 0, 0 };
     cl_kernel kernel;
     spmv_status s = spmv__cl_kernel(h, program, "spmv", &kernel);
     if (s) return s;
     s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_WORK_GROUP_SIZE, sizeof *group, group, NULL));
+    if (!s && d->info.nvidia)
+        s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled,
+                                                 compiled, NULL));
+    if (*group < compiled[0] && compiled[0] <= d->info.group_size) *group = compiled[0];
     if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL));
     if (!s && local > d->info.local_bytes)
         s = spmv_log(h, SPMV_ERR_LIMIT, "a kernel with %u bytes of local memory, the device has %u", (uint64_t)local,
@@ -1070,7 +1108,7 @@ static spmv_status spmv__cl_prepare(spmv_device *d, const spmv_part *p, const sp
     spmv__cl_options o;
     size_t group = 0;
     spmv_variant v = *wish;
-    spmv_status s = spmv__cl_resolve(d, p, &v);
+    spmv_status s = spmv_variant_resolve(&v, d, p);
     if (s) return s;
     for (;;) {
         s = spmv__cl_describe_part(&o, d, p, &v);

@@ -48,7 +48,8 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
 [ "$(echo "$formats" | wc -l)" -ge 11 ] || { echo "the format table was not found"; exit 1; }
 plans="$formats hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo sell:h=4,rows=sorted,sigma=16 sell:grow=0.2
        dia:d=0.6+csr:rows=nonempty bcsr:b=3x3 cmrs:h=16,sort=1 cmrs:wide=1
-       csr:run=32 csr:run=128,idx=16,rows=nonempty ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16"
+       csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2
+       csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128 csr:run=1024/STREAM=1,WG=32 coo/ATOMIC=1 ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16"
 run=0
 for m in ${RACES:-gr_9_8 ch4-5-b2}; do
     build/spmv gen "$m" -o $dir/"$m".mtx >/dev/null || exit 1

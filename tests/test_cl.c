@@ -440,7 +440,8 @@ Test(knobs, wide_offsets, .timeout = 120)
 
 Test(variant, text)
 {
-    spmv_variant v;
+    spmv_variant v, two[2];
+    spmv_part parts[2];
     spmv_hooks hooks = { 0 };
     char text[SPMV_VARIANT_TEXT];
     int values[8];
@@ -462,6 +463,20 @@ Test(variant, text)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(v.set, 0);
+    memset(parts, 0, sizeof parts);
+    parts[0].spec.format = SPMV_CSR;
+    parts[1].spec.format = SPMV_COO;
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8,WG=64+PER=3", &hooks), SPMV_OK, "%s", said);
+    cr_assert(two[0].value[SPMV_KNOB_L] == 8 && two[0].value[SPMV_KNOB_WG] == 64 && two[1].value[SPMV_KNOB_PER] == 3);
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, "+PER=3", &hooks), SPMV_OK, "%s", said);
+    cr_assert(!two[0].set && two[1].set);
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8", &hooks), SPMV_OK, "%s", said);
+    cr_assert(two[0].set && !two[1].set);
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, NULL, &hooks), SPMV_OK);
+    cr_assert(!two[0].set && !two[1].set);
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8+PER=3+PER=3", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "no more parts"), "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, parts, 2, "PER=3+L=8", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv_knob_values(SPMV_BDIA, SPMV_KNOB_STAGE, values, 8), 2);
     cr_assert(values[0] == 0 && values[1] == 1);
     cr_assert_eq(spmv_knob_values(SPMV_ELL, SPMV_KNOB_STAGE, values, 8), 0);
@@ -576,13 +591,15 @@ Test(limits, are_statuses)
     spmv_device d = open_device();
     const spmv_device_info real = d.info;
     matrix m = matrix_make(&shapes[22], 0);
-    spmv_store store, wide;
-    spmv_variant v;
+    spmv_store store, wide, runs, atoms;
+    spmv_variant v, w;
     spmv_cl_matrix a;
     spmv_exec e;
     cl_mem y = buffer(&d, 4 * m.rows), x = buffer(&d, 4 * m.cols);
     cr_assert(store_make(&store, &m, "cmrs:h=16", SPMV_F32, 0));
     cr_assert(store_make(&wide, &m, "csr", SPMV_F64, 0));
+    cr_assert(store_make(&runs, &m, "csr:run=1024", SPMV_F32, 0));
+    cr_assert(store_make(&atoms, &m, "coo", SPMV_F64, 0));
 #define CREATE(s, variant) spmv_cl_create(&a, &d, m.rows, m.cols, (s).type, (s).part, 1, variant)
     d.info.f64 = 0;
     cr_assert_eq(CREATE(wide, NULL), SPMV_ERR_NO_F64);
@@ -602,6 +619,21 @@ Test(limits, are_statuses)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert(strstr(said, "local memory"), "%s", said);
+    d.info.local_bytes = 4096; /* a streamed run of 1024 takes 4096 and more */
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_STREAM], 0);
+    spmv_cl_free(&a);
+    cr_assert_eq(spmv_variants_parse(&w, runs.part, 1, "STREAM=1", NULL), SPMV_OK);
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, &w), SPMV_ERR_LIMIT);
+    d.info = real;
+    d.info.atomics64 = 0;
+    cr_assert_eq(spmv_variants_parse(&w, atoms.part, 1, "ATOMIC=1", NULL), SPMV_OK);
+    if (real.f64) cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F64, atoms.part, 1, &w), SPMV_ERR_LIMIT);
+    runs.part[0].a[2].width = 2; /* columns of 16 bits without bases */
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_ERR_UNSUPPORTED);
+    runs.part[0].a[2].width = 4;
+    spmv_store_free(&runs);
+    spmv_store_free(&atoms);
     d.info = real;
     d.info.group_size = 32;
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);

@@ -254,52 +254,43 @@ static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type t
     out->gbs = took > 0 ? 1e-9 * out->bytes / took : NAN;
 }
 
-/* Prepares, checks and times one plan. */
-static spmv_status bench_run(bench *b, const char *plan, const spmv_build_hints *hints, line *out)
+/* Checks and times what is prepared. */
+static spmv_status bench_measure(bench *b, runner *r, line *out)
 {
     char what[160];
-    spmv_desc desc;
-    runner r;
     double took = 0, err = 0;
     spmv_status s;
+    spmv_plan_print(spmv_plan_of(&r->m), out->plan, sizeof out->plan);
+    runner_variant(r, out->variant, sizeof out->variant);
+    s = trial_check(&b->real, &r->m, 0, &err);
+    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r->m, 1, &err);
+    snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
+    if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, what, &took);
+    if (s == SPMV_OK) {
+        result_figures(out, r, b->a->nnz, b->type, took);
+        out->err = err;
+        out->ok = err < 1;
+    }
+    return s;
+}
+
+static spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
+{
+    spmv_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.csr = b->a;
     desc.type = b->type;
     desc.plan = plan;
+    desc.variant = variant;
     desc.device = b->device;
     desc.strict = b->args->value[OPT_STRICT] != NULL;
-    desc.hints = hints;
     desc.hooks = b->t->hooks;
-    s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
-    if (s != SPMV_OK) return s;
-    spmv_plan_print(spmv_plan_of(&r.m), out->plan, sizeof out->plan);
-    runner_variant(&r, out->variant, sizeof out->variant);
-    s = trial_check(&b->real, &r.m, 0, &err);
-    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r.m, 1, &err);
-    snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, plan);
-    if (s == SPMV_OK) s = runner_time(&r, LEAST_RUNS, what, &took);
-    if (s == SPMV_OK) {
-        result_figures(out, &r, b->a->nnz, b->type, took);
-        out->err = err;
-        out->ok = err < 1;
-    }
-    runner_close(&r);
-    return s;
+    return desc;
 }
 
-/* One line of output. tolerant: a refusal does not count as a failure. */
-static void bench_plan(bench *b, const char *plan, int tolerant)
+static void line_begin(const bench *b, line *out, const char *plan)
 {
-    line *out = (line *)calloc(1, sizeof *out);
-    spmv_status s = SPMV_ERR_MEMORY;
-    measurer me;
-    spmv_desc desc;
-    if (!out) { b->worst = no_memory(b->t); return; }
-    memset(&desc, 0, sizeof desc);
-    desc.csr = b->a;
-    desc.type = b->type;
-    desc.device = b->device;
-    desc.hooks = b->t->hooks;
+    memset(out, 0, sizeof *out);
     out->matrix = b->matrix;
     out->device = device_label(b->device);
     out->type = spmv_type_name(b->type);
@@ -308,8 +299,11 @@ static void bench_plan(bench *b, const char *plan, int tolerant)
     progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
-    if (measurer_make(&me, b->t, &desc) == DONE) s = bench_run(b, plan, &me.hints, out);
-    measurer_free(&me);
+}
+
+/* Prints the line and takes its failure into the exit status. tolerant: a refusal does not count as a failure. */
+static void line_end(bench *b, line *out, spmv_status s, int tolerant)
+{
     b->t->keep = 0;
     progress_clear(b->t);
     if (s != SPMV_OK && !*b->t->text) snprintf(b->t->text, sizeof b->t->text, "%s", spmv_status_text(s));
@@ -317,13 +311,118 @@ static void bench_plan(bench *b, const char *plan, int tolerant)
     if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
     if (b->args->value[OPT_JSON]) {
         print_json(out);
-        b->t->about = plan;
+        b->t->about = out->asked;
         if (s != SPMV_OK) complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", b->t->text);
     } else {
         print_line(out, s == SPMV_OK ? "" : b->t->text);
     }
     fflush(stdout);
+}
+
+/* One plan, one line. */
+static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
+{
+    line *out = (line *)calloc(1, sizeof *out);
+    spmv_status s = SPMV_ERR_MEMORY;
+    spmv_desc desc = bench_desc(b, plan, variant);
+    measurer me;
+    runner r;
+    if (!out) { b->worst = no_memory(b->t); return; }
+    line_begin(b, out, plan);
+    if (measurer_make(&me, b->t, &desc) == DONE) {
+        desc.hints = &me.hints;
+        s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        if (s == SPMV_OK) {
+            s = bench_measure(b, &r, out);
+            runner_close(&r);
+        }
+    }
+    measurer_free(&me);
+    line_end(b, out, s, tolerant);
     free(out);
+}
+
+#ifndef SPMV_NO_OPENCL
+/* One line for a variant of the plan that r holds on the host. One that cannot be is passed over, as is one whose meaning was
+ * seen before: seen is a text of all of them. */
+static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v, char **seen)
+{
+    spmv_desc desc = bench_desc(b, plan, NULL);
+    spmv_store *st = &r->m.store;
+    size_t used = *seen ? strlen(*seen) : 0;
+    char text[SPMV_VARIANT_TEXT + 2] = " ", *more;
+    line *out = (line *)malloc(sizeof *out);
+    spmv_status s;
+    if (!out) { b->worst = no_memory(b->t); return; }
+    line_begin(b, out, plan);
+    s = spmv_variant_resolve(&v, b->device, &st->part[0]);
+    spmv_variant_print(&v, text + 1, sizeof text - 2);
+    strcat(text, " ");
+    if (s == SPMV_OK && !(*seen && strstr(*seen, text))) {
+        more = (char *)realloc(*seen, used + sizeof text);
+        if (more) strcpy((*seen = more) + used, text);
+        r->m.device = b->device;
+        s = spmv_cl_create(&r->m.cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
+        if (s == SPMV_OK) s = spmv_exec_create(&r->m.exec, &r->m.cl, NULL);
+        if (s == SPMV_OK) s = runner_open_cl(r, &desc);
+        if (s == SPMV_OK) s = bench_measure(b, r, out);
+        runner_close_cl(r);
+        spmv_exec_free(&r->m.exec);
+        spmv_cl_free(&r->m.cl);
+        r->m.device = NULL;
+        if (s != SPMV_ERR_LIMIT) line_end(b, out, s, 0);
+    }
+    b->t->keep = 0;
+    free(out);
+}
+
+/* Every combination of knobs that fixed does not set, over the last of them first. Slots of 64 bits are for huge matrices only. */
+static void bench_combinations(bench *b, runner *r, const char *plan, const spmv_variant *fixed)
+{
+    int values[SPMV_KNOB_COUNT][32], k;
+    size_t count[SPMV_KNOB_COUNT], at[SPMV_KNOB_COUNT];
+    char *seen = NULL;
+    memset(at, 0, sizeof at);
+    for (k = 0; k < SPMV_KNOB_COUNT; k++) {
+        count[k] = spmv_knob_values(r->m.store.part[0].spec.format, (spmv_knob)k, values[k], 32);
+        if (count[k] > 32) count[k] = 32;
+        if (k == SPMV_KNOB_I64 || fixed->set >> k & 1u) count[k] = 0;
+    }
+    do {
+        spmv_variant v = *fixed;
+        for (k = 0; k < SPMV_KNOB_COUNT; k++)
+            if (count[k]) {
+                v.set |= (uint64_t)1 << k;
+                v.value[k] = values[k][at[k]];
+            }
+        bench_variant(b, r, plan, v, &seen);
+        for (k = SPMV_KNOB_COUNT - 1; k >= 0 && (!count[k] || ++at[k] == count[k]); k--) at[k] = 0;
+    } while (k >= 0);
+    free(seen);
+}
+#endif
+
+static void bench_variants(bench *b, const char *plan, const char *variant)
+{
+#ifndef SPMV_NO_OPENCL
+    spmv_desc desc = bench_desc(b, plan, NULL);
+    spmv_variant fixed;
+    runner r;
+    spmv_status s;
+    if (b->device) {
+        desc.device = NULL;
+        b->t->about = plan;
+        s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        if (s == SPMV_OK && r.m.store.count != 1)
+            s = spmv_log(&b->t->hooks, SPMV_ERR_PLAN, "--variants wants a plan of one part");
+        if (s == SPMV_OK) s = spmv_variants_parse(&fixed, r.m.store.part, 1, variant, &b->t->hooks);
+        if (s == SPMV_OK) bench_combinations(b, &r, plan, &fixed);
+        else b->worst = FAILED;
+        runner_close(&r);
+        return;
+    }
+#endif
+    bench_plan(b, plan, variant, 0);
 }
 
 /* Every format, then every builder; a name that is both is a builder's. */
@@ -333,9 +432,9 @@ static void bench_all(bench *b)
     for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
         const char *name = spmv_format_name((spmv_format)f);
         for (i = 0; i < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)i)); i++) continue;
-        if (i == SPMV_BUILDER_COUNT && spmv_format_built((spmv_format)f)) bench_plan(b, name, 1);
+        if (i == SPMV_BUILDER_COUNT && spmv_format_built((spmv_format)f)) bench_plan(b, name, NULL, 1);
     }
-    for (i = 0; i < SPMV_BUILDER_COUNT; i++) bench_plan(b, spmv_builder_name((spmv_builder)i), 1);
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) bench_plan(b, spmv_builder_name((spmv_builder)i), NULL, 1);
 }
 
 /* The trials' x and references, made once for all plans of a matrix. */
@@ -379,7 +478,8 @@ static void bench_file(bench *b, const char *path)
         if (!b->args->plans) bench_all(b);
         for (i = 0; i < b->args->plans; i++)
             if (!strcmp(b->args->plan[i], "all")) bench_all(b);
-            else bench_plan(b, b->args->plan[i], 0);
+            else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
+            else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
         if (!b->args->value[OPT_JSON]) putchar('\n');
     } else {
         b->worst = FAILED;
@@ -397,6 +497,11 @@ static int bench_command(tool *t, const arguments *args)
     b.t = t;
     b.args = args;
     b.type = option_type(t, args, &result);
+    if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
+        return misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
+    t->cold = args->value[OPT_COLD] != NULL;
+    if (t->cold && (!args->value[OPT_DEVICE] || !strcmp(args->value[OPT_DEVICE], "host")))
+        return misuse(t, "--cold needs an OpenCL device (--device)");
     for (i = 0; i < args->plans && result == DONE; i++)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);

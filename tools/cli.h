@@ -35,6 +35,7 @@ typedef struct tool {
     int         drawn;     /* 1: a progress line stands there */
     double      since;     /* when the present piece of work began, seconds */
     double      last;      /* when progress was last drawn */
+    int         cold;      /* 1: what is timed finds the device's caches full of something else */
 } tool;
 
 static double seconds(void)
@@ -172,6 +173,8 @@ static void json_real(const char *key, double v)
  * X(ID, "name", "value's name or empty for a switch", "what it does"): the only list of options. */
 #define OPTION_LIST(X)                                                                                              \
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
+    X(VARIANTS, "variants", "all", "every combination of knobs of a plan of one part; a knob behind / stays as it is")  \
+    X(COLD,    "cold",    "",     "each timed product finds the device's caches full of something else")            \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default csr")                                     \
     X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
@@ -206,7 +209,8 @@ static const option options[OPT_COUNT] = {
 
 typedef struct arguments {
     const char  *value[OPT_COUNT]; /* the last one given; "" for a switch; NULL: not given */
-    const char **plan;             /* every --plan, in order */
+    const char **plan;             /* every --plan, in order, up to the / */
+    const char **variant;          /* what follows the /, or NULL */
     int          plans;
     const char **file;             /* what is no option, in order */
     int          files;
@@ -225,6 +229,7 @@ typedef struct command {
 static void arguments_free(arguments *a)
 {
     free(a->plan);
+    free(a->variant);
     free(a->file);
     memset(a, 0, sizeof *a);
 }
@@ -257,7 +262,12 @@ static int option_take(tool *t, const command *c, int argc, char **argv, int *i,
     }
     if (!equals && *i + 1 >= argc) return misuse(t, "--%s wants a value (%s)", options[id].name, options[id].value);
     a->value[id] = equals ? equals + 1 : argv[++*i];
-    if (id == OPT_PLAN) a->plan[a->plans++] = a->value[id];
+    if (id == OPT_PLAN) {
+        char *slash = strchr(equals ? argv[*i] + (equals - word) : argv[*i], '/');
+        if (slash) *slash++ = 0;
+        a->variant[a->plans] = slash;
+        a->plan[a->plans++] = a->value[id];
+    }
     return DONE;
 }
 
@@ -266,8 +276,9 @@ static int arguments_parse(tool *t, const command *c, int argc, char **argv, arg
     int i, only_files = 0, result;
     memset(a, 0, sizeof *a);
     a->plan = (const char **)calloc((size_t)argc + 1, sizeof *a->plan);
+    a->variant = (const char **)calloc((size_t)argc + 1, sizeof *a->variant);
     a->file = (const char **)calloc((size_t)argc + 1, sizeof *a->file);
-    if (!a->plan || !a->file) return no_memory(t);
+    if (!a->plan || !a->variant || !a->file) return no_memory(t);
     for (i = 0; i < argc; i++) {
         if (only_files || argv[i][0] != '-' || !argv[i][1]) a->file[a->files++] = argv[i];
         else if (!strcmp(argv[i], "--")) only_files = 1;

@@ -66,7 +66,7 @@ typedef struct runner {
     void        *y;
 #ifndef SPMV_NO_OPENCL
     spmv_exec    exec;
-    cl_mem       cl_x, cl_y;
+    cl_mem       cl_x, cl_y, cl_junk; /* junk: what --cold fills the caches with */
     int          events;    /* 1: the queue profiles */
 #endif
 } runner;
@@ -77,11 +77,19 @@ static void runner_close_cl(runner *r)
     spmv_exec_free(&r->exec);
     if (r->cl_x) clReleaseMemObject(r->cl_x);
     if (r->cl_y) clReleaseMemObject(r->cl_y);
+    if (r->cl_junk) clReleaseMemObject(r->cl_junk);
+    r->cl_x = r->cl_y = r->cl_junk = NULL;
 }
 
 static spmv_status runner_failed(runner *r, const char *what, cl_int code)
 {
     return spmv_log(&r->t->hooks, SPMV_ERR_OPENCL, "%s: OpenCL error %d", what, (int)code);
+}
+
+/* More than any cache holds. */
+static size_t junk_bytes(const spmv_device *d)
+{
+    return d->info.alloc_bytes < 512u << 20 ? (size_t)d->info.alloc_bytes / 4 * 4 : 512u << 20;
 }
 
 /* Vectors on the device, where they stay. */
@@ -98,6 +106,11 @@ static spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
     if (in) code = clEnqueueWriteBuffer(desc->device->queue, r->cl_x, CL_TRUE, 0, in, r->x, 0, NULL, NULL);
     if (code != CL_SUCCESS) return runner_failed(r, "copying x", code);
     r->events = spmv_exec_timing(&r->exec, 1) == SPMV_OK;
+    if (r->t->cold && !r->events) return spmv_log(&r->t->hooks, SPMV_ERR_UNSUPPORTED, "--cold needs a queue that profiles");
+    if (r->t->cold) {
+        r->cl_junk = clCreateBuffer(desc->device->context, CL_MEM_READ_WRITE, junk_bytes(desc->device), NULL, &code);
+        if (code != CL_SUCCESS) return runner_failed(r, "a buffer for --cold", code);
+    }
     return SPMV_OK;
 }
 #endif
@@ -148,7 +161,13 @@ static spmv_status sample_cl(runner *r, int times, double *out)
     spmv_status s = SPMV_OK;
     cl_int code;
     int i;
+    cl_uint pattern = 0x55555555;
     if (r->events) times = 1;
+    if (r->cl_junk) {
+        code = clEnqueueFillBuffer(r->m.device->queue, r->cl_junk, &pattern, sizeof pattern, 0, junk_bytes(r->m.device), 0,
+                                   NULL, NULL);
+        if (code != CL_SUCCESS) return runner_failed(r, "clEnqueueFillBuffer", code);
+    }
     for (i = 0; i < times && s == SPMV_OK; i++)
         s = spmv_exec_mul(&r->exec, 1, r->cl_x, 0, 0, r->cl_y, 0, 0, NULL, NULL);
     if (s != SPMV_OK) return s;

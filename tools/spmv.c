@@ -171,6 +171,7 @@ static int product_options(tool *t, const arguments *args, product *p)
     p->alpha = option_real(t, args, OPT_ALPHA, 1, &result);
     p->beta = option_real(t, args, OPT_BETA, 0, &result);
     p->desc.plan = args->plans ? args->plan[0] : "csr";
+    p->desc.variant = args->plans ? args->variant[0] : NULL;
     p->desc.strict = args->value[OPT_STRICT] != NULL;
     p->desc.hooks = t->hooks;
     if (result != DONE) return result;
@@ -244,7 +245,8 @@ static int devices_command(tool *t, const arguments *args)
 
 #define PLAN_TEXT                                                                                                      \
     "A plan is one part or several, joined by +: a format with keys, for example ell:w=5+coo or sell:h=32.\n"          \
-    "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs.\n"
+    "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs.\n"                                              \
+    "Behind / may follow the variant of each part's OpenCL kernel: csr:run=1024/WG=256,NT=1, ell:w=5+coo/WG=64+PER=3.\n"
 
 static const command commands[] = {
     {"devices", "", "name the devices that products can run on",
@@ -259,6 +261,7 @@ static const command commands[] = {
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
      "\n"
+     "--variants all makes a line for every combination of the kernel's knobs that the device can take.\n\n"
      "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles,\n"
      "         else by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the\n"
      "         device\n"
@@ -273,7 +276,8 @@ static const command commands[] = {
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
-     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT), 1, 1 << 30, bench_command},
+     BIT(PLAN) | BIT(VARIANTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT), 1, 1 << 30,
+     bench_command},
     {"convert", "IN OUT", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
