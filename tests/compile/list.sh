@@ -27,6 +27,9 @@ for cc in gcc clang; do
     say "$cc/ndebug"     "$cc $w -O2 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
     say "$cc/csr+sell"   "$cc $w -O2 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O1 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
+    say "$cc/reproducible" "$cc $w -O2 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
+    say "$cc/reproducible-host" "$cc $w -O1 $i $host -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro-host -lm && $o/$cc-repro-host"
+    say "$cc/fast-math" "! $cc $i $host -ffast-math -DSPMV_REPRODUCIBLE -c $t/has.c -o $o/$cc-fast.o"
     say "$cc/no-stdio"   "$cc $w -O1 $i $host -DSPMV_NO_STDIO -DNDEBUG -c $t/c99.c -o $o/$cc-nostdio.o && $sym $o/$cc-nostdio.o no-stdio"
     say "$cc/passes"     "$cc $w -O0 $i $t/passes.c -o $o/$cc-passes -lOpenCL && $o/$cc-passes"
     say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
@@ -46,6 +49,7 @@ for cc in gcc clang; do
     # the single header; away from the set, which must not be found
     say "$cc/single"      "$cc $w -O1 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O1 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
+    say "$cc/single-reproducible" "$cc $w -O1 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && ! nm -g $o/$cc-single-noio.o | grep -i 'spmv_io\|spmv_mtx\|spmv_read\|spmv_write'"
     say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
     say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
