@@ -62,8 +62,8 @@ typedef struct spmv_desc {
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
 } spmv_desc;
 
-/* A prepared matrix. Members are private; zeroed, it is safe to destroy. It must stay where spmv_create filled it: execs
- * point into it. */
+/* A prepared matrix. Members are private but for cl, from which spmv_exec_create makes execs of your own; zeroed, it is safe to
+ * destroy. It must stay where spmv_create filled it: execs point into it. */
 typedef struct spmv_matrix {
     spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */

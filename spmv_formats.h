@@ -420,7 +420,9 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 #endif
 #ifdef __GNUC__
 #define SPMV__FORCE_INLINE inline __attribute__((always_inline))
+#define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
 #else
+#define SPMV__SHARED static
 #define SPMV__FORCE_INLINE inline
 #endif
 /* Loops over a block are to unroll also at -O2. */
@@ -635,9 +637,9 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
 }
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
-static uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
-static uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
-static uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
+SPMV__SHARED uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
 /* Arrays of offsets and of row lists carry their width. */
 static uint64_t spmv__at(const spmv_array *a, uint64_t i)
@@ -680,7 +682,7 @@ static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
     p[root] = top;
 }
 
-static void spmv__sort(spmv__pair *p, uint64_t n)
+SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
 {
     uint64_t i, j;
     if (n <= 24) {
@@ -1295,7 +1297,7 @@ static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
 }
 
 /* Offsets up to the largest take 4 bytes where they fit. */
-static void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
+SPMV__SHARED void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
 {
     spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
 }
@@ -1308,21 +1310,21 @@ static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
 /* ---- columns of 32 bits, or of 16 from a base --------------------------------------------------------------------- */
 
 /* Wants a column array of 16 bits with bases if the key asks for it and every group of rows spans few enough columns. */
-static void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
+SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
 {
     int narrow = p->spec.key[SPMV_KEY_IDX] == 16 && fits;
     spmv__want(col, count, narrow ? 2 : 4);
     spmv__want(base, narrow ? bases : 0, 4);
 }
 
-static void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
+SPMV__SHARED void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
 {
     if (base->count) ((uint16_t *)col->data)[slot] = (uint16_t)((c - ((const uint32_t *)base->data)[group]) / scale);
     else ((uint32_t *)col->data)[slot] = (uint32_t)c;
 }
 
 /* The column in a slot, SPMV_PAD for padding. */
-static uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
+SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
 {
     uint32_t c;
     if (!base->count) return ((const uint32_t *)col->data)[slot];
@@ -1331,7 +1333,7 @@ static uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, u
 }
 
 /* The lowest and the highest column of rows first .. end of the part; low > high if they are empty. */
-static void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
+SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
 {
     const spmv_csr *a = s->v->a;
     uint64_t i, k;
@@ -1347,7 +1349,7 @@ static void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint
     }
 }
 
-static int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
+SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 #ifndef SPMV_NO_DENSE
@@ -2661,7 +2663,7 @@ static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void 
 }
 
 /* y of part row i; with beta 0 the old y is not looked at. */
-static void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
