@@ -127,7 +127,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
     m->device = d->device;
     if (!m->device) return SPMV_OK;
     s = spmv__new(&d->hooks, &block, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
-    if (!s) s = spmv_variants_parse((spmv_variant *)block, m->store.part, (size_t)m->store.count, d->variant, &d->hooks);
+    if (!s) s = spmv_variants_parse((spmv_variant *)block, &m->store, d->variant, &d->hooks);
     if (!s) s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
                                (const spmv_variant *)block);
     spmv_free(&d->hooks, block);

@@ -138,10 +138,10 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
  * in the message. On failure *v is zeroed. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
-/* The variants of count parts, joined by '+' as the parts of a plan are: "L=8+WG=128". NULL or "": nothing is set; a part
- * may have an empty text, and those behind the last text have nothing set. */
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_part *parts, size_t count, const char *text,
-                                         const spmv_hooks *hooks);
+/* Variants for a store's parts from a text with one for each part of its plan, joined by '+' as those are: "L=8+WG=128". A
+ * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. v takes one for each part stored,
+ * those of the others are checked all the same. */
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
 /* Turns v into the variant that spmv_cl_create would use: what is not set gets defaults by device and part, knobs that make no
  * difference to the part are taken out. SPMV_ERR_LIMIT if the device cannot take it (a compiled kernel may still turn out to
  * need more than the device has). */
@@ -789,22 +789,24 @@ SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const ch
     return s;
 }
 
-SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_part *parts, size_t count, const char *text,
-                                         const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
 {
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
-    size_t i, n;
+    spmv_variant of;
+    size_t n;
+    int i, k = 0;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < count; i++) memset(&v[i], 0, sizeof v[i]);
+    for (i = 0; i < st->count; i++) memset(&v[i], 0, sizeof v[i]);
     for (i = 0; !s && *p; i++) {
         for (n = 0; p[n] && p[n] != '+'; n++) {}
-        if (i == count || n >= sizeof one)
+        if (i == st->plan.count || n >= sizeof one)
             return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: %s", text, (uint64_t)(p - text) + 1,
-                            i == count ? "the plan has no more parts" : "too long");
+                            n >= sizeof one ? "too long" : "the plan has no more parts");
         memcpy(one, p, n);
         one[n] = 0;
-        s = spmv_variant_parse(&v[i], parts[i].spec.format, one, hooks);
+        s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
+        if (k < st->count && st->index[k] == i) v[k++] = of;
         p += n + (p[n] == '+');
     }
     return s;

@@ -51,8 +51,18 @@ plans="$formats hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo sell:h=4,r
        csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2
        csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128 csr:run=1024/STREAM=1,WG=32 coo/ATOMIC=1 ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16"
 run=0
-for m in ${RACES:-gr_9_8 ch4-5-b2}; do
-    build/spmv gen "$m" -o $dir/"$m".mtx >/dev/null || exit 1
+# Rows of 1 to 3, some of 60, one of 300: csr's runs have rows that wait, and rows in pieces.
+skew() {
+    awk 'BEGIN { srand(1); n = 0
+        for (r = 1; r <= 70; r++) {
+            width = r == 35 ? 300 : r % 20 == 7 ? 60 : r % 9 == 0 ? 0 : 1 + r % 3
+            for (k = 0; k < width; k++) entry[++n] = r " " 1 + (k * 5 + r * 7 * (width < 300)) % 301 " " 1 + (k + r) % 5
+        }
+        print "%%MatrixMarket matrix coordinate real general"; print "70 301 " n
+        for (k = 1; k <= n; k++) print entry[k] }'
+}
+for m in ${RACES:-gr_9_8 ch4-5-b2 skew}; do
+    if [ "$m" = skew ]; then skew >$dir/skew.mtx; else build/spmv gen "$m" -o $dir/"$m".mtx >/dev/null || exit 1; fi
     rows=$(awk '!/^%/ { print $1; exit }' $dir/"$m".mtx)
     { echo '%%MatrixMarket matrix array real general'; echo "$rows 1"; yes 3 | head -n "$rows"; } >$dir/y.mtx
     for plan in $plans; do

@@ -305,8 +305,15 @@ static int walk(const char *const *plans, int real)
             b = bench_make(&d, &m, (spmv_type)t, real);
             for (j = 0; plans[j]; j++) {
                 spmv_store store;
-                if (!store_make(&store, &m, plans[j], (spmv_type)t, 0)) continue;
-                try_store(&d, &b, &store, NULL, plans[j], real);
+                spmv_variant v[SPMV_MAX_PARTS];
+                char plan[128];
+                const char *slash = strchr(plans[j], '/'); /* behind it, knobs */
+                size_t n = slash ? (size_t)(slash - plans[j]) : strlen(plans[j]);
+                memcpy(plan, plans[j], n);
+                plan[n] = 0;
+                if (!store_make(&store, &m, plan, (spmv_type)t, 0)) continue;
+                cr_assert_eq(spmv_variants_parse(v, &store, slash ? slash + 1 : "", NULL), SPMV_OK);
+                try_store(&d, &b, &store, slash ? v : NULL, plans[j], real);
                 spmv_store_free(&store);
                 tried++;
             }
@@ -322,7 +329,8 @@ static const char *const dense_plans[] = { "dense", "dense:rows=nonempty", NULL 
 static const char *const coo_plans[] = { "coo", NULL };
 static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=256",
                                          "csr:run=1024", "csr:run=32,rows=nonempty", "csr:run=100,rows=sorted,sigma=50",
-                                         "csr:run=64,idx=16", "csr:run=1024,idx=16,rows=nonempty", NULL };
+                                         "csr:run=64,idx=16", "csr:run=1024,idx=16,rows=nonempty",
+                                         "csr:run=100/STREAM=1,WG=64", "csr:run=64,rows=nonempty,idx=16/STREAM=1,WG=32", NULL };
 static const char *const dia_plans[] = { "dia", NULL };
 static const char *const bdia_plans[] = { "bdia", NULL };
 static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo",
@@ -330,7 +338,8 @@ static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo"
 static const char *const sell_plans[] = { "sell", "sell:h=1", "sell:h=7", "sell:h=64,rows=sorted", "sell:grow=0.2",
                                           "sell:h=256,grow=0.5,rows=nonempty", "sell:idx=16", "sell:h=7,idx=16",
                                           "sell:grow=0.2,idx=16,rows=sorted", NULL };
-static const char *const bell_plans[] = { "bell", "bell:b=3x3", "bell:b=6x6", "bell:b=1x4", "bell:b=8x8", "bell:idx=16", "bell:b=3x3,idx=16", NULL };
+static const char *const bell_plans[] = { "bell", "bell:b=3x3", "bell:b=6x6", "bell:b=1x4", "bell:b=8x8", "bell:idx=16",
+                                          "bell:b=3x3,idx=16", NULL };
 static const char *const sbell_plans[] = { "sbell", "sbell:b=3x3", "sbell:b=6x6,h=5", "sbell:b=2x2,h=64", "sbell:b=4x8",
                                            "sbell:idx=16", "sbell:b=6x6,h=5,idx=16", NULL };
 static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "bcsr:b=2x8", "bcsr:b=8x4", "bcsr:idx=16",
@@ -350,7 +359,8 @@ SPMV_FORMAT_LIST(X)
 WALK(mixed)
 
 /* ---- every legal value of every knob, one at a time ---------------------------------------------------------------- */
-static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const char *text)
+/* base: knobs that stay as they are, or "". */
+static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const char *text, const char *base)
 {
     spmv_store store;
     spmv_format f;
@@ -363,11 +373,11 @@ static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const cha
         int values[32];
         size_t i, n = spmv_knob_values(f, (spmv_knob)k, values, LENGTH(values));
         for (i = 0; i < n; i++) {
-            char what[64];
+            char what[128];
             spmv_variant v;
-            spmv_print(what, sizeof what, "%s=%d", spmv_knob_name((spmv_knob)k), values[i]);
+            spmv_print(what, sizeof what, "%s%s%s=%d", base, *base ? "," : "", spmv_knob_name((spmv_knob)k), values[i]);
             cr_assert_eq(spmv_variant_parse(&v, f, what, NULL), SPMV_OK, "%s", what);
-            spmv_print(what, sizeof what, "%s/%s=%d", text, spmv_knob_name((spmv_knob)k), values[i]);
+            spmv_print(what, sizeof what, "%s/%s,%s=%d", text, base, spmv_knob_name((spmv_knob)k), values[i]);
             said[0] = 0;
             if (!try_store(d, &b, &store, &v, what, 1)) printf("refused: %s: %s\n", what, said);
         }
@@ -376,20 +386,28 @@ static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const cha
     spmv_store_free(&store);
 }
 
+/* csr in runs, in both ways of it. */
+static void try_runs(spmv_device *d, const matrix *m)
+{
+    spmv_type t = d->info.f64 ? SPMV_F64 : SPMV_F32;
+    try_knobs(d, m, SPMV_F32, "csr:run=64,idx=16", "STREAM=1");
+    try_knobs(d, m, SPMV_F32, "csr:run=32", "STREAM=0");
+    try_knobs(d, m, t, "csr:run=1024,rows=sorted,sigma=50", "STREAM=1");
+}
+
 #define X(NAME, name, text)                                                                         \
     Test(knobs, name, .timeout = 300)                                                               \
     {                                                                                               \
-        static const size_t some[] = { 10, 12, 13, 20, 22, 30 };                                    \
+        static const size_t some[] = { 10, 12, 13, 20, 22, 26, 30 };                                    \
         spmv_device d = open_device();                                                              \
         size_t i;                                                                                   \
         for (i = 0; i < LENGTH(some); i++) {                                                        \
             matrix m;                                                                               \
             if (!wanted(&shapes[some[i]])) continue;                                                \
             m = matrix_make(&shapes[some[i]], 0);                                                   \
-            try_knobs(&d, &m, SPMV_F32, name##_plans[0]);                                           \
-            if (SPMV_##NAME == SPMV_CSR) try_knobs(&d, &m, SPMV_F32, "csr:run=64,idx=16");          \
-            if (SPMV_##NAME == SPMV_CSR && d.info.f64) try_knobs(&d, &m, SPMV_F64, "csr:run=1024"); \
-            if (SPMV_##NAME == SPMV_COO && d.info.f64) try_knobs(&d, &m, SPMV_F64, "coo");          \
+            try_knobs(&d, &m, SPMV_F32, name##_plans[0], "");                                       \
+            if (SPMV_##NAME == SPMV_CSR) try_runs(&d, &m);                                          \
+            if (SPMV_##NAME == SPMV_COO && d.info.f64) try_knobs(&d, &m, SPMV_F64, "coo", "");      \
             matrix_free(&m);                                                                        \
         }                                                                                           \
         spmv_device_close(&d);                                                                      \
@@ -441,7 +459,7 @@ Test(knobs, wide_offsets, .timeout = 120)
 Test(variant, text)
 {
     spmv_variant v, two[2];
-    spmv_part parts[2];
+    spmv_store store;
     spmv_hooks hooks = { 0 };
     char text[SPMV_VARIANT_TEXT];
     int values[8];
@@ -463,20 +481,27 @@ Test(variant, text)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CSR, "L=99999999999999", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(v.set, 0);
-    memset(parts, 0, sizeof parts);
-    parts[0].spec.format = SPMV_CSR;
-    parts[1].spec.format = SPMV_COO;
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8,WG=64+PER=3", &hooks), SPMV_OK, "%s", said);
+    memset(&store, 0, sizeof store);
+    store.plan.count = store.count = 2;
+    store.plan.part[0].format = SPMV_CSR;
+    store.plan.part[1].format = SPMV_COO;
+    store.index[1] = 1;
+    cr_assert_eq(spmv_variants_parse(two, &store, "L=8,WG=64+PER=3", &hooks), SPMV_OK, "%s", said);
     cr_assert(two[0].value[SPMV_KNOB_L] == 8 && two[0].value[SPMV_KNOB_WG] == 64 && two[1].value[SPMV_KNOB_PER] == 3);
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, "+PER=3", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, &store, "+PER=3", &hooks), SPMV_OK, "%s", said);
     cr_assert(!two[0].set && two[1].set);
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, &store, "L=8", &hooks), SPMV_OK, "%s", said);
     cr_assert(two[0].set && !two[1].set);
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, NULL, &hooks), SPMV_OK);
+    cr_assert_eq(spmv_variants_parse(two, &store, NULL, &hooks), SPMV_OK);
     cr_assert(!two[0].set && !two[1].set);
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, "L=8+PER=3+PER=3", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variants_parse(two, &store, "L=8+PER=3+PER=3", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "no more parts"), "%s", said);
-    cr_assert_eq(spmv_variants_parse(two, parts, 2, "PER=3+L=8", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variants_parse(two, &store, "PER=3+L=8", &hooks), SPMV_ERR_PLAN);
+    store.count = 1; /* of the first part nothing was stored */
+    store.index[0] = 1;
+    cr_assert_eq(spmv_variants_parse(two, &store, "L=8+PER=3", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_PER);
+    cr_assert_eq(spmv_variants_parse(two, &store, "L=3+PER=3", &hooks), SPMV_ERR_PLAN);
     cr_assert_eq(spmv_knob_values(SPMV_BDIA, SPMV_KNOB_STAGE, values, 8), 2);
     cr_assert(values[0] == 0 && values[1] == 1);
     cr_assert_eq(spmv_knob_values(SPMV_ELL, SPMV_KNOB_STAGE, values, 8), 0);
@@ -623,11 +648,11 @@ Test(limits, are_statuses)
     cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_STREAM], 0);
     spmv_cl_free(&a);
-    cr_assert_eq(spmv_variants_parse(&w, runs.part, 1, "STREAM=1", NULL), SPMV_OK);
+    cr_assert_eq(spmv_variants_parse(&w, &runs, "STREAM=1", NULL), SPMV_OK);
     cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, &w), SPMV_ERR_LIMIT);
     d.info = real;
     d.info.atomics64 = 0;
-    cr_assert_eq(spmv_variants_parse(&w, atoms.part, 1, "ATOMIC=1", NULL), SPMV_OK);
+    cr_assert_eq(spmv_variants_parse(&w, &atoms, "ATOMIC=1", NULL), SPMV_OK);
     if (real.f64) cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F64, atoms.part, 1, &w), SPMV_ERR_LIMIT);
     runs.part[0].a[2].width = 2; /* columns of 16 bits without bases */
     cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_ERR_UNSUPPORTED);

@@ -415,7 +415,7 @@ static void bench_variants(bench *b, const char *plan, const char *variant)
         s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
         if (s == SPMV_OK && r.m.store.count != 1)
             s = spmv_log(&b->t->hooks, SPMV_ERR_PLAN, "--variants wants a plan of one part");
-        if (s == SPMV_OK) s = spmv_variants_parse(&fixed, r.m.store.part, 1, variant, &b->t->hooks);
+        if (s == SPMV_OK) s = spmv_variants_parse(&fixed, &r.m.store, variant, &b->t->hooks);
         if (s == SPMV_OK) bench_combinations(b, &r, plan, &fixed);
         else b->worst = FAILED;
         runner_close(&r);

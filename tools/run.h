@@ -344,15 +344,18 @@ static int devices_print(tool *t)
     return DONE;
 }
 
-/* The variants of all parts, joined as the parts are. */
+/* The variants of all parts, joined as the plan's parts are; empty for a part that took nothing. */
 static void runner_variant(const runner *r, char *out, size_t size)
 {
-    size_t i, used = 0;
+    const spmv_store *st = &r->m.store;
+    size_t k = 0, used = 0;
+    int i;
     snprintf(out, size, "%s", r->m.device ? "" : "host");
     if (!r->m.device) return;
-    for (i = 0; i < r->m.cl.count && used < size; i++) {
+    for (i = 0; i < st->plan.count && used < size; i++) {
         if (i) used += (size_t)snprintf(out + used, size - used, "+");
-        if (used < size) used += spmv_variant_print(spmv_cl_variant(&r->m.cl, i), out + used, size - used);
+        if (used < size && k < r->m.cl.count && st->index[k] == i)
+            used += spmv_variant_print(spmv_cl_variant(&r->m.cl, k++), out + used, size - used);
     }
 }
 #endif
