@@ -38,11 +38,16 @@ build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS)
 
-build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h)
+# its kernels can be given defects, to show that they are found
+build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
+	@mkdir -p build
+	$(CC) $(C99) -O1 $(WARN) $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ $(LDFLAGS) $(LIBS)
+
+build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
 
-build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h)
+build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
 

@@ -137,14 +137,14 @@ for g in $groups; do
             have "$e" && check "examples/$(basename "$e" .c)" plain "sh tests/example.sh $e"
         done ;;
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
-    cli) have tests/test_cli.sh && check cli sum "$make build/spmv && sh tests/test_cli.sh" ;;
+    cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh" ;;
     races) have tools/spmv.c && check races/every-plan plain "$make build/spmv && sh tests/races.sh" ;;
     *) echo "no group named $g" >&2; exit 2 ;;
     esac
 done
 
 # What several checks want is built once, before they start.
-if grep -q 'build/spmv' "$out/list"; then $make build/spmv >"$out/log/build.spmv" 2>&1; fi
+if grep -q 'build/spmv' "$out/list"; then $make build/spmv build/spmv-defect >"$out/log/build.spmv" 2>&1; fi
 if grep -q -e '-Idist' "$out/list"; then $make dist/spmv.h >"$out/log/dist.spmv.h" 2>&1; fi
 
 started=$(date +%s)

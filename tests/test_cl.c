@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Products on an OpenCL device. SPMV_TEST_DEVICE chooses it as spmv_device_open does (unset: its default);
  * SPMV_TEST_SMALL, set to anything, leaves out the larger matrices (for simulators). */
+#include "self/defect.h"
 #define SPMV_IMPLEMENTATION
 #include "../spmv_cl.h"
 #include <criterion/criterion.h>
@@ -751,15 +752,17 @@ typedef struct rig {
     bench b;
 } rig;
 
-static void rig_make(rig *r, const char *plan, size_t shape, int real)
+static void rig_make_on(rig *r, spmv_device d, const char *plan, size_t shape, int real)
 {
-    r->d = open_device();
+    r->d = d;
     r->m = matrix_make(&shapes[shape], real);
     cr_assert(store_make(&r->store, &r->m, plan, SPMV_F32, 1));
     cr_assert_eq(spmv_cl_create(&r->a, &r->d, r->m.rows, r->m.cols, SPMV_F32, r->store.part, (size_t)r->store.count, NULL),
                  SPMV_OK, "%s", said);
     r->b = bench_make(&r->d, &r->m, SPMV_F32, real);
 }
+
+static void rig_make(rig *r, const char *plan, size_t shape, int real) { rig_make_on(r, open_device(), plan, shape, real); }
 
 static void rig_free(rig *r)
 {
@@ -1017,4 +1020,218 @@ Test(update, infinity_stays_in_its_column)
         spmv_exec_free(&e);
         rig_free(&r);
     }
+}
+
+/* ---- many at once -------------------------------------------------------------------------------------------------- */
+typedef struct crowd {
+    pthread_t thread;
+    const rig *r;
+    cl_command_queue q;
+    cl_mem y;
+    const float *want;
+    int products, bad;
+    spmv_status s;
+} crowd;
+
+static void *crowd_work(void *arg)
+{
+    crowd *w = arg;
+    size_t bytes = w->r->m.rows * sizeof(float);
+    float *y = malloc(bytes);
+    spmv_exec e;
+    int i;
+    w->s = spmv_exec_create(&e, &w->r->a, w->q);
+    for (i = 0; !w->s && i < w->products; i++) {
+        cl_event done = NULL;
+        w->s = spmv_exec_mul(&e, 1, w->r->b.xd, X_FRONT, 0, w->y, 0, 0, NULL, &done);
+        if (w->s) break;
+        if (clEnqueueReadBuffer(w->q, w->y, CL_TRUE, 0, bytes, y, 1, &done, NULL) != CL_SUCCESS) w->s = SPMV_ERR_OPENCL;
+        clReleaseEvent(done);
+        w->bad += memcmp(y, w->want, bytes) != 0;
+    }
+    spmv_exec_free(&e);
+    free(y);
+    return NULL;
+}
+
+Test(queues, sixteen_threads_over_four_queues, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "ell:w=2+csr:rows=nonempty,run=64", "coo" };
+    size_t p, i;
+    for (p = 0; p < LENGTH(plans); p++) {
+        rig r;
+        crowd w[16];
+        cl_command_queue q[4];
+        float *x, *want;
+        spmv_exec e;
+        rig_make(&r, plans[p], 24, 1);
+        x = malloc(r.m.cols * sizeof *x);
+        want = malloc(r.m.rows * sizeof *want);
+        for (i = 0; i < r.m.cols; i++) x[i] = (float)r.b.x[i];
+        cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
+        cr_assert_eq(spmv_exec_mul_host(&e, 1, x, 0, want), SPMV_OK, "%s", said);
+        for (i = 0; i < LENGTH(q); i++) q[i] = new_queue(&r, 0);
+        for (i = 0; i < LENGTH(w); i++) {
+            w[i] = (crowd){ .r = &r, .q = q[i % LENGTH(q)], .want = want, .products = 40 };
+            w[i].y = buffer(&r.d, r.m.rows * sizeof(float));
+            cr_assert_eq(pthread_create(&w[i].thread, NULL, crowd_work, &w[i]), 0);
+        }
+        for (i = 0; i < LENGTH(w); i++) {
+            pthread_join(w[i].thread, NULL);
+            cr_assert_eq(w[i].s, SPMV_OK, "%s: %s", plans[p], said);
+            cr_assert_eq(w[i].bad, 0, "%s: %d products differ", plans[p], w[i].bad);
+            clReleaseMemObject(w[i].y);
+        }
+        for (i = 0; i < LENGTH(q); i++) clReleaseCommandQueue(q[i]);
+        spmv_exec_free(&e);
+        free(x);
+        free(want);
+        rig_free(&r);
+    }
+}
+
+/* Contexts with matrices of their own, on two devices where there are two (PoCL makes two of one processor), in turn. */
+Test(device, several_at_once, .timeout = 120)
+{
+    static const char *const plans[] = { "csr", "sell:h=7", "ell:w=2+coo" };
+    static const size_t some[] = { 22, 24, 12 };
+    rig r[LENGTH(plans)];
+    spmv_exec e[LENGTH(plans)];
+    spmv_device_info info[8];
+    size_t count = 0, i, n;
+    setenv("POCL_DEVICES", "pthread pthread", 1);
+    cr_assert_eq(spmv_device_list(info, LENGTH(info), &count, NULL), SPMV_OK);
+    cr_assert_gt(count, 0);
+    if (count > LENGTH(info)) count = LENGTH(info);
+    for (i = 0; i < LENGTH(r); i++) {
+        spmv_device_desc desc = { 0 };
+        spmv_device d;
+        char index[8];
+        spmv_print(index, sizeof index, "%d", (int)(i % count));
+        desc.which = index;
+        desc.hooks.log = listen;
+        cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+        rig_make_on(&r[i], d, plans[i], some[i], 0);
+        cr_assert_eq(spmv_exec_create(&e[i], &r[i].a, NULL), SPMV_OK, "%s", said);
+    }
+    cr_assert_neq(r[0].d.context, r[1].d.context);
+    for (n = 0; n < 20; n++) {
+        for (i = 0; i < LENGTH(r); i++) {
+            bench_start(&r[i].b, r[i].d.queue, -2.5);
+            cr_assert_eq(spmv_exec_mul(&e[i], 1, r[i].b.xd, X_FRONT, -2.5, r[i].b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK,
+                         "%s", said);
+        }
+        for (i = 0; i < LENGTH(r); i++) bench_check(&r[i].b, r[i].d.queue, 1, -2.5, plans[i]);
+    }
+    for (i = 0; i < LENGTH(r); i++) {
+        spmv_exec_free(&e[i]);
+        rig_free(&r[i]);
+    }
+}
+
+/* ---- self-check ---------------------------------------------------------------------------------------------------- */
+static unsigned begun, ended, last_result;
+static char reason[1024];
+
+static void note(void *user, const spmv_check *c)
+{
+    (void)user;
+    if (c->result == SPMV_CHECK_BEGINS) {
+        begun++;
+        return;
+    }
+    ended++;
+    last_result = c->result;
+    cr_assert_eq(c->result == SPMV_CHECK_USABLE, c->built && c->exact && c->bound);
+    cr_assert_eq(c->result == SPMV_CHECK_USABLE, c->message[0] == 0, "%s/%s: %s", c->plan, c->variant, c->message);
+    if (c->result != SPMV_CHECK_USABLE) snprintf(reason, sizeof reason, "%s/%s: %s", c->plan, c->variant, c->message);
+}
+
+static spmv_check_counts check(spmv_device *d, spmv_format f, const char *defect)
+{
+    spmv_check_desc desc = { 0 };
+    spmv_check_counts n;
+    desc.formats = 1u << f;
+    desc.types = 1u << SPMV_F32;
+    desc.report = note;
+    begun = ended = 0;
+    reason[0] = 0;
+    if (defect) setenv("SPMV_DEFECT", defect, 1);
+    else unsetenv("SPMV_DEFECT");
+    cr_assert_eq(spmv_self_check(d, &desc, &n), SPMV_OK, "%s", said);
+    unsetenv("SPMV_DEFECT");
+    cr_assert_eq(n.variants, n.usable + n.refused + n.failed + n.wrong);
+    cr_assert_eq(n.variants, ended);
+    cr_assert_geq(begun, ended);
+    return n;
+}
+
+Test(self_check, finds_planted_defects, .timeout = 300)
+{
+    spmv_device d = open_device();
+    spmv_check_counts sound = check(&d, SPMV_DIA, NULL), n;
+    cr_assert_gt(sound.usable, 4);
+    cr_assert_eq(sound.wrong + sound.failed, 0, "%s", reason);
+    cr_assert_null(d.programs); /* what it builds it does not leave behind */
+    n = check(&d, SPMV_DIA, "d = L / 2; d > 0=>d = L / 2; d > 1"); /* only variants with several lanes */
+    cr_assert(n.wrong > 0 && n.usable > 0, "%s", reason);
+    n = check(&d, SPMV_DIA, "if (beta != (VEC)0)=>"); /* y is read although beta is 0 */
+    cr_assert_eq(n.wrong, n.variants);
+    cr_assert(strstr(reason, "nan"), "%s", reason);
+    n = check(&d, SPMV_DIA, "y += y0;=>y += y0 - 1;");
+    cr_assert_eq(n.wrong, n.variants);
+    cr_assert(strstr(reason, "before y"), "%s", reason);
+    n = check(&d, SPMV_DIA, "reqd_work_group_size=>no_such_word(");
+    cr_assert_eq(n.failed, n.variants);
+    cr_assert(strstr(reason, "did not build"), "%s", reason);
+    spmv_device_close(&d);
+}
+
+Test(self_check, limits_are_refusals, .timeout = 120)
+{
+    spmv_device d = open_device();
+    const spmv_device_info real = d.info;
+    spmv_check_desc desc = { 0 };
+    spmv_check_counts n;
+    d.info.group_size = 32;
+    n = check(&d, SPMV_DIA, NULL);
+    cr_assert(n.refused > 0 && n.usable > 0 && n.wrong + n.failed == 0, "%s", reason);
+    cr_assert_eq(last_result, SPMV_CHECK_USABLE);
+    d.info = real;
+    d.info.f64 = 0;
+    desc.formats = 1u << SPMV_ELL | 1u << SPMV_DIA;
+    desc.types = 1u << SPMV_F64;
+    cr_assert_eq(spmv_self_check(&d, &desc, &n), SPMV_OK);
+    cr_assert_eq(n.refused, n.variants);
+    cr_assert_gt(n.refused, 0);
+    cr_assert_eq(n.products, 0);
+    spmv_device_close(&d);
+}
+
+Test(self_check, allocations_fail, .timeout = 300)
+{
+    spmv_device_desc desc = { 0 };
+    spmv_check_desc some = { 0 };
+    spmv_check_counts n;
+    spmv_status s = SPMV_ERR_MEMORY;
+    spmv_device d;
+    long most;
+    desc.which = which();
+    desc.hooks.log = listen;
+    desc.hooks.resize = meager;
+    some.formats = 1u << SPMV_DIA;
+    some.types = 1u << SPMV_F32;
+    budget = 1000000;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    for (most = 0; s != SPMV_OK; most += most < 90 ? 1 : most / 4) {
+        long held = blocks;
+        cr_assert_lt(most, 1000000);
+        budget = most;
+        s = spmv_self_check(&d, &some, &n);
+        cr_assert(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s: %s", most, spmv_status_name(s), said);
+        cr_assert_eq(blocks, held, "allocation %ld", most);
+    }
+    cr_assert_eq(n.usable, n.variants);
+    spmv_device_close(&d);
+    cr_assert_eq(blocks, 0);
 }

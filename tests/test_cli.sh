@@ -16,6 +16,7 @@ esac
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 2' HUP INT TERM
+defect=$(dirname "$spmv")/spmv-defect # the same program, whose kernels can be given defects
 cd "$dir" || exit 2
 passed=0
 failed=0
@@ -79,7 +80,7 @@ for line in lines:
 gives 'help' 0 --help
 says 'help names the commands' out 'spmv bench'
 gives 'version' 0 --version
-for c in devices info mul bench convert plan gen; do
+for c in devices info mul bench self-check convert plan gen; do
     gives "$c --help" 0 $c --help
     says "$c --help names the exit status" out '2 usage error'
     gives "$c: unknown option" 2 $c --nonsense
@@ -265,6 +266,30 @@ verdict 'bench: odd file name in JSON' $?
 gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
+
+# ---- self-check ----
+gives 'self-check: no such format' 2 self-check csx
+gives 'self-check: the host' 1 self-check --device host
+if [ "$devices" != host ]; then
+    gives 'self-check of two formats' 0 self-check dia dense --device 0 --type f32
+    says 'self-check of two formats: the count alone' out '^[^:]*: ([0-9]+) variants: \1 usable, 0 refused, 0 failed, 0 wrong; [0-9]+ products$'
+    gives 'self-check in JSON' 0 self-check dia --device 0 --type f32 --json
+    says 'self-check in JSON: a variant a line' out '"type": "f32", "plan": "dia", "variant": "L=2", "result": "usable", "built": true'
+    says 'self-check in JSON: counts' err '0 wrong'
+    if [ -x "$defect" ]; then
+        gives_defect() { # NAME DEFECT: self-check finds it
+            SPMV_DEFECT=$2 "$defect" self-check dia --device 0 --type f32 >out 2>err </dev/null
+            [ $? -eq 1 ]
+            verdict "self-check finds $1" $?
+        }
+        gives_defect 'a sum that is off by one' 'alpha * sum=>alpha * sum + 1'
+        says 'self-check finds a sum that is off by one: where' out '^WRONG   f32   dia/L=2: [0-9]+x[0-9]+, integers, alpha'
+        gives_defect 'a missing step over lanes' 'd = L / 2; d > 0=>d = L / 2; d > 1'
+        says 'self-check finds a missing step over lanes: and what is usable' out '[1-9][0-9]* usable, 0 refused, 0 failed, [1-9]'
+        gives_defect 'a kernel that does not compile' 'const uint lid=>const unit lid'
+        says 'self-check finds a kernel that does not compile: its words' out '^FAILED  f32 .*did not build'
+    fi
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -284,6 +284,7 @@ static spmv_desc bench_desc(const bench *b, const char *plan, const char *varian
     desc.variant = variant;
     desc.device = b->device;
     desc.strict = b->args->value[OPT_STRICT] != NULL;
+    desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
     desc.hooks = b->t->hooks;
     return desc;
 }

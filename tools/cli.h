@@ -185,6 +185,8 @@ static void json_real(const char *key, double v)
     X(OUT,     "output",  "FILE", "where the result goes (also -o FILE); - or nothing: standard output")            \
     X(JSON,    "json",    "",     "one JSON object a line instead of a table")                                      \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
+    X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
+    X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
 

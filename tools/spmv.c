@@ -4,7 +4,8 @@
  *
  *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tools/spmv.c -o build/spmv -lOpenCL -lz
  *
- * (add -fopenmp for products on all cores; -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL).
+ * (add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE, with -lm, for --reproducible on the host;
+ * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL).
  */
 #if !defined(_POSIX_C_SOURCE)
 #  define _POSIX_C_SOURCE 200809L
@@ -22,6 +23,7 @@
 #include "info.h"
 #include "run.h"
 #include "bench.h"
+#include "check.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
@@ -173,6 +175,7 @@ static int product_options(tool *t, const arguments *args, product *p)
     p->desc.plan = args->plans ? args->plan[0] : "csr";
     p->desc.variant = args->plans ? args->variant[0] : NULL;
     p->desc.strict = args->value[OPT_STRICT] != NULL;
+    p->desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
     p->desc.hooks = t->hooks;
     if (result != DONE) return result;
     if (args->plans > 1) return misuse(t, "one --plan is enough");
@@ -256,8 +259,8 @@ static const command commands[] = {
      "FILE is Matrix Market or the binary form, plain or gzip; - is standard input.\n", 0, 1, 1, info_command},
     {"mul", "FILE [options]", "y = alpha A x + beta y",
      "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT,
-     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT), 1, 1,
-     mul_command},
+     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
+         BIT(REPRODUCIBLE), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
      "\n"
@@ -276,8 +279,15 @@ static const command commands[] = {
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
-     BIT(PLAN) | BIT(VARIANTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT), 1, 1 << 30,
-     bench_command},
+     BIT(PLAN) | BIT(VARIANTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
+         BIT(REPRODUCIBLE), 1, 1 << 30, bench_command},
+    {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
+     "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"
+     "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"
+     "A line for each variant that cannot be used: refused (known beforehand to be beyond the device), FAILED (the\n"
+     "driver did not compile or run it) or WRONG; with --json a line for each variant, the counts on standard error.\n"
+     "The default device is the first GPU, or else the first device. Exit status 1 if any was wrong or failed.\n",
+     BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(PAIRS) | BIT(REPRODUCIBLE), 0, SPMV_FORMAT_COUNT, check_command},
     {"convert", "IN OUT", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
