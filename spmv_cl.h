@@ -105,12 +105,30 @@ SPMV_API void spmv_device_close(spmv_device *d);
                      "csr with run on a GPU: 256")                                                         \
     X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
     X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
-    X(UNROLL, 4,  1, "csr with run, STREAM=1: loads in flight a work-item")                                          \
+    X(UNROLL, 1,  1, "turns of the inner loop unrolled; csr with run, STREAM=1: loads in flight a work-item")        \
     X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere left out)")                   \
     X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere left out)")                         \
     X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
-    X(STAGE, 1,   0, "bdia: 1 takes x through local memory")                                                         \
-    X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")
+    X(STAGE, 1,   0, "local memory: bdia 1 takes x through it, sell the slice pointers, cmrs its sums")              \
+    X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")                                 \
+    X(V,     1,   1, "rows an item of ell, sell, dia, bdia, super-rows of bell; neighbours in a row of dense")       \
+    X(SEQ,   1,   1, "super-rows an item, one after another")                                                        \
+    X(IMG,   0,   0, "1 reads x through an image")                                                                   \
+    X(ZERO,  0,   0, "1 tests a value before x is loaded for it; zeros then ignore an Inf or NaN in x")              \
+    X(ALIGN, 0,   0, "cmrs: 1 aligns the lanes' steps")                                                              \
+    X(SLICE, 0,   0, "sell: 1 gives a group to each slice")
+
+/* X(FORMAT, KNOB, GPU, CPU): where a format's default is another one. */
+#define SPMV_KNOB_FORMAT_LIST(X)                                                                                     \
+    X(COO,   WG,    128, 8)  /* barriers cost a CPU more than lanes bring (PoCL: half the time of groups of 64) */   \
+    X(CSR,   UNROLL, 4,  1)                                                                                          \
+    X(SELL,  STAGE, 0,   0)                                                                                          \
+    X(ELL,   V,     1,   8)  /* CPUs: lines of memory are used whole, sums are independent */                        \
+    X(SELL,  V,     1,   8)                                                                                          \
+    X(DIA,   V,     1,   16)                                                                                         \
+    X(BDIA,  V,     1,   16)                                                                                         \
+    X(BELL,  V,     1,   32)                                                                                         \
+    X(DENSE, V,     1,   16)
 
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
@@ -198,8 +216,9 @@ SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *
 typedef struct spmv__cl_launch {
     cl_kernel kernel;
     size_t    global, local;
-    cl_uint   arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta */
+    cl_uint   arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
     int       first;    /* 1: of the matrix's first part */
+    int       texel;    /* elements of x in a texel of the image that it wants; 0: it wants none */
     cl_mem    carry[2]; /* sums and rows of split rows; the finishing launch reads those of the launch before */
 } spmv__cl_launch;
 
@@ -212,6 +231,9 @@ typedef struct spmv_exec {
     spmv__cl_launch         *launch;
     size_t                count;
     cl_mem                x, y;        /* of spmv_exec_mul_host */
+    cl_mem                seen;        /* the x that the images are of */
+    cl_mem                image[2];    /* one, four elements a texel */
+    uint64_t              texels[2];
     cl_event              first, last; /* timing: of the latest product */
     spmv_hooks            hooks;
 } spmv_exec;
@@ -223,7 +245,9 @@ SPMV_API void spmv_exec_free(spmv_exec *e);
 
 /* Enqueues y = alpha A x + beta y. x and y are vectors of the type's vector elements (cols and rows of them) that begin
  * at an offset, in elements, of a buffer; they may lie in one buffer but not overlap. With beta 0 y is not read; with alpha 0
- * neither the matrix nor x is, and x may be NULL. Allocates nothing, waits for nothing. Starts after the num_wait events of
+ * neither the matrix nor x is, and x may be NULL. Allocates nothing, waits for nothing; but where a part has IMG=1, x and y
+ * may not lie in one buffer, and the first product on an x creates an image of it, which e keeps, with x retained, until
+ * another x comes (SPMV_ERR_LIMIT if x ends beyond the device's images). Starts after the num_wait events of
  * wait. event (may be NULL) gets an event that completes with the product, also where nothing is to be done.
  * One thread at a time. On an out-of-order queue a product must wait for the exec's product before it. */
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
@@ -707,9 +731,15 @@ static int spmv__cl_knob_default(int f, spmv_knob k, cl_device_type type)
         SPMV_KNOB_LIST(X)
 #undef X
     };
+    static const int special[][4] = {
+#define X(NAME, KNOB, gpu, cpu) { SPMV_##NAME, SPMV_KNOB_##KNOB, gpu, cpu },
+        SPMV_KNOB_FORMAT_LIST(X)
+#undef X
+    };
     int cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
-    /* the scan of coo: barriers cost a CPU more than lanes bring (PoCL: half the time of groups of 64) */
-    if (f == SPMV_COO && k == SPMV_KNOB_WG && cpu) return 8;
+    size_t i;
+    for (i = 0; i < sizeof special / sizeof *special; i++)
+        if (special[i][0] == f && special[i][1] == (int)k) return special[i][2 + cpu];
     return defaults[k][cpu];
 }
 
@@ -950,9 +980,16 @@ SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
 
-/* Rows of a super-row, and super-rows. */
-static uint64_t spmv__cl_height(const spmv_part *p) { return spmv__cl_formats[p->spec.format].supers ? p->n[0] : 1; }
-static uint64_t spmv__cl_supers(const spmv_part *p) { return spmv__ceil_div(p->rows, spmv__cl_height(p)); }
+/* The value of a knob in a resolved variant; 1 where the format does not take it. */
+static uint64_t spmv__cl_knob(const spmv_variant *v, spmv_knob k) { return spmv__cl_knob_set(v, k) ? (uint64_t)v->value[k] : 1; }
+
+/* Rows of a super-row: those of a block or strip, times how many an item takes at once; and super-rows. */
+static uint64_t spmv__cl_height(const spmv_part *p, const spmv_variant *v)
+{
+    if (p->spec.format == SPMV_DENSE) return 1;
+    return spmv__cl_knob(v, SPMV_KNOB_V) * (spmv__cl_formats[p->spec.format].supers ? p->n[0] : 1);
+}
+static uint64_t spmv__cl_supers(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__cl_height(p, v)); }
 
 /* The integer i of a part as the kernel wants it: slices of varying height have no height in common. */
 static uint64_t spmv__cl_int(const spmv_part *p, int i)
@@ -1029,9 +1066,9 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_device
 
 /* Lanes by the mean length of a super-row, in blocks for bcsr: the smallest power of two with 2 L^2 >= mean. (Measured on an H200:
  * means of 5 and 78 run best with 2 and 8.) More where there are too few rows to fill the device. */
-static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p)
+static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
-    uint64_t supers = spmv__cl_supers(p), entries = p->nnz, mean, fill = (uint64_t)d->info.compute_units * 1024;
+    uint64_t supers = spmv__cl_supers(p, v), entries = p->nnz, mean, fill = (uint64_t)d->info.compute_units * 1024;
     int l = 1;
     if (!spmv__cl_formats[p->spec.format].neighbours || !supers) return 1;
     if (p->spec.format == SPMV_DENSE) entries = spmv__sat_mul(p->rows, p->cols);
@@ -1042,19 +1079,31 @@ static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p)
     return l;
 }
 
+/* 1: a group a slice. */
+static int spmv__cl_sliced(const spmv_part *p, const spmv_variant *v)
+{
+    return p->spec.format == SPMV_SELL && v->value[SPMV_KNOB_SLICE];
+}
+
 /* Local memory that a kernel declares. */
 static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
-    uint64_t lanes = l > 1 ? spmv__cl_height(p) * wg : 0, own = 0;
+    uint64_t lanes = l > 1 ? spmv__cl_height(p, v) * wg : 0, own = 0, group, h;
     if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
     if (p->spec.format == SPMV_COO) return wg * ((uint64_t)v->value[SPMV_KNOB_PER] + 1) * (size + 4);
     if (spmv__cl_in_runs(p)) { /* products, partial sums, and the queue of rows that wait */
         uint64_t run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
         return (wg + run) * size + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
     }
-    if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
-    if (p->spec.format == SPMV_BDIA && v->value[SPMV_KNOB_STAGE]) own = wg + wg / l;
+    if (spmv__cl_sliced(p, v)) return wg * size;
+    group = wg / l * spmv__cl_height(p, v); /* rows */
+    h = p->spec.format == SPMV_SELL ? spmv__cl_int(p, 0) : 0;
+    if (spmv__cl_knob_set(v, SPMV_KNOB_STAGE) && v->value[SPMV_KNOB_STAGE]) {
+        if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
+        if (p->spec.format == SPMV_BDIA) own = wg + group;
+        if (p->spec.format == SPMV_SELL) own = 4 * (h ? group / h + 3 : group + 2);
+    }
     return (own > lanes ? own : lanes) * size;
 }
 
@@ -1066,7 +1115,8 @@ static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const
     if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < 70) return 0;
     if (k == SPMV_KNOB_L) return !runs;
     if (k == SPMV_KNOB_STREAM) return runs;
-    if (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF) return runs && v->value[SPMV_KNOB_STREAM];
+    if (p->spec.format == SPMV_CSR && (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF)) return runs && v->value[SPMV_KNOB_STREAM];
+    if (spmv__cl_sliced(p, v)) return k != SPMV_KNOB_V && k != SPMV_KNOB_L && k != SPMV_KNOB_STAGE;
     if (k == SPMV_KNOB_PER) return !atomic;
     return 1;
 }
@@ -1074,18 +1124,90 @@ static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const
 /* Slot numbers fit 32 bits with room for a last step of all lanes. */
 static int spmv__cl_wide(const spmv_part *p) { return p->a[0].count > 0xffffffffu - (1u << 24); }
 
+static int spmv__cl_has_blocks(spmv_format f) { return f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR; }
+
+/* How a part's kernel wants x: 0 no image, 1 an element a texel, 4 four where x begins at a multiple of four. */
+static int spmv__cl_texel(spmv_format f, spmv_type t, const uint64_t *n, const spmv_variant *v)
+{
+    if (!v->value[SPMV_KNOB_IMG]) return 0;
+    return spmv__cl_has_blocks(f) && n[1] % 4 == 0 && t == SPMV_F32 && !v->value[SPMV_KNOB_ZERO] ? 4 : 1;
+}
+
+static cl_image_format spmv__cl_image_format(spmv_type t, int texel)
+{
+    cl_image_format f;
+    f.image_channel_order = t != SPMV_F32 ? CL_RG : texel == 4 ? CL_RGBA : CL_R;
+    f.image_channel_data_type = t != SPMV_F32 ? CL_UNSIGNED_INT32 : CL_FLOAT;
+    return f;
+}
+
+/* The device reads images of x of that form. */
+static spmv_status spmv__cl_check_image(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    int texel = spmv__cl_texel(p->spec.format, p->type, p->n, v), one = !texel, four = texel != 4;
+    cl_image_format want = spmv__cl_image_format(p->type, 1), wide = spmv__cl_image_format(p->type, 4), *list;
+    cl_uint i, n = 0;
+    spmv_status s;
+    if (!texel) return SPMV_OK;
+    if (!d->info.image_texels) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images", d->info.name);
+    if (p->cols > d->info.image_texels)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "IMG=1: %u columns, an image of the device has %u texels", p->cols,
+                        d->info.image_texels);
+    s = SPMV__CL(&d->hooks, clGetSupportedImageFormats(d->context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
+    if (s) return s;
+    list = (cl_image_format *)spmv_alloc(&d->hooks, n, sizeof *list);
+    if (n && !list) return spmv__no_memory(&d->hooks, n, sizeof *list);
+    if (n) s = SPMV__CL(&d->hooks, clGetSupportedImageFormats(d->context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, n, list, NULL));
+    for (i = 0; !s && i < n; i++) {
+        one |= list[i].image_channel_order == want.image_channel_order && list[i].image_channel_data_type == want.image_channel_data_type;
+        four |= list[i].image_channel_order == wide.image_channel_order && list[i].image_channel_data_type == wide.image_channel_data_type;
+    }
+    spmv_free(&d->hooks, list);
+    if (!s && !(one && four))
+        s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images of %s", d->info.name,
+                     p->type == SPMV_F32 ? "float" : "pairs of 32-bit words");
+    return s;
+}
+
+/* V and SLICE against the part: defaults give way, the caller's word does not. */
+static spmv_status spmv__cl_fit_slices(const spmv_device *d, const spmv_part *p, spmv_variant *v, const spmv_variant *wish)
+{
+    uint64_t h = p->n[0];
+    int *rows = &v->value[SPMV_KNOB_V];
+    if (p->spec.format != SPMV_SELL) return SPMV_OK;
+    while (*rows > 1 && !spmv__cl_knob_set(wish, SPMV_KNOB_V) && (p->a[3].count || h % (uint64_t)*rows))
+        *rows = *rows == 4 ? 1 : *rows / 2;
+    if (*rows > 1 && p->a[3].count) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: the slices vary in height", *rows);
+    if (*rows > 1 && h % (uint64_t)*rows)
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %u high", *rows, h);
+    if (!v->value[SPMV_KNOB_SLICE]) return SPMV_OK;
+    while (!spmv__cl_knob_set(wish, SPMV_KNOB_WG) && (uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512)
+        v->value[SPMV_KNOB_WG] *= 2;
+    return SPMV_OK;
+}
+
+/* A group has an item for each row of a slice that it takes. */
+static spmv_status spmv__cl_check_slice(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    if (!spmv__cl_sliced(p, v) || p->n[0] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %u high, a group of %d", p->n[0], v->value[SPMV_KNOB_WG]);
+}
+
 /* Knobs that were not set get defaults, those that make no difference are taken out again. */
 static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
     int k, cpu = (d->info.type & CL_DEVICE_TYPE_CPU) != 0, fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG);
-    int fixed_stream = spmv__cl_knob_set(v, SPMV_KNOB_STREAM);
+    int fixed_stream = spmv__cl_knob_set(v, SPMV_KNOB_STREAM), fixed_stage = spmv__cl_knob_set(v, SPMV_KNOB_STAGE);
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (!spmv__cl_knob_set(v, (spmv_knob)k) && spmv__cl_knob_taken(p->spec.format, (spmv_knob)k))
             spmv__cl_knob_choose(v, (spmv_knob)k, spmv__cl_knob_default((int)p->spec.format, (spmv_knob)k, d->info.type));
     if (spmv__cl_in_runs(p) && !fixed) v->value[SPMV_KNOB_WG] = cpu ? 16 : 256;
+    /* in strips sorted by column rows do not follow each other */
+    if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT] && !fixed_stage) v->value[SPMV_KNOB_STAGE] = 1;
     if (spmv__cl_in_runs(p) && !fixed_stream && spmv__cl_local(p, v) > d->info.local_bytes) v->value[SPMV_KNOB_STREAM] = 0;
-    if (spmv__cl_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p);
+    if (spmv__cl_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__cl_lanes(d, p, v);
     if (spmv__cl_wide(p)) v->value[SPMV_KNOB_I64] = 1;
+    if (!p->cols) v->value[SPMV_KNOB_IMG] = 0; /* there is no x */
     for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)
         if (!spmv__cl_knob_matters(d, p, v, (spmv_knob)k)) {
             v->set &= ~((uint64_t)1 << k);
@@ -1097,10 +1219,14 @@ static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_vari
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
     spmv_format f = p->spec.format;
+    spmv_variant wish = *v;
     int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
     spmv_status s = spmv__cl_variant_check(v, f, &d->hooks);
     if (s) return s;
     spmv__cl_fill_in(d, p, v);
+    s = spmv__cl_fit_slices(d, p, v, &wish);
+    if (!s) s = spmv__cl_check_image(d, p, v);
+    if (s) return s;
     while (!fixed && v->value[SPMV_KNOB_WG] > 1 &&
            ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size || spmv__cl_local(p, v) > d->info.local_bytes))
         v->value[SPMV_KNOB_WG] /= 2;
@@ -1118,7 +1244,7 @@ SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d,
     if (v->value[SPMV_KNOB_ATOMIC] && p->type != SPMV_F32 && !d->info.atomics64)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: ATOMIC=1 needs atomics of 64 bits, the device has those of 32",
                         spmv_format_name(f));
-    return SPMV_OK;
+    return spmv__cl_check_slice(d, p, v);
 }
 
 static spmv_status spmv__cl_kernel(const spmv_hooks *h, cl_program program, const char *name, cl_kernel *out)
@@ -1169,6 +1295,8 @@ static spmv_status spmv__cl_prepare(spmv_device *d, const spmv_part *p, const sp
             return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %u",
                             spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (uint64_t)group);
         v.value[SPMV_KNOB_WG] /= 2;
+        s = spmv__cl_check_slice(d, p, &v);
+        if (s) return s;
     }
     out->variant = v;
     return s;
@@ -1280,7 +1408,10 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
         if (!s) s = spmv__cl_groups(d, p->n[1], 1, wg, &out->finish);
         return s;
     }
-    return spmv__cl_groups(d, spmv__cl_supers(p), wg / (uint64_t)out->variant.value[SPMV_KNOB_L], wg, &out->groups);
+    if (spmv__cl_sliced(p, &out->variant)) return spmv__cl_groups(d, p->n[1], 1, wg, &out->groups);
+    return spmv__cl_groups(d, spmv__cl_supers(p, &out->variant),
+                           wg / (uint64_t)out->variant.value[SPMV_KNOB_L] * spmv__cl_knob(&out->variant, SPMV_KNOB_SEQ), wg,
+                           &out->groups);
 }
 
 static int spmv__cl_scale_group(const spmv_device *d)
@@ -1447,6 +1578,7 @@ static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix
     if (p->format == SPMV_COO || p->runs) spmv__cl_arg_mem(&a, carry[0]);
     l->arg = a.next;
     l->first = p == m->part;
+    l->texel = spmv__cl_texel(p->format, m->type, p->n, &p->variant);
     spmv__cl_launch_shape(l, groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
     return a.s;
 }
@@ -1531,10 +1663,22 @@ static void spmv__cl_event_keep(cl_event *slot, cl_event e)
     *slot = e;
 }
 
+static void spmv__cl_exec_forget(spmv_exec *e)
+{
+    int i;
+    for (i = 0; i < 2; i++) {
+        if (e->image[i]) clReleaseMemObject(e->image[i]);
+        e->image[i] = NULL;
+    }
+    if (e->seen) clReleaseMemObject(e->seen);
+    e->seen = NULL;
+}
+
 SPMV_API void spmv_exec_free(spmv_exec *e)
 {
     spmv_hooks h = e->hooks;
     size_t i;
+    spmv__cl_exec_forget(e);
     spmv__cl_event_keep(&e->first, NULL);
     spmv__cl_event_keep(&e->last, NULL);
     spmv__cl_launch_free(&e->scale);
@@ -1576,6 +1720,7 @@ static spmv_status spmv__cl_enqueue(spmv__cl_run *r, const spmv__cl_launch *l, d
     spmv__cl_arg_count(&a, r->y0);
     spmv__cl_arg_real(&a, r->alpha);
     spmv__cl_arg_real(&a, beta);
+    if (l->texel) spmv__cl_arg_mem(&a, e->image[l->texel == 4 && r->x0 % 4 == 0]);
     if (a.s) return a.s;
     a.s = SPMV__CL(&e->hooks, clEnqueueNDRangeKernel(e->queue, l->kernel, 1, NULL, &l->global, &l->local,
                                                      r->begun ? (cl_uint)chained : r->num_wait,
@@ -1604,6 +1749,60 @@ static spmv_status spmv__cl_exec_check(const spmv_exec *e, cl_mem mem, uint64_t 
     return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %u elements from %u on, the buffer has %u", name, n, offset, have);
 }
 
+/* An image of the buffer x, as far as images go, with four elements a texel or one; kept while x is the same. */
+static spmv_status spmv__cl_exec_image(spmv_exec *e, cl_mem x, uint64_t x_offset, int texel)
+{
+    const spmv_cl_matrix *m = e->matrix;
+    const spmv_hooks *h = &e->hooks;
+    uint64_t size = spmv_vector_size(m->type) * (uint64_t)texel, need = (x_offset + m->cols) / (uint64_t)texel;
+    int i = texel == 4;
+    spmv_status s;
+    if (e->seen != x) {
+        spmv__cl_exec_forget(e);
+        s = SPMV__CL(h, clRetainMemObject(x));
+        if (s) return s;
+        e->seen = x;
+    }
+    if (!e->image[i]) {
+        cl_image_format format = spmv__cl_image_format(m->type, texel), one = spmv__cl_image_format(m->type, 1);
+        cl_image_desc desc;
+        size_t bytes = 0;
+        cl_int error;
+        s = SPMV__CL(h, clGetMemObjectInfo(x, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+        if (s) return s;
+        e->texels[i] = (uint64_t)bytes / size;
+        if (e->texels[i] > m->device->info.image_texels) e->texels[i] = m->device->info.image_texels;
+        if (!e->texels[i]) { /* x has fewer than four elements: no texel is read */
+            e->texels[i] = 1;
+            format = one;
+        }
+        memset(&desc, 0, sizeof desc);
+        desc.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
+        desc.image_width = (size_t)e->texels[i];
+        desc.buffer = x;
+        e->image[i] = clCreateImage(m->device->context, CL_MEM_READ_ONLY, &format, &desc, NULL, &error);
+        s = spmv__cl(h, "clCreateImage", error);
+        if (s) return s;
+    }
+    if (need <= e->texels[i]) return SPMV_OK;
+    return spmv_log(h, SPMV_ERR_LIMIT, "x ends at element %u of its buffer, an image of it at %u", x_offset + m->cols,
+                    e->texels[i] * (uint64_t)texel);
+}
+
+/* The images that the launches want. Reading an image while its buffer is written is undefined, even elsewhere in it. */
+static spmv_status spmv__cl_exec_images(spmv_exec *e, cl_mem x, uint64_t x_offset, cl_mem y)
+{
+    spmv_status s = SPMV_OK;
+    size_t i;
+    for (i = 0; !s && i < e->count; i++) {
+        int texel = e->launch[i].texel;
+        if (!texel) continue;
+        if (x == y) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y lie in one buffer");
+        s = spmv__cl_exec_image(e, x, x_offset, x_offset % 4 ? 1 : texel);
+    }
+    return s;
+}
+
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                    uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
@@ -1614,6 +1813,7 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
     spmv__cl_run r;
     spmv_status s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
     if (!s && alpha != 0 && m->rows) s = spmv__cl_exec_check(e, x, x_offset, m->cols, "x");
+    if (!s && launches && m->cols) s = spmv__cl_exec_images(e, x, x_offset, y);
     if (event) *event = NULL;
     if (s) return s;
     memset(&r, 0, sizeof r);

@@ -6,6 +6,12 @@
 #ifndef L
 #define L 1 // tune: 1 2 4 8 16 32 64
 #endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 1 4 16
+#endif
 #define W BH
 #define APART 0
 #define SCRATCH 0
@@ -22,6 +28,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
         const uint c = COL(col, b, first, BW);
         if (c != PAD)
-            add_block(acc, val, b, (IDX)blocks, c, cols, x);
+            add_block(acc, val, b, (IDX)blocks, c, cols, X_ARGS);
     }
 }

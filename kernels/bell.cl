@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * bell: blocked ELLPACK; unit u of the k-th block of super-row s is unit (k * UNITS + u) * ld + s. */
+ * bell: blocked ELLPACK (clSpMV 4.4.1); unit u of the k-th block of super-row s is unit (k * UNITS + u) * ld + s. V
+ * neighbouring super-rows an item: many for CPUs, since the units of one lie far apart in memory. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
 #endif
-#define W BH
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 1 4 16
+#endif
+#ifndef V
+#define V 1 // tune: 1 4 16 32
+#endif
+#define W (BH * V)
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -16,11 +26,17 @@
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    const uint first UNUSED = BASE(base, r / 32);
+    const uint first UNUSED = BASE(base, r / (32 / V));
 
     for (uint k = lane; k < (uint)width; k += L) {
-        const uint c = COL(col, k * (IDX)ld + r, first, BW);
-        if (c != PAD)
-            add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, cols, x);
+#if V <= 4
+        #pragma unroll
+#endif
+        for (uint v = 0; v < V; v++) {
+            const uint s = r * V + v;
+            const uint c = COL(col, k * (IDX)ld + s, first, BW);
+            if (c != PAD)
+                add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
+        }
     }
 }

@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * cmrs: strips of HEIGHT rows walked by L lanes, each lane with HEIGHT sums of its own in local memory (Koza et al.
- * 2013, algorithm 1). A strip is the shell's super-row. */
+ * cmrs: strips of HEIGHT rows walked by L lanes, each lane with HEIGHT sums of its own (Koza et al. 2013, algorithm 1):
+ * in local memory, or with STAGE 0 in its own, one row's in a register while its entries follow each other: for CPUs.
+ * ALIGN 1 walks first to where L divides the slot, then on in whole steps of aligned lanes (Koza 4, the third
+ * optimization). A strip is the shell's super-row. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 32 // tune: 1 2 4 8 16 32 64
+#endif
+#ifndef STAGE
+#define STAGE 1 // tune: 0 1
+#endif
+#ifndef ALIGN
+#define ALIGN 0 // tune: 0 1
+#endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 1 4 16
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
 #endif
 #ifndef HEIGHT
 #define HEIGHT 4
@@ -15,30 +32,66 @@
 #endif
 #define W HEIGHT
 #define APART 0
-#define SCRATCH (HEIGHT * WG)
 #define SYNC 0
+#if STAGE
+#define SCRATCH (HEIGHT * WG)
+#else
+#define SCRATCH 0
+#endif
 #define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
                __global const uint *restrict index, __global const uchar *restrict row UNUSED
 #define ARGS val, ptr, index, row
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    __local VEC *mine = scratch + get_local_id(0);
     const IDX end = (IDX)ptr[(size_t)r + 1];
+    IDX k = (IDX)ptr[r];
+#if STAGE
+    __local VEC *mine = scratch + get_local_id(0);
 
     for (uint w = 0; w < HEIGHT; w++)
         mine[w * WG] = 0;
-    for (IDX k = (IDX)ptr[r] + lane; k < end; k += L) {
+#else
+    uint now = 0;
+    VEC sum = 0;
+#endif
+#if ALIGN
+    {
+        const IDX begin = k;
+        k = begin / L * L + lane;
+        if (k < begin)
+            k += L;
+    }
+#else
+    k += lane;
+#endif
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
+    for (; k < end; k += L) {
 #if PACKED
-        const uint i = index[k] & 15u;
-        const uint c = index[k] >> 4;
+        const uint i = LOAD_UINT(index, k) & 15u;
+        const uint c = LOAD_UINT(index, k) >> 4;
 #else
         const uint i = row[k];
-        const uint c = index[k];
+        const uint c = LOAD_UINT(index, k);
 #endif
-        MULADD(mine[i * WG], (VEC)val[k], x[c]);
+#if STAGE
+        MULADD(mine[i * WG], (VEC)LOAD_VAL(val, k), X(c));
+#else
+        if (i != now) {
+            acc[now] += sum;
+            sum = 0;
+            now = i;
+        }
+        MULADD(sum, (VEC)LOAD_VAL(val, k), X(c));
+#endif
     }
+#if STAGE
     #pragma unroll
     for (uint w = 0; w < HEIGHT; w++)
         acc[w] += mine[w * WG];
+#else
+    acc[now] += sum;
+#endif
 }

@@ -61,17 +61,46 @@
 #if IDX16
 #define COLUMN ushort
 #define BASE(base, group) base[group]
-#define COL(col, slot, first, scale) wide_column(LOAD_COL(col, slot), first, scale)
+#define COLUMN_OF(c, first, scale) wide_column(c, first, scale)
 #else
 #define COLUMN uint
 #define BASE(base, group) 0
-#define COL(col, slot, first, scale) LOAD_COL(col, slot)
+#define COLUMN_OF(c, first, scale) (c)
 #endif
+#define COL(col, slot, first, scale) COLUMN_OF(LOAD_COL(col, slot), first, scale)
 
 INLINE uint wide_column(uint c, uint first, uint scale)
 {
     return c == 0xffffu ? PAD : first + c * scale;
 }
+
+/* x, for a column: from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0:
+ * float, or doubles as pairs of 32-bit words. The buffer is there in both cases. */
+#ifndef IMG
+#define IMG 0 // tune: 0 1
+#endif
+#if IMG
+#define X_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __read_only image1d_buffer_t image
+#define X_ARGS x, x0, image
+#define IMAGE_PARAM , __read_only image1d_buffer_t image UNUSED
+#ifdef F64
+#define X(i) as_double(read_imageui(image, (int)(x0 + (i))).xy)
+#else
+#define X(i) read_imagef(image, (int)(x0 + (i))).x
+#endif
+#else
+#define X_PARAMS __global const VEC *restrict x UNUSED
+#define X_ARGS x
+#define IMAGE_PARAM
+#define X(i) x[i]
+#endif
+
+/* 1: a value is tested before x is loaded for it (Grewe 4.3.2); where it is 0, an Inf or NaN in x has no effect.
+ * Formats that test take the knob. */
+#ifndef ZERO
+#define ZERO 0
+#endif
+#define WANTED(v) (!ZERO || (v) != (VAL)0)
 
 #ifndef BODY
 #define BODY body
@@ -135,11 +164,11 @@ INLINE VEC shuffle_down(VEC v, uint d)
 
 /* What a body gets besides its own PARAMS. */
 #define ROW_PARAMS uint r UNUSED, uint lane UNUSED, uint rows UNUSED, uint cols UNUSED, \
-                   __global const VEC *restrict x UNUSED, __local VEC *scratch UNUSED
+                   X_PARAMS, __local VEC *scratch UNUSED
 
 /* What changes from product to product: the end of every kernel's parameters. */
 #define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
-                       ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED
+                       ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
 
 #define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 
@@ -150,6 +179,74 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
     if (beta != (VEC)0)
         MULADD(v, beta, y[i]);
     y[i] = v;
+}
+
+/* Column-major formats: V neighbouring rows an item. */
+#ifndef V
+#define V 1
+#endif
+/* V neighbours, the first of which lies at a multiple of V of an array. */
+INLINE void load_rows(VAL *v, __global const VAL *restrict val)
+{
+#if V == 4
+    const CAT(VAL, 4) t = *(__global const CAT(VAL, 4) *)val;
+    v[0] = t.s0;
+    v[1] = t.s1;
+    v[2] = t.s2;
+    v[3] = t.s3;
+#else
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        v[w] = LOAD_VAL(val, w);
+#endif
+}
+
+/* An entry of each of V rows, from a slot that V divides. */
+INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
+                     uint first UNUSED, X_PARAMS)
+{
+    VAL v[V];
+    COLUMN c[V];
+
+    load_rows(v, val + slot);
+#if V == 4
+    const CAT(COLUMN, 4) t = *(__global const CAT(COLUMN, 4) *)(col + slot);
+    c[0] = t.s0;
+    c[1] = t.s1;
+    c[2] = t.s2;
+    c[3] = t.s3;
+#else
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        c[w] = LOAD_COL(col, slot + w);
+#endif
+    #pragma unroll
+    for (uint w = 0; w < V; w++) {
+        const uint at = COLUMN_OF(c[w], first, 1);
+        if (at != PAD && WANTED(v[w]))
+            MULADD(acc[w], (VEC)v[w], X(at));
+    }
+}
+
+/* The elements of a diagonal in V rows, in columns c, c + 1, ... of which those of the matrix count. */
+INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
+{
+    VAL v[V];
+
+    if (c + (V - 1) < 0 || c >= (long)cols)
+        return;
+    load_rows(v, val);
+#if V > 1 && !ZERO
+    if (c >= 0 && c + (V - 1) < (long)cols) {
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], (VEC)v[w], X(c + w));
+        return;
+    }
+#endif
+    for (uint w = 0; w < V; w++)
+        if (c + w >= 0 && c + w < (long)cols && WANTED(v[w]))
+            MULADD(acc[w], (VEC)v[w], X(c + w));
 }
 
 /* Block formats: BH x BW elements, kept as units of 1 x UW; unit u of a block is unit first + u * step of val. */
@@ -164,6 +261,13 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 #endif
 #define UNITS (BH * BW / UW)
 #define ROW_UNITS (BW / UW)
+/* Where x begins at a multiple of four, the image of floats has four columns a texel (clSpMV 4.4), the last of which
+ * may be missing. */
+#if IMG && BW % 4 == 0 && !ZERO && !defined(F64)
+#define QUAD 1
+#else
+#define QUAD 0
+#endif
 
 INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
 {
@@ -179,18 +283,63 @@ INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
     v[1] = t.s1;
 #else
     for (uint j = 0; j < UW; j++)
-        v[j] = val[unit * UW + j];
+        v[j] = LOAD_VAL(val, unit * UW + j);
 #endif
 }
 
-/* Adds the product of the block whose first column is c; the columns of a last block may end beyond the matrix. */
-INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, uint cols,
-                      __global const VEC *restrict x)
+/* The elements of x that a block meets; the columns of a last block may end beyond the matrix. */
+INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
 {
-    VEC xs[BW];
+#if QUAD
+    if (x0 % 4 == 0) {
+        #pragma unroll
+        for (uint j = 0; j < BW; j += 4) {
+            float4 t = 0;
+            if (j + 4 <= cols - c)
+                t = read_imagef(image, (int)((x0 + c + j) / 4));
+            else {
+                t.s0 = j < cols - c ? x[(size_t)c + j] : 0;
+                t.s1 = j + 1 < cols - c ? x[(size_t)c + j + 1] : 0;
+                t.s2 = j + 2 < cols - c ? x[(size_t)c + j + 2] : 0;
+            }
+            xs[j] = t.s0;
+            xs[j + 1] = t.s1;
+            xs[j + 2] = t.s2;
+            xs[j + 3] = t.s3;
+        }
+        return;
+    }
+#endif
     #pragma unroll
     for (uint j = 0; j < BW; j++)
-        xs[j] = j < cols - c ? x[(size_t)c + j] : (VEC)0;
+        xs[j] = j < cols - c ? X((size_t)c + j) : (VEC)0;
+}
+
+/* Adds the product of the block whose first column is c. */
+INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, uint cols, X_PARAMS)
+{
+    VEC xs[BW];
+#if ZERO
+    /* a column of x is loaded if some value of the block's column is not zero */
+    VAL v[BH * BW];
+    #pragma unroll
+    for (uint u = 0; u < UNITS; u++)
+        load_unit(v + u * UW, val, first + u * step);
+    #pragma unroll
+    for (uint j = 0; j < BW; j++) {
+        int wanted = 0;
+        #pragma unroll
+        for (uint i = 0; i < BH; i++)
+            wanted |= v[i * BW + j] != (VAL)0;
+        xs[j] = wanted && j < cols - c ? X((size_t)c + j) : (VEC)0;
+    }
+    #pragma unroll
+    for (uint i = 0; i < BH; i++)
+        #pragma unroll
+        for (uint j = 0; j < BW; j++)
+            MULADD(acc[i], (VEC)v[i * BW + j], xs[j]);
+#else
+    load_columns(xs, c, cols, X_ARGS);
     #pragma unroll
     for (uint i = 0; i < BH; i++) {
         #pragma unroll
@@ -202,4 +351,5 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
                 MULADD(acc[i], (VEC)v[j], xs[u * UW + j]);
         }
     }
+#endif
 }

@@ -40,9 +40,10 @@ KERNEL void spmv(COO_PARAMS)
 {
     const ulong k = (ulong)get_group_id(0) * WG + get_local_id(0);
 
+    x += x0;
     if (k < nnz) {
         volatile __global WORD *place = (volatile __global WORD *)(y + y0 + row[k]);
-        const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * (x + x0)[LOAD_UINT(col, k)]);
+        const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
         WORD before;
         WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* a load, but atomic */
         do {
@@ -67,7 +68,7 @@ KERNEL void spmv(COO_PARAMS)
     x += x0;
     y += y0;
     for (uint i = lid; i < n; i += WG) {
-        product[i] = (VEC)LOAD_VAL(val, base + i) * x[LOAD_UINT(col, base + i)];
+        product[i] = (VEC)LOAD_VAL(val, base + i) * X(LOAD_UINT(col, base + i));
         place[i] = LOAD_UINT(row, base + i);
     }
     barrier(CLK_LOCAL_MEM_FENCE);

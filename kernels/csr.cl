@@ -45,7 +45,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     VEC sum = 0;
 
     for (IDX k = (IDX)ptr[r] + lane; k < end; k += L)
-        MULADD(sum, (VEC)LOAD_VAL(val, k), x[COL(col, k, 0, 1)]);
+        MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, 0, 1)));
     acc[0] += sum;
 }
 
@@ -105,7 +105,7 @@ KERNEL void spmv(RUN_PARAMS)
         }
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            xs[u] = k + u * WG < n ? x[c[u]] : 0;
+            xs[u] = k + u * WG < n ? X(c[u]) : 0;
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             if (k + u * WG < n) {
@@ -200,7 +200,7 @@ KERNEL void spmv(RUN_PARAMS)
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
             VEC sum = 0;
             for (; k < end; k++)
-                MULADD(sum, (VEC)LOAD_VAL(val, k), x[COL(col, k, first, 1)]);
+                MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
             if (piece)
                 carry[run] = sum;
             else

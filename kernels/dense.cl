@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * dense: every element, by rows. */
+ * dense: every element, by rows. L lanes a row; V neighbouring elements of a row at a time by each lane, as a vector of
+ * sums, and several rows one after another (SEQ): for CPUs. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 32 // tune: 1 2 4 8 16 32 64
+#endif
+#ifndef V
+#define V 1 // tune: 1 4 8 16
+#endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 1 4 16
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
 #endif
 #define W 1
 #define APART 0
@@ -15,10 +28,22 @@
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    const IDX first = (IDX)r * cols;
-    VEC sum = 0;
+    __global const VAL *row = val + (IDX)r * cols;
+    const uint whole = cols / (L * V) * (L * V); /* the rest goes one by one */
+    VEC sum[V] = { 0 };
 
-    for (IDX c = lane; c < cols; c += L)
-        MULADD(sum, (VEC)val[first + c], x[c]);
-    acc[0] += sum;
+    for (IDX c = lane * V; c < whole; c += L * V) {
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            if (WANTED(LOAD_VAL(row, c + w)))
+                MULADD(sum[w], (VEC)LOAD_VAL(row, c + w), X(c + w));
+    }
+    for (IDX c = (IDX)whole + lane; c < cols; c += L)
+        if (WANTED(LOAD_VAL(row, c)))
+            MULADD(sum[0], (VEC)LOAD_VAL(row, c), X(c));
+    #pragma unroll
+    for (uint d = V / 2; d > 0; d /= 2)
+        for (uint w = 0; w < d; w++)
+            sum[w] += sum[w + d];
+    acc[0] += sum[0];
 }

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * dia: diagonals; element (d, row) at d * ld + row, its column row + offset[d]. */
+ * dia: diagonals; element (d, row) at d * ld + row, its column row + offset[d]. V rows an item: 1 or 4 (clSpMV 4.2.1),
+ * 8 and 16 for CPUs. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
 #endif
-#define W 1
+#ifndef V
+#define V 1 // tune: 1 4 8 16
+#endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
+#define W V
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -15,12 +28,14 @@
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    VEC sum = 0;
+    VEC sum[V] = { 0 };
 
-    for (uint d = lane; d < (uint)diagonals; d += L) {
-        const long c = (long)r + offset[d];
-        if (c >= 0 && c < (long)cols)
-            MULADD(sum, (VEC)val[d * (IDX)ld + r], x[c]);
-    }
-    acc[0] += sum;
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
+    for (uint d = lane; d < (uint)diagonals; d += L)
+        add_diagonal(sum, val + (d * (IDX)ld + (IDX)r * V), (long)r * V + offset[d], cols, X_ARGS);
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        acc[w] += sum[w];
 }

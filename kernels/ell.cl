@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: MIT
- * ell: ELLPACK; k-th entry of row r at k * ld + r. */
+ * ell: ELLPACK; k-th entry of row r at k * ld + r. V rows an item: 1 as Bell and Garland, 4 by vector loads (clSpMV
+ * 4.3.1, for AMD), 8 and 16 for CPUs, whose registers a vector of rows fills. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
 #endif
-#define W 1
+#ifndef V
+#define V 1 // tune: 1 4 8 16
+#endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
+#define W V
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -16,14 +29,15 @@
 
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    const uint first UNUSED = BASE(base, r / 32);
-    VEC sum = 0;
+    const uint first UNUSED = BASE(base, r / (32 / V));
+    VEC sum[V] = { 0 };
 
-    for (uint k = lane; k < (uint)width; k += L) {
-        const IDX slot = k * (IDX)ld + r;
-        const uint c = COL(col, slot, first, 1);
-        if (c != PAD)
-            MULADD(sum, (VEC)val[slot], x[c]);
-    }
-    acc[0] += sum;
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
+    for (uint k = lane; k < (uint)width; k += L)
+        add_slab(sum, val, col, k * (IDX)ld + r * V, first, X_ARGS);
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        acc[w] += sum[w];
 }

@@ -10,6 +10,12 @@
 #ifndef H
 #define H 32
 #endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 1 4 16
+#endif
 #define W BH
 #define APART 1
 #define SCRATCH 0
@@ -30,6 +36,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
         const uint c = COL(col, b, first, BW);
         if (c != PAD)
-            add_block(acc, val, unit, H, c, cols, x);
+            add_block(acc, val, unit, H, c, cols, X_ARGS);
     }
 }

@@ -1,49 +1,167 @@
 /* SPDX-License-Identifier: MIT
- * sell: sliced ELLPACK; k-th entry of row i of slice s at ptr[s] + k * height + i. */
+ * sell: sliced ELLPACK; k-th entry of row i of slice s at ptr[s] + k * height + i. V rows an item as in ell; STAGE 1
+ * takes the slice pointers through local memory (clSpMV 4.3.2); SLICE 1 gives a group to each slice, with several
+ * items a row where the slice is low (Grewe 5.1). */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
 #endif
-#ifndef H
-#define H 32 /* slice height; 0: slice s begins at row slice_row[s] */
+#ifndef V
+#define V 1 // tune: 1 4 8 16
 #endif
-#define W 1
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
+#ifndef ZERO
+#define ZERO 0 // tune: 0 1
+#endif
+#ifndef STAGE
+#define STAGE 0 // tune: 0 1
+#endif
+#ifndef SLICE
+#define SLICE 0 // tune: 0 1
+#endif
+#ifndef H
+#define H 32 /* slice height, which V divides; 0: slice s begins at row slice_row[s], and V is 1 */
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
+#define W V
 #define APART 1
+#define SYNC STAGE
+#define ROWS (WG / L * V) /* of a group */
+#if STAGE
+/* a pointer and a row for the end of each slice that a group meets, each in 8 bytes */
+#if H
+#define SLOTS (ROWS / H + 3)
+#else
+#define SLOTS (ROWS + 2)
+#endif
+#define SCRATCH (4 * SLOTS)
+#else
 #define SCRATCH 0
-#define SYNC 0
+#endif
 #define PARAMS __global const VAL *restrict val, __global const OFF *restrict ptr, \
                __global const COLUMN *restrict col, __global const uint *restrict slice_row UNUSED, \
                __global const uint *restrict base UNUSED, ulong slices UNUSED
 #define ARGS val, ptr, col, slice_row, base, slices
 
+/* The last of slices low .. above - 1 that begins at row r or before. */
+#define FIND_SLICE(low, above, r, slice_row) \
+    for (uint top_ = (above); top_ - (low) > 1;) { \
+        const uint middle_ = (low) + (top_ - (low)) / 2; \
+        if ((slice_row)[middle_] <= (r)) \
+            (low) = middle_; \
+        else \
+            top_ = middle_; \
+    }
+
+#if SLICE
+#define OWN_SHELL
+
+/* The host sees to it that no slice is higher than a group has items. */
+KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAMS)
+{
+    __local VEC scratch[WG];
+    const uint lid = (uint)get_local_id(0);
+    const uint s = (uint)get_group_id(0);
+#if H
+    const uint top = s * H;
+    const uint height = H;
+#else
+    const uint top = slice_row[s];
+    const uint height = slice_row[s + 1] - top;
+#endif
+    const uint lanes = WG / height;
+    const uint first UNUSED = BASE(base, s);
+    const IDX begin = (IDX)ptr[s];
+    const IDX size = (IDX)ptr[s + 1] - begin;
+    VEC sum = 0;
+
+    x += x0;
+    y += y0;
+    if (lid < lanes * height) {
+#if UNROLL > 1
+        #pragma unroll UNROLL
+#endif
+        for (IDX k = lid; k < size; k += lanes * height) {
+            const uint c = COL(col, begin + k, first, 1);
+            const VAL v = LOAD_VAL(val, begin + k);
+            if (c != PAD && WANTED(v))
+                MULADD(sum, (VEC)v, X(c));
+        }
+    }
+    scratch[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lid < height && top + lid < rows) {
+        for (uint i = lid + height; i < lanes * height; i += height)
+            sum += scratch[i];
+        put(y, Y_ROW(top + lid), alpha, sum, beta);
+    }
+}
+#else
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
+    VEC sum[V] = { 0 };
+#if STAGE
+    __local ulong *end_of = (__local ulong *)scratch;
+    __local uint *row_of UNUSED = (__local uint *)(end_of + SLOTS);
+    const uint lid = (uint)get_local_id(0);
+    const uint top = (uint)((ulong)get_group_id(0) * ROWS);
+    const int mine = (ulong)r * V < rows;
 #if H
-    const uint s = r / H;
+    const uint begin = top / H;
+#else
+    uint begin = 0;
+    FIND_SLICE(begin, (uint)slices, top, slice_row)
+#endif
+    for (uint i = lid; i < SLOTS; i += WG) {
+        end_of[i] = ptr[min(begin + i, (uint)slices)];
+#if !H
+        row_of[i] = slice_row[min(begin + i, (uint)slices)];
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if H
+    const uint s = mine ? r * V / H - begin : 0;
     const uint height = H;
-    const uint i = r % H;
+    const uint i = r * V % H;
 #else
     uint s = 0;
-    for (uint above = (uint)slices; above - s > 1;) { /* slice_row[s] <= r < slice_row[above] */
-        const uint middle = s + (above - s) / 2;
-        if (slice_row[middle] <= r)
-            s = middle;
-        else
-            above = middle;
-    }
+    FIND_SLICE(s, min((uint)slices - begin, (uint)SLOTS - 1), r, row_of)
+    const uint height = row_of[s + 1] - row_of[s];
+    const uint i = r - row_of[s];
+#endif
+    const IDX start = (IDX)end_of[s];
+    const IDX end = mine ? (IDX)end_of[s + 1] : start;
+    const uint first UNUSED = BASE(base, begin + s);
+    barrier(CLK_LOCAL_MEM_FENCE);
+#else
+#if H
+    const uint s = r * V / H;
+    const uint height = H;
+    const uint i = r * V % H;
+#else
+    uint s = 0;
+    FIND_SLICE(s, (uint)slices, r, slice_row)
     const uint height = slice_row[s + 1] - slice_row[s];
     const uint i = r - slice_row[s];
 #endif
+    const IDX start = (IDX)ptr[s];
     const IDX end = (IDX)ptr[s + 1];
     const uint first UNUSED = BASE(base, s);
-    VEC sum = 0;
+#endif
 
-    for (IDX slot = (IDX)ptr[s] + i + lane * height; slot < end; slot += L * height) {
-        const uint c = COL(col, slot, first, 1);
-        if (c != PAD)
-            MULADD(sum, (VEC)val[slot], x[c]);
-    }
-    acc[0] += sum;
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
+    for (IDX slot = start + i + lane * height; slot < end; slot += L * height)
+        add_slab(sum, val, col, slot, first, X_ARGS);
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        acc[w] += sum[w];
 }
+#endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The shell of every format that walks rows: which super-row an item serves, the sum over lanes in fixed order, the
  * row list, alpha, beta and the store. No barrier stands under a condition. */
-#ifndef OWN_SHELL
+#ifndef OWN_SHELL /* the format has one */
 #define GROUP_ROWS (WG / L)
+#ifndef SEQ
+#define SEQ 1 /* super-rows that an item serves one after another */
+#endif
 #if APART
 #define STEP GROUP_ROWS
 #else
@@ -18,7 +21,7 @@
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 {
 #if SCRATCH_SIZE > 0
-    __local VEC scratch[SCRATCH_SIZE];
+    __local VEC scratch[SCRATCH_SIZE] __attribute__((aligned(8)));
 #else
     __local VEC *scratch = 0;
 #endif
@@ -30,20 +33,25 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const uint lane = lid % L;
     const uint own = lid / L;
 #endif
-    const ulong r = (ulong)get_group_id(0) * GROUP_ROWS + own;
     const ulong supers = (rows + W - 1) / W;
     VEC acc[W];
 
     x += x0;
     y += y0;
+#if SEQ > 1
+    for (uint turn = 0; turn < SEQ; turn++) {
+    const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;
+#else
+    const ulong r = (ulong)get_group_id(0) * GROUP_ROWS + own;
+#endif
     #pragma unroll
     for (uint w = 0; w < W; w++)
         acc[w] = 0;
 #if SYNC
-    BODY(acc, (uint)min(r, supers), lane, (uint)rows, (uint)cols, x, scratch, ARGS);
+    BODY(acc, (uint)min(r, supers), lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #else
     if (r < supers)
-        BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, x, scratch, ARGS);
+        BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
 
 #if L > 1
@@ -61,11 +69,17 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     for (uint w = lane; w < W; w += L)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, scratch[w * WG + lid - lane * STEP], beta);
+#if SEQ > 1
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 #else
     #pragma unroll
     for (uint w = 0; w < W; w++)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, acc[w], beta);
+#endif
+#if SEQ > 1
+    }
 #endif
 }
 #endif

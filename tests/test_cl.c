@@ -266,7 +266,7 @@ static void bench_check(bench *b, cl_command_queue q, double alpha, double beta,
     }
 }
 
-/* 0 if the device cannot take the variant: that is no fault, but only where v chose it. */
+/* 1 if it was multiplied, 0 if the variant asked for is more than the device or the part has. */
 static int try_store(spmv_device *d, bench *b, const spmv_store *store, const spmv_variant *v, const char *what, int few)
 {
     static const double factors[] = { 1, 0, -2.5 };
@@ -274,7 +274,7 @@ static int try_store(spmv_device *d, bench *b, const spmv_store *store, const sp
     spmv_exec e;
     size_t i, j;
     spmv_status s = spmv_cl_create(&a, d, store->rows, store->cols, b->type, store->part, (size_t)store->count, v);
-    if (v && s == SPMV_ERR_LIMIT) return 0;
+    if (v && (s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED)) return 0;
     cr_assert_eq(s, SPMV_OK, "%s: %s", what, said);
     cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s: %s", what, said);
     for (i = 0; i < LENGTH(factors); i++)
@@ -359,62 +359,259 @@ SPMV_FORMAT_LIST(X)
 #undef X
 WALK(mixed)
 
-/* ---- every legal value of every knob, one at a time ---------------------------------------------------------------- */
-/* base: knobs that stay as they are, or "". */
-static void try_knobs(spmv_device *d, const matrix *m, spmv_type type, const char *text, const char *base)
+/* ---- every legal value of every knob, and every pair of two knobs' values ------------------------------------------ */
+enum { MAX_VALUES = 16, MAX_VARIANTS = 1000 };
+
+typedef struct choices {
+    int knobs, knob[SPMV_KNOB_COUNT], values[SPMV_KNOB_COUNT], value[SPMV_KNOB_COUNT][MAX_VALUES];
+    unsigned char met[SPMV_KNOB_COUNT][MAX_VALUES][SPMV_KNOB_COUNT][MAX_VALUES]; /* pairs, the lower knob first */
+} choices;
+
+static choices *choices_make(const spmv_device *d, spmv_format f)
 {
-    spmv_store store;
-    spmv_format f;
-    bench b;
-    int k;
-    if (!store_make(&store, m, text, type, 0)) return;
-    b = bench_make(d, m, type, 0);
-    f = store.plan.part[0].format;
-    for (k = 0; store.count == 1 && k < SPMV_KNOB_COUNT; k++) {
-        int values[32];
-        size_t i, n = spmv_knob_values(f, (spmv_knob)k, values, LENGTH(values));
-        for (i = 0; i < n; i++) {
-            char what[128];
-            spmv_variant v;
-            spmv_print(what, sizeof what, "%s%s%s=%d", base, *base ? "," : "", spmv_knob_name((spmv_knob)k), values[i]);
-            cr_assert_eq(spmv_variant_parse(&v, f, what, NULL), SPMV_OK, "%s", what);
-            spmv_print(what, sizeof what, "%s/%s,%s=%d", text, base, spmv_knob_name((spmv_knob)k), values[i]);
-            said[0] = 0;
-            if (!try_store(d, &b, &store, &v, what, 1)) printf("refused: %s: %s\n", what, said);
+    choices *c = calloc(1, sizeof *c);
+    int k, i;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++) {
+        int *values = c->value[c->knobs], n = (int)spmv_knob_values(f, (spmv_knob)k, values, MAX_VALUES);
+        cr_assert_leq(n, MAX_VALUES);
+        for (i = n; k == SPMV_KNOB_WG && i > 0 && (uint64_t)values[i - 1] > d->info.group_size; i--) n--;
+        if (!n) continue;
+        c->knob[c->knobs] = k;
+        c->values[c->knobs++] = n;
+    }
+    return c;
+}
+
+/* 0 where more lanes are asked for than a group has items. */
+static int fits(const choices *c, const int *at)
+{
+    int k, lanes = 1, group = 1 << 20;
+    for (k = 0; k < c->knobs; k++) {
+        if (c->knob[k] == SPMV_KNOB_L) lanes = c->value[k][at[k]];
+        if (c->knob[k] == SPMV_KNOB_WG) group = c->value[k][at[k]];
+    }
+    return lanes <= group;
+}
+
+/* How many pairs not met before are in a variant; with mark they are met from now on. */
+static int news(choices *c, const int *at, int mark)
+{
+    int k, q, n = 0;
+    for (k = 0; k < c->knobs; k++)
+        for (q = k + 1; q < c->knobs; q++) {
+            unsigned char *met = &c->met[k][at[k]][q][at[q]];
+            n += !*met;
+            if (mark) *met = 1;
         }
-    }
-    bench_free(&b);
-    spmv_store_free(&store);
+    return n;
 }
 
-/* csr in runs, in both ways of it. */
-static void try_runs(spmv_device *d, const matrix *m)
+/* The next variant: one pair that was not met, the rest the best of some random tries. 0: all were met. */
+static int next_variant(choices *c, unsigned *state, int *best)
 {
-    spmv_type t = d->info.f64 ? SPMV_F64 : SPMV_F32;
-    try_knobs(d, m, SPMV_F32, "csr:run=64,idx=16", "STREAM=1");
-    try_knobs(d, m, SPMV_F32, "csr:run=32", "STREAM=0");
-    try_knobs(d, m, t, "csr:run=1024,rows=sorted,sigma=50", "STREAM=1");
+    int k, q, i, j, r, try, most = -1;
+    for (k = 0; k < c->knobs; k++)
+        for (q = k + 1; q < c->knobs; q++)
+            for (i = 0; i < c->values[k]; i++)
+                for (j = 0; j < c->values[q]; j++) {
+                    if (c->met[k][i][q][j]) continue;
+                    for (try = 0; try < 60; try++) {
+                        int at[SPMV_KNOB_COUNT], n;
+                        for (r = 0; r < c->knobs; r++) at[r] = (int)(noise(state) % (unsigned)c->values[r]);
+                        at[k] = i;
+                        at[q] = j;
+                        n = fits(c, at) ? news(c, at, 0) : -1;
+                        if (n <= most) continue;
+                        most = n;
+                        memcpy(best, at, sizeof at);
+                    }
+                    c->met[k][i][q][j] = 1;
+                    if (most < 0) continue;
+                    news(c, best, 1);
+                    return 1;
+                }
+    return 0;
 }
 
-#define X(NAME, name, text)                                                                         \
-    Test(knobs, name, .timeout = 300)                                                               \
-    {                                                                                               \
-        static const size_t some[] = { 10, 12, 13, 20, 22, 26, 30 };                                    \
-        spmv_device d = open_device();                                                              \
-        size_t i;                                                                                   \
-        for (i = 0; i < LENGTH(some); i++) {                                                        \
-            matrix m;                                                                               \
-            if (!wanted(&shapes[some[i]])) continue;                                                \
-            m = matrix_make(&shapes[some[i]], 0);                                                   \
-            try_knobs(&d, &m, SPMV_F32, name##_plans[0], "");                                       \
-            if (SPMV_##NAME == SPMV_CSR) try_runs(&d, &m);                                          \
-            if (SPMV_##NAME == SPMV_COO && d.info.f64) try_knobs(&d, &m, SPMV_F64, "coo", "");      \
-            matrix_free(&m);                                                                        \
-        }                                                                                           \
-        spmv_device_close(&d);                                                                      \
+static void try_variant(spmv_device *d, const char *plan, const spmv_variant *v, spmv_type type, int *tried, int *refused)
+{
+    static const size_t some[] = { 10, 12, 13, 20, 22, 26, 30 };
+    char what[SPMV_VARIANT_TEXT + 64];
+    size_t i, used = (size_t)snprintf(what, sizeof what, "%s/", plan);
+    spmv_variant_print(v, what + used, sizeof what - used);
+    for (i = 0; i < LENGTH(some); i++) {
+        matrix m;
+        bench b;
+        spmv_store store;
+        if (!wanted(&shapes[some[i]])) continue;
+        m = matrix_make(&shapes[some[i]], 0);
+        if (store_make(&store, &m, plan, type, 0)) {
+            b = bench_make(d, &m, type, 0);
+            said[0] = 0;
+            if (try_store(d, &b, &store, v, what, 1)) ++*tried;
+            else if (!(*refused)++ || i == 0) printf("refused: %s: %s\n", what, said);
+            bench_free(&b);
+            spmv_store_free(&store);
+        }
+        matrix_free(&m);
     }
+}
+
+static spmv_variant variant_of(const choices *c, const int *at)
+{
+    spmv_variant v;
+    int k;
+    memset(&v, 0, sizeof v);
+    for (k = 0; k < c->knobs; k++) {
+        v.set |= (uint64_t)1 << c->knob[k];
+        v.value[c->knob[k]] = c->value[k][at[k]];
+    }
+    return v;
+}
+
+/* Types take turns; images are of floats, which every device has that has images. */
+static void try_pairs(spmv_format f, const char *plan)
+{
+    spmv_device d = open_device();
+    choices *c = choices_make(&d, f);
+    int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
+    unsigned state = 3;
+    for (n = 0; next_variant(c, &state, at); n++) {
+        spmv_variant v = variant_of(c, at);
+        spmv_type type = v.value[SPMV_KNOB_IMG] || !d.info.f64 ? SPMV_F32 : (spmv_type)(n % SPMV_TYPE_COUNT);
+        cr_assert_lt(n, MAX_VARIANTS);
+        try_variant(&d, plan, &v, type, &tried, &refused);
+    }
+    cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
+    free(c);
+    spmv_device_close(&d);
+}
+
+/* One knob at a time, the others at their defaults. */
+static void try_singles(spmv_format f, const char *plan)
+{
+    spmv_device d = open_device();
+    choices *c = choices_make(&d, f);
+    int k, i, tried = 0, refused = 0;
+    for (k = 0; k < c->knobs; k++)
+        for (i = 0; i < c->values[k]; i++) {
+            spmv_variant v;
+            memset(&v, 0, sizeof v);
+            v.set = (uint64_t)1 << c->knob[k];
+            v.value[c->knob[k]] = c->value[k][i];
+            try_variant(&d, plan, &v, d.info.f64 && i % 2 && c->knob[k] != SPMV_KNOB_IMG ? SPMV_F64 : SPMV_F32, &tried, &refused);
+        }
+    cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
+    free(c);
+    spmv_device_close(&d);
+}
+
+#define X(NAME, name, text) \
+    Test(pairs, name, .timeout = 600) { try_pairs(SPMV_##NAME, name##_plans[0]); }
 SPMV_FORMAT_LIST(X)
 #undef X
+Test(pairs, csr_in_runs, .timeout = 600) { try_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
+Test(knobs, csr_in_runs, .timeout = 300) { try_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50"); }
+Test(knobs, ell_narrow, .timeout = 300) { try_singles(SPMV_ELL, "ell:idx=16,rows=sorted"); }
+Test(knobs, sell_growing, .timeout = 300) { try_singles(SPMV_SELL, "sell:grow=0.2"); }
+Test(knobs, sell_high, .timeout = 300) { try_singles(SPMV_SELL, "sell:h=256,idx=16,rows=nonempty"); }
+Test(knobs, sell_odd, .timeout = 300) { try_singles(SPMV_SELL, "sell:h=7"); }
+Test(knobs, bell_odd, .timeout = 300) { try_singles(SPMV_BELL, "bell:b=3x3,idx=16"); }
+Test(knobs, sbell_odd, .timeout = 300) { try_singles(SPMV_SBELL, "sbell:b=6x6,h=5"); }
+Test(knobs, bcsr_wide, .timeout = 300) { try_singles(SPMV_BCSR, "bcsr:b=2x8"); }
+Test(knobs, cmrs_high, .timeout = 300) { try_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1"); }
+
+/* x through an image: from every small offset (blocks have four columns a texel where it is a multiple of four), with
+ * another x each time, and one x kept. */
+Test(images, offsets_and_types, .timeout = 300)
+{
+    static const char *const plans[] = { "ell", "csr", "coo", "bdia", "bell", "sbell:b=8x8", "bcsr:b=2x8", "bcsr:b=3x3", "dense", NULL };
+    spmv_device d = open_device();
+    matrix m = matrix_make(&shapes[25], 0); /* 997 columns: the last block is cut */
+    size_t i, at;
+    int t;
+    for (i = 0; plans[i]; i++)
+        for (t = 0; t < SPMV_TYPE_COUNT; t++) {
+            size_t size = spmv_vector_size((spmv_type)t), n = m.cols + 8;
+            spmv_store store;
+            spmv_variant v;
+            spmv_cl_matrix a;
+            spmv_exec e;
+            spmv_status s;
+            bench b;
+            void *x;
+            if ((t != SPMV_F32 && !d.info.f64) || !store_make(&store, &m, plans[i], (spmv_type)t, 0)) continue;
+            cr_assert_eq(spmv_variant_parse(&v, store.part[0].spec.format, "IMG=1", NULL), SPMV_OK);
+            s = spmv_cl_create(&a, &d, m.rows, m.cols, (spmv_type)t, store.part, 1, &v);
+            if (s == SPMV_ERR_UNSUPPORTED) {
+                cr_assert(strstr(said, "images"), "%s", said);
+                spmv_store_free(&store);
+                continue;
+            }
+            cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
+            cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s", said);
+            b = bench_make(&d, &m, (spmv_type)t, 0);
+            x = malloc(n * size);
+            for (at = 0; at <= 8; at++) {
+                cl_mem mem = buffer(&d, (m.cols + at) * size); /* ends with x */
+                size_t k;
+                for (k = 0; k < n; k++) set(x, (spmv_type)t, k, k >= at && k - at < m.cols ? b.x[k - at] : (double)NAN);
+                write_mem(d.queue, mem, (m.cols + at) * size, x);
+                bench_start(&b, d.queue, 0);
+                cr_assert_eq(spmv_exec_mul(&e, 1, mem, at, 0, b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s: %s", plans[i], said);
+                bench_check(&b, d.queue, 1, 0, plans[i]);
+                bench_start(&b, d.queue, 1);
+                cr_assert_eq(spmv_exec_mul(&e, -2.5, mem, at, 1, b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s: %s", plans[i], said);
+                bench_check(&b, d.queue, -2.5, 1, plans[i]);
+                cr_assert_eq(spmv_exec_mul(&e, 1, mem, at, 0, mem, at, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+                clReleaseMemObject(mem); /* e holds it for as long as it needs it */
+            }
+            free(x);
+            bench_free(&b);
+            spmv_exec_free(&e);
+            spmv_cl_free(&a);
+            spmv_store_free(&store);
+        }
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
+
+/* What a device or a part cannot have is said before anything is made. */
+Test(images, limits)
+{
+    spmv_device d = open_device();
+    const spmv_device_info real = d.info;
+    matrix m = matrix_make(&shapes[22], 0);
+    spmv_store store, grown, high;
+    spmv_variant v;
+    spmv_cl_matrix a;
+    cr_assert(store_make(&store, &m, "sell:h=7", SPMV_F32, 0));
+    cr_assert(store_make(&grown, &m, "sell:grow=0.2", SPMV_F32, 0));
+    cr_assert(store_make(&high, &m, "sell:h=128", SPMV_F32, 0));
+#define REFUSED(s, text, status, word)                                                                                   \
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, text, NULL), SPMV_OK);                                                \
+    cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, (s).part, 1, &v), status, "%s: %s", text, said);       \
+    cr_assert(strstr(said, word), "%s: %s", text, said)
+    d.info.image_texels = 0;
+    REFUSED(store, "IMG=1", SPMV_ERR_UNSUPPORTED, "no images");
+    d.info.image_texels = 80;
+    REFUSED(store, "IMG=1", SPMV_ERR_LIMIT, "90 columns, an image of the device has 80 texels");
+    d.info = real;
+    REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "slices are 7 high");
+    REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
+    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "128 high, a group of 64");
+    if (real.group_size >= 128) {
+        cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
+        cr_assert_eq(spmv_cl_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
+        cr_assert_geq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_WG], 128);
+        spmv_cl_free(&a);
+    }
+    spmv_store_free(&store);
+    spmv_store_free(&grown);
+    spmv_store_free(&high);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
 
 /* Pointer arrays of 8 bytes, which only huge matrices have. */
 Test(knobs, wide_offsets, .timeout = 120)
@@ -639,10 +836,11 @@ Test(limits, are_statuses)
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
     d.info = real;
     d.info.local_bytes = 100; /* a height of 16 takes 64 bytes an item */
-    cr_assert_eq(CREATE(store, NULL), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "STAGE=1", NULL), SPMV_OK);
+    cr_assert_eq(CREATE(store, &v), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_cl_variant(&a, 0)->value[SPMV_KNOB_WG], 1);
     spmv_cl_free(&a);
-    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64", NULL), SPMV_OK);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64,STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert(strstr(said, "local memory"), "%s", said);
     d.info.local_bytes = 4096; /* a streamed run of 1024 takes 4096 and more */

@@ -377,17 +377,33 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     free(out);
 }
 
-/* Every combination of knobs that fixed does not set, over the last of them first. Slots of 64 bits are for huge matrices only. */
+/* Knobs of which every combination is tried; the others, which each work by themselves, turn one at a time. */
+static int bench_crosses(spmv_format f, int k)
+{
+    if (k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM) return 1;
+    return f == SPMV_CSR && k != SPMV_KNOB_IMG;
+}
+
+/* The variants of a plan, over the knobs that fixed does not set. Slots of 64 bits are for huge matrices only. */
 static void bench_combinations(bench *b, runner *r, const char *plan, const spmv_variant *fixed)
 {
+    spmv_format f = r->m.store.part[0].spec.format;
     int values[SPMV_KNOB_COUNT][32], k;
     size_t count[SPMV_KNOB_COUNT], at[SPMV_KNOB_COUNT];
     char *seen = NULL;
     memset(at, 0, sizeof at);
     for (k = 0; k < SPMV_KNOB_COUNT; k++) {
-        count[k] = spmv_knob_values(r->m.store.part[0].spec.format, (spmv_knob)k, values[k], 32);
+        count[k] = spmv_knob_values(f, (spmv_knob)k, values[k], 32);
         if (count[k] > 32) count[k] = 32;
         if (k == SPMV_KNOB_I64 || fixed->set >> k & 1u) count[k] = 0;
+        for (at[k] = 0; at[k] < count[k] && !bench_crosses(f, k); at[k]++) {
+            spmv_variant v = *fixed;
+            v.set |= (uint64_t)1 << k;
+            v.value[k] = values[k][at[k]];
+            bench_variant(b, r, plan, v, &seen);
+        }
+        if (!bench_crosses(f, k)) count[k] = 0;
+        at[k] = 0;
     }
     do {
         spmv_variant v = *fixed;

@@ -173,7 +173,7 @@ static void json_real(const char *key, double v)
  * X(ID, "name", "value's name or empty for a switch", "what it does"): the only list of options. */
 #define OPTION_LIST(X)                                                                                              \
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
-    X(VARIANTS, "variants", "all", "every combination of knobs of a plan of one part; a knob behind / stays as it is")  \
+    X(VARIANTS, "variants", "all", "the knobs of a plan of one part, combined; a knob behind / stays as it is")  \
     X(COLD,    "cold",    "",     "each timed product finds the device's caches full of something else")            \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default csr")                                     \
     X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \

@@ -264,7 +264,8 @@ static const command commands[] = {
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
      "\n"
-     "--variants all makes a line for every combination of the kernel's knobs that the device can take.\n\n"
+     "--variants all makes a line for every combination of L, WG, V, PER and STREAM (csr: of all but IMG) that the device\n"
+     "can take, and one for each value of another knob.\n\n"
      "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles,\n"
      "         else by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the\n"
      "         device\n"
