@@ -1051,6 +1051,7 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_device
     spmv__cl_option(o, "OFF", p->a[1].width == 8 ? "ulong" : "uint");
     spmv__cl_option_number(o, "LIST", p->list.count != 0);
     if (spmv__cl_narrow(p)) spmv__cl_option(o, "IDX16", "1");
+    if (p->reproducible) spmv__cl_option(o, "REPEAT", "1");
     for (i = 0; (n = spmv__cl_word(&ints)) != 0; i++, ints += n)
         if (*ints >= 'A' && *ints <= 'Z') {
             char name[16];
@@ -1215,13 +1216,31 @@ static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_vari
         }
 }
 
+/* Reproducible products have the order of SPMV_REPEATS: knobs that would change it have one value only. */
+static spmv_status spmv__cl_fix_order(const spmv_device *d, const spmv_part *p, spmv_variant *v)
+{
+    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE };
+    int i, lanes = p->spec.format == SPMV_CSR ? SPMV__CSR_LANES : p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
+    for (i = 0; p->reproducible && i < 3; i++) {
+        spmv_knob k = knobs[i];
+        int value = k == SPMV_KNOB_L ? lanes : 0;
+        if (!spmv__cl_knob_taken(p->spec.format, k)) continue;
+        if (spmv__cl_knob_set(v, k) && v->value[k] != value)
+            return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s: reproducible products have %s=%d", spmv_format_name(p->spec.format),
+                            spmv_knob_name(k), value);
+        spmv__cl_knob_choose(v, k, value);
+    }
+    return SPMV_OK;
+}
+
 /* Knobs that were set are the caller's word. */
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
     spmv_format f = p->spec.format;
     spmv_variant wish = *v;
-    int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L);
+    int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L) || p->reproducible;
     spmv_status s = spmv__cl_variant_check(v, f, &d->hooks);
+    if (!s) s = spmv__cl_fix_order(d, p, v);
     if (s) return s;
     spmv__cl_fill_in(d, p, v);
     s = spmv__cl_fit_slices(d, p, v, &wish);

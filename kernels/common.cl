@@ -42,8 +42,15 @@
 #define IDX uint
 #endif
 
-/* Every multiply-add of a body, so that one definition decides how all are rounded. */
-#ifndef MULADD
+/* Every multiply-add of a body, so that one definition decides how all are rounded: as the compiler likes, or, REPEAT 1,
+ * fused, so that the host's product and every device's give the same bits. */
+#ifndef REPEAT
+#define REPEAT 0
+#endif
+#if REPEAT
+#pragma OPENCL FP_CONTRACT OFF
+#define MULADD(acc, a, b) (acc) = fma((VEC)(a), (VEC)(b), (acc))
+#else
 #define MULADD(acc, a, b) (acc) += (a) * (b)
 #endif
 
@@ -97,6 +104,9 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 
 /* 1: a value is tested before x is loaded for it (Grewe 4.3.2); where it is 0, an Inf or NaN in x has no effect.
  * Formats that test take the knob. */
+#ifndef UNROLL
+#define UNROLL 1 /* formats that unroll take the knob */
+#endif
 #ifndef ZERO
 #define ZERO 0
 #endif
@@ -226,6 +236,33 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
         if (at != PAD && WANTED(v[w]))
             MULADD(acc[w], (VEC)v[w], X(at));
     }
+}
+
+/* count such entries a row, step slots apart: UNROLL of them are asked for before the first is used. */
+INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+                      uint count, uint first UNUSED, X_PARAMS)
+{
+#if UNROLL > 1 && V == 1
+    for (; count >= UNROLL; count -= UNROLL, slot += UNROLL * step) {
+        VAL v[UNROLL];
+        uint c[UNROLL];
+        VEC xs[UNROLL];
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            v[u] = LOAD_VAL(val, slot + u * step);
+            c[u] = COLUMN_OF(LOAD_COL(col, slot + u * step), first, 1);
+        }
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            if (c[u] != PAD && WANTED(v[u]))
+                MULADD(acc[0], (VEC)v[u], xs[u]);
+    }
+#endif
+    for (; count > 0; count--, slot += step)
+        add_slab(acc, val, col, slot, first, X_ARGS);
 }
 
 /* The elements of a diagonal in V rows, in columns c, c + 1, ... of which those of the matrix count. */

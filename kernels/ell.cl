@@ -11,7 +11,7 @@
 #define V 1 // tune: 1 4 8 16
 #endif
 #ifndef UNROLL
-#define UNROLL 1 // tune: 1 2 4
+#define UNROLL 1 // tune: 1 2 4 8
 #endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
@@ -32,11 +32,8 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint first UNUSED = BASE(base, r / (32 / V));
     VEC sum[V] = { 0 };
 
-#if UNROLL > 1
-    #pragma unroll UNROLL
-#endif
-    for (uint k = lane; k < (uint)width; k += L)
-        add_slab(sum, val, col, k * (IDX)ld + r * V, first, X_ARGS);
+    if (lane < (uint)width)
+        add_slabs(sum, val, col, lane * (IDX)ld + r * V, L * (IDX)ld, ((uint)width - lane + L - 1) / L, first, X_ARGS);
     #pragma unroll
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];

@@ -12,7 +12,7 @@
 #define V 1 // tune: 1 4 8 16
 #endif
 #ifndef UNROLL
-#define UNROLL 1 // tune: 1 2 4
+#define UNROLL 1 // tune: 1 2 4 8
 #endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
@@ -155,11 +155,9 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint first UNUSED = BASE(base, s);
 #endif
 
-#if UNROLL > 1
-    #pragma unroll UNROLL
-#endif
-    for (IDX slot = start + i + lane * height; slot < end; slot += L * height)
-        add_slab(sum, val, col, slot, first, X_ARGS);
+    const uint width = (uint)((end - start) / height);
+    if (lane < width)
+        add_slabs(sum, val, col, start + i + lane * height, L * height, (width - lane + L - 1) / L, first, X_ARGS);
     #pragma unroll
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];
