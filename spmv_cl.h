@@ -122,6 +122,8 @@ SPMV_API void spmv_device_close(spmv_device *d);
 #define SPMV_KNOB_FORMAT_LIST(X)                                                                                     \
     X(COO,   WG,    128, 8)  /* barriers cost a CPU more than lanes bring (PoCL: half the time of groups of 64) */   \
     X(CSR,   UNROLL, 4,  1)                                                                                          \
+    X(CSR,   NT,    1,   0)  /* H200: cnr-2000 streamed 21.3 us, 22.5 without */                                      \
+    X(CSR,   SHUF,  1,   0)                                                                                          \
     X(SELL,  STAGE, 0,   0)                                                                                          \
     X(ELL,   V,     1,   8)  /* CPUs: lines of memory are used whole, sums are independent */                        \
     X(SELL,  V,     1,   8)                                                                                          \
