@@ -28,6 +28,7 @@ help:
 	@echo 'make compile-checks  compilers, languages, cuts, symbols'
 	@echo 'make unit         the unit tests without sanitizers'
 	@echo 'make sanitize     the unit tests under address and undefined-behaviour sanitizers'
+	@echo 'make pairs        every pair of values of two knobs on the first OpenCL device; some minutes'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
@@ -85,6 +86,8 @@ unit:
 	@sh tests/run.sh unit
 sanitize:
 	@sh tests/run.sh sanitize
+pairs: build/tests/test_cl
+	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter 'pairs/*'
 examples:
 	@sh tests/run.sh examples
 fuzz: $(addprefix build/fuzz/,$(FUZZ))
@@ -103,4 +106,4 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test compile-checks unit sanitize examples fuzz demo sizes bench-host clean
+.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs examples fuzz demo sizes bench-host clean
