@@ -63,7 +63,7 @@ typedef struct spmv_desc {
 } spmv_desc;
 
 /* A prepared matrix. Members are private but for cl, from which spmv_exec_create makes execs of your own; zeroed, it is safe to
- * destroy. It must stay where spmv_create filled it: execs point into it. */
+ * destroy. It may be moved as long as no exec of yours points to its cl. */
 typedef struct spmv_matrix {
     spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
@@ -186,6 +186,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 SPMV_API spmv_status spmv_mul(spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
 #ifndef SPMV_NO_OPENCL
+    m->exec.matrix = &m->cl; /* m may have been moved since */
     if (m->device) return spmv_exec_mul_host(&m->exec, alpha, x, beta, y);
 #endif
     spmv_store_mul(&m->store, alpha, x, beta, y);

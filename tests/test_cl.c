@@ -469,27 +469,6 @@ static spmv_variant variant_of(const choices *c, const int *at)
     return v;
 }
 
-/* Types take turns; images are of floats, which every device has that has images. */
-static void try_pairs(spmv_format f, const char *plan)
-{
-    spmv_device d;
-    choices *c;
-    int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
-    unsigned state = 3;
-    if (!getenv("SPMV_TEST_PAIRS")) cr_skip("minutes of compiling: make pairs");
-    d = open_device();
-    c = choices_make(&d, f);
-    for (n = 0; next_variant(c, &state, at); n++) {
-        spmv_variant v = variant_of(c, at);
-        spmv_type type = v.value[SPMV_KNOB_IMG] || !d.info.f64 ? SPMV_F32 : (spmv_type)(n % SPMV_TYPE_COUNT);
-        cr_assert_lt(n, MAX_VARIANTS);
-        try_variant(&d, plan, &v, type, &tried, &refused);
-    }
-    cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
-    free(c);
-    spmv_device_close(&d);
-}
-
 /* One knob at a time, the others at their defaults. */
 static void try_singles(spmv_format f, const char *plan)
 {
@@ -504,6 +483,30 @@ static void try_singles(spmv_format f, const char *plan)
             v.value[c->knob[k]] = c->value[k][i];
             try_variant(&d, plan, &v, d.info.f64 && i % 2 && c->knob[k] != SPMV_KNOB_IMG ? SPMV_F64 : SPMV_F32, &tried, &refused);
         }
+    cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
+    free(c);
+    spmv_device_close(&d);
+}
+
+/* Types take turns; images are of floats, which every device has that has images. */
+static void try_pairs(spmv_format f, const char *plan)
+{
+    spmv_device d;
+    choices *c;
+    int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
+    unsigned state = 3;
+    if (!getenv("SPMV_TEST_PAIRS")) { /* pairs are minutes of compiling: make pairs */
+        try_singles(f, plan);
+        return;
+    }
+    d = open_device();
+    c = choices_make(&d, f);
+    for (n = 0; next_variant(c, &state, at); n++) {
+        spmv_variant v = variant_of(c, at);
+        spmv_type type = v.value[SPMV_KNOB_IMG] || !d.info.f64 ? SPMV_F32 : (spmv_type)(n % SPMV_TYPE_COUNT);
+        cr_assert_lt(n, MAX_VARIANTS);
+        try_variant(&d, plan, &v, type, &tried, &refused);
+    }
     cr_assert_gt(tried, refused, "%s: %d products, %d refused: %s", plan, tried, refused, said);
     free(c);
     spmv_device_close(&d);
@@ -805,7 +808,9 @@ Test(device, build_log_names_file_and_line)
     cl_program program = NULL;
     cr_assert_eq(spmv_cl_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
     cr_assert_null(program);
-    cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\""), "%s", said);
+    /* NVIDIA's compiler calls every file <kernel>, whatever #line says: there the message itself names the file */
+    if (strstr(said, "<kernel>:")) cr_assert_not_null(strstr(said, "kernels/csr.cl did not build"), "%s", said);
+    else cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\""), "%s", said);
     cr_assert_null(d.programs);
     cr_assert_eq(spmv_cl_program(&d, SPMV_CSR, "", &program), SPMV_OK, "%s", said);
     spmv_device_close(&d);
