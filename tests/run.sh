@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run.sh [GROUP...] - runs the checks of these groups (all if none is named) and ends with "N passed, N failed".
 # Groups: self tidy headers unit sanitize cli races fuzz compile kernels readme examples; the long ones come early.
-# JOBS checks run at a time (2), each for at most LIMIT seconds (900).
+# JOBS checks run at a time (2), each for at most LIMIT seconds (1800).
 # Logs stay in build/check/log. Exit status 0 only if something passed and nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -64,10 +64,10 @@ one() { # one NAME KIND COMMAND
         LSAN_OPTIONS=log_path=$san
         UBSAN_OPTIONS=log_path=$san:print_stacktrace=1
         export ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
-        exec timeout "${LIMIT:-900}" sh -c "$3"
+        exec timeout "${LIMIT:-1800}" sh -c "$3"
     ) >"$log" 2>&1 </dev/null
     status=$?
-    if [ "$status" = 124 ]; then echo "stopped after ${LIMIT:-900} s" >>"$log"; fi
+    if [ "$status" = 124 ]; then echo "stopped after ${LIMIT:-1800} s" >>"$log"; fi
     if [ "$2" = trap ]; then
         set -- "$1" "$2" "$3" $(numbers criterion "$log" "$status" "$san")
         if [ "$5" -gt 0 ] && [ "$status" = 0 ]; then set -- "$1" "$2" "$3" 1 0; else set -- "$1" "$2" "$3" 0 1; fi
@@ -115,7 +115,7 @@ for g in $groups; do
         for t in tests/test_*.c; do
             have "$t" || continue
             n=$(basename "$t" .c)
-            check "unit/$n" criterion "$make build/tests/$n && build/tests/$n -j1 --timeout 300"
+            check "unit/$n" criterion "$make build/tests/$n && build/tests/$n -j1 --timeout 600"
         done ;;
     sanitize)
         # PoCL leaks when it compiles a kernel and not when it finds it in its cache; hiding what PoCL allocated would hide
