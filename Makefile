@@ -37,12 +37,13 @@ help:
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS)
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS) -lm
 
 # its kernels can be given defects, to show that they are found
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
-	$(CC) $(C99) -O1 $(WARN) $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ $(LDFLAGS) $(LIBS)
+	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ \
+	    $(LDFLAGS) $(LIBS) -lm
 
 build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests
@@ -62,6 +63,10 @@ build/host_csr: bench/host_csr.cpp bench/host_lib.c $(HEADERS)
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c bench/host_lib.c -o build/host_lib.o
 	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
 	    bench/host_csr.cpp build/host_lib.o -o $@ -lz
+
+build/threads: bench/threads.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $@ $(LDFLAGS) -lOpenCL -pthread
 
 # ---- headers ----
 headers:

@@ -69,7 +69,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
     const uint lid = (uint)get_local_id(0);
     const uint s = (uint)get_group_id(0);
 #if H
-    const uint top = s * H;
+    const uint top = (uint)((ulong)s * H);
     const uint height = H;
 #else
     const uint top = slice_row[s];

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # tests/lint.sh kernels/NAME.cl - checks the kernel's text with clang for several kinds of device, every value type, both
 # offset widths, with and without a row list, and with each value that a "tune:" comment calls legal.
+# "tests/lint.sh text FILE" looks at the text alone: barriers under a condition, mad(), 32-bit products of global ids.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 k=$1
 rc=0 n=0
+if [ "$k" = text ]; then k=$2; fi
 unit() { # what the host puts together (kernels/common.cl says)
     case $k in
     kernels/common.cl) echo '#include "kernels/common.cl"' ;;
@@ -22,6 +24,30 @@ try() { # try TARGET FLAG...
     unit | "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target "$target" -Xclang -finclude-default-header -fsyntax-only \
         -pedantic -Wall -Wextra -Wshadow -Werror "$@" -I. - || { echo "with: $target $*"; rc=1; }
 }
+# mad() may or may not round in between; numbers of items and groups in 32 bits overflow in products.
+awk -v k="$k" '
+    function bad(what) { print k ":" NR ": " what; found = 1 }
+    { sub(/\/\/.*/, ""); gsub(/\/\*[^*]*\*\//, "") }
+    /(^|[^a-z0-9_])(mad|mad24|mul24|mad_hi|mad_sat)[ \t]*\(/ { bad("mad(), mad24() or mul24()") }
+    /\*/ && /get_(global_id|group_id|global_size|num_groups)/ {
+        line = $0
+        gsub(/\((ulong|size_t)\)get_(global_id|group_id|global_size|num_groups)/, "", line)
+        if (line ~ /get_(global_id|group_id|global_size|num_groups)/) bad("a product of a global number that is not cast to ulong")
+    }
+    /(^|[^a-z0-9_])u?int [a-z_]+ = \(?u?i?n?t?\)?get_(global_id|group_id)/ {
+        name = $0
+        sub(/ = .*/, "", name)
+        sub(/.* /, "", name)
+        narrow[name] = 1
+    }
+    {
+        line = $0
+        gsub(/\((ulong|size_t|IDX)\)[a-z_]+/, "", line)
+        for (name in narrow)
+            if (line ~ "(^|[^a-z0-9_])" name " [*] " || line ~ " [*] " name "([^a-z0-9_]|$)") bad("a 32-bit product of " name)
+    }
+    END { exit found }' "$k" || rc=1
+if [ "$1" != text ]; then
 f64='-DVAL=double -DVEC=double -DF64'
 # The kernel's own modes, beside none: "// lint: NAME=1 OTHER=2 ; NAME=3" in its text.
 each() { # each TARGET FLAG...: in every mode
@@ -42,10 +68,14 @@ each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128
 each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128 -DIDX16=1
 
 while read -r name values; do
-    for v in $values; do each spir64 $f64 "-D$name=$v"; done
+    for v in $values; do
+        each spir64 $f64 "-D$name=$v"
+        each nvptx64 "-D$name=$v"
+    done
 done <<END
 $(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
 END
+fi
 # A barrier inside an if or an else hangs or crashes some CPU drivers, even where every item takes the same way.
 awk -v k="$k" '
     { sub(/\/\/.*/, ""); gsub(/\/\*[^*]*\*\//, "") }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Many products at once, and what it costs to enqueue one. On the device that DEVICE names (as spmv_device_open does):
+ *   1. THREADS threads x PRODUCTS products on one matrix over QUEUES queues, an exec each: all y must be equal;
+ *   2. the host's microseconds in spmv_exec_mul, without waiting, for a plan of one part and for one of four.
+ *
+ *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. bench/threads.c -o build/threads -lOpenCL -pthread
+ *   build/threads [DEVICE]
+ */
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROWS = 20000, COLS = 20000, THREADS = 16, PRODUCTS = 1000, QUEUES = 4, ENQUEUED = 200, ROUNDS = 21 };
+
+static void need(int good, const char *what)
+{
+    if (good) return;
+    fprintf(stderr, "%s failed\n", what);
+    exit(1);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A band of blocks, rows of 3 to 40 nonzeros, and one of 2000: something for every part. */
+static void fill(int32_t *ptr, int32_t *col, double *val)
+{
+    int32_t r, k, n = 0;
+    for (r = 0; r < ROWS; r++) {
+        int32_t length = r == 777 ? 2000 : r % 50 == 0 ? 40 : 3 + r % 6, first = r < COLS - 2000 ? r : COLS - 2000;
+        ptr[r] = n;
+        for (k = 0; k < length; k++) {
+            col[n] = first + (k < 3 ? k : 3 * k);
+            val[n] = 1.0 / (1 + (n * 7 + k) % 1009) - 0.25;
+            if (col[n] < COLS) n++;
+        }
+    }
+    ptr[ROWS] = n;
+}
+
+static spmv_matrix prepare(spmv_device *d, const char *plan, const int32_t *ptr, const int32_t *col, const double *val)
+{
+    spmv_desc desc;
+    spmv_matrix m;
+    memset(&desc, 0, sizeof desc);
+    desc.matrix.rows = ROWS;
+    desc.matrix.cols = COLS;
+    desc.matrix.ptr = ptr;
+    desc.matrix.col = col;
+    desc.matrix.val = val;
+    desc.type = d->info.f64 ? SPMV_F64 : SPMV_F32;
+    desc.plan = plan;
+    desc.device = d;
+    need(spmv_create(&m, &desc) == SPMV_OK, plan);
+    return m;
+}
+
+typedef struct worker {
+    pthread_t             thread;
+    const spmv_cl_matrix *m;
+    cl_command_queue      queue;
+    cl_mem                x, y;
+    size_t                bytes;
+    const void           *want;
+    int                   differ;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = (worker *)arg;
+    void *y = malloc(w->bytes);
+    spmv_exec e;
+    int i;
+    need(y && spmv_exec_create(&e, w->m, w->queue) == SPMV_OK, "spmv_exec_create");
+    for (i = 0; i < PRODUCTS; i++) {
+        cl_event done;
+        need(spmv_exec_mul(&e, 1, w->x, 0, 0, w->y, 0, 0, NULL, &done) == SPMV_OK, "spmv_exec_mul");
+        need(clEnqueueReadBuffer(w->queue, w->y, CL_TRUE, 0, w->bytes, y, 1, &done, NULL) == CL_SUCCESS, "reading y");
+        clReleaseEvent(done);
+        w->differ += memcmp(y, w->want, w->bytes) != 0;
+    }
+    spmv_exec_free(&e);
+    free(y);
+    return NULL;
+}
+
+static cl_mem buffer(spmv_device *d, size_t bytes)
+{
+    cl_int e;
+    cl_mem m = clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &e);
+    need(e == CL_SUCCESS, "clCreateBuffer");
+    return m;
+}
+
+/* What the host spends on a product that it does not wait for: the median of ROUNDS batches, microseconds. */
+static double enqueue_cost(spmv_device *d, const spmv_matrix *m, cl_mem x, cl_mem y)
+{
+    double us[ROUNDS];
+    spmv_exec e;
+    int i, j;
+    need(spmv_exec_create(&e, &m->cl, NULL) == SPMV_OK, "spmv_exec_create");
+    for (i = -1; i < ROUNDS; i++) { /* the first warms up */
+        double from = now();
+        for (j = 0; j < ENQUEUED; j++)
+            need(spmv_exec_mul(&e, 1, x, 0, 0, y, 0, 0, NULL, NULL) == SPMV_OK, "spmv_exec_mul");
+        if (i >= 0) us[i] = (now() - from) / ENQUEUED * 1e6;
+        clFinish(d->queue);
+    }
+    spmv_exec_free(&e);
+    for (i = 0; i < ROUNDS; i++)
+        for (j = i + 1; j < ROUNDS; j++)
+            if (us[j] < us[i]) {
+                double t = us[i];
+                us[i] = us[j];
+                us[j] = t;
+            }
+    return us[ROUNDS / 2];
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const plans[] = { "csr", "dia:d=0.9+ell:w=2+csr:rows=nonempty,run=256+coo",
+                                         "ell:w=1+ell:w=1+sell:h=32,w=4+csr:rows=nonempty" };
+    int32_t *ptr = (int32_t *)malloc((ROWS + 1) * sizeof *ptr), *col = (int32_t *)malloc(ROWS * 16 * sizeof *col);
+    double *val = (double *)malloc(ROWS * 16 * sizeof *val), from, took;
+    spmv_device_desc desc;
+    spmv_device d;
+    spmv_matrix m;
+    worker w[THREADS];
+    cl_command_queue queue[QUEUES];
+    cl_mem x, y;
+    size_t size, i, p;
+    void *host_x, *want;
+    int bad = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.which = argc > 1 ? argv[1] : NULL;
+    need(ptr && col && val && spmv_device_open(&d, &desc) == SPMV_OK, "opening the device");
+    fill(ptr, col, val);
+    size = d.info.f64 ? 8 : 4;
+    host_x = malloc(COLS * size);
+    want = malloc(ROWS * size);
+    need(host_x && want, "malloc");
+    for (i = 0; i < COLS; i++) {
+        double v = 1.0 / (double)(i % 911 + 3);
+        if (size == 8) ((double *)host_x)[i] = v;
+        else ((float *)host_x)[i] = (float)v;
+    }
+    x = buffer(&d, COLS * size);
+    y = buffer(&d, ROWS * size);
+    need(clEnqueueWriteBuffer(d.queue, x, CL_TRUE, 0, COLS * size, host_x, 0, NULL, NULL) == CL_SUCCESS, "writing x");
+
+    m = prepare(&d, plans[0], ptr, col, val);
+    need(spmv_mul(&m, 1, host_x, 0, want) == SPMV_OK, "spmv_mul");
+    for (i = 0; i < QUEUES; i++) {
+        cl_int e;
+        queue[i] = clCreateCommandQueue(d.context, d.info.id, 0, &e);
+        need(e == CL_SUCCESS, "clCreateCommandQueue");
+    }
+    from = now();
+    for (i = 0; i < THREADS; i++) {
+        memset(&w[i], 0, sizeof w[i]);
+        w[i].m = &m.cl;
+        w[i].queue = queue[i % QUEUES];
+        w[i].x = x;
+        w[i].y = buffer(&d, ROWS * size);
+        w[i].bytes = ROWS * size;
+        w[i].want = want;
+        need(!pthread_create(&w[i].thread, NULL, work, &w[i]), "pthread_create");
+    }
+    for (i = 0; i < THREADS; i++) {
+        pthread_join(w[i].thread, NULL);
+        clReleaseMemObject(w[i].y);
+        bad += w[i].differ;
+    }
+    took = now() - from;
+    printf("%s: %d threads x %d products over %d queues: %d of %d differ; %.1f us a product, y read each time\n",
+           d.info.name, THREADS, PRODUCTS, QUEUES, bad, THREADS * PRODUCTS, took / (THREADS * PRODUCTS) * 1e6);
+    for (i = 0; i < QUEUES; i++) clReleaseCommandQueue(queue[i]);
+    spmv_destroy(&m);
+    for (p = 0; p < sizeof plans / sizeof *plans; p++) {
+        m = prepare(&d, plans[p], ptr, col, val);
+        printf("%s: enqueue %.2f us a product: %s (%s)\n", d.info.name, enqueue_cost(&d, &m, x, y), plans[p],
+               spmv_shares(&m));
+        spmv_destroy(&m);
+    }
+    clReleaseMemObject(x);
+    clReleaseMemObject(y);
+    spmv_device_close(&d);
+    free(host_x);
+    free(want);
+    free(ptr);
+    free(col);
+    free(val);
+    return bad != 0;
+}
