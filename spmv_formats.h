@@ -273,7 +273,8 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
  *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
  *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
- *  sell   | h, slices                 | h is at most R rounded up to 32; val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
+ *  sell   | h, slices                 | h is at most R rounded up to 32
+ *         |                           | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
  *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
  *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
  *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of super-row s at
@@ -355,7 +356,8 @@ SPMV_API int spmv_part_repeats(const spmv_part *p);
 /* y = beta y for n elements; beta 0 clears without reading. */
 SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
-/* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place (checked: SPMV_ERR_DUPLICATE).
+/* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
+ * (checked: SPMV_ERR_DUPLICATE).
  * Padding does not come back, explicit zeros do. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
@@ -2353,7 +2355,8 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
             p->a[i].data = (void *)(uintptr_t)(i ? (const void *)s->v->a->col : s->v->a->val);
             p->a[i].borrowed = 1;
         } else {
-            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, i && (p->a[i].width == 4 || p->a[i].width == 2) ? 0xff : 0);
+            int pads = i && (p->a[i].width == 4 || p->a[i].width == 2);
+            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, pads ? 0xff : 0);
         }
     }
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Matrix Market, or this project's binary form (.bin), to the plain binary CSR that the peers' benchmark programs read: "CSRB", int64 rows, columns, nonzeros,
+ * Matrix Market, or this project's binary form (.bin), to the plain binary CSR that the peers' benchmark programs
+ * read: "CSRB", int64 rows, columns, nonzeros,
  * int64 pointers[rows + 1], int32 columns[nonzeros], double values[nonzeros].
  * cc -std=c99 -O2 -I. bench/csrb.c -o build/csrb && build/csrb in.mtx out.csrb */
 #define SPMV_IMPLEMENTATION

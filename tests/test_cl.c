@@ -470,7 +470,7 @@ static spmv_variant variant_of(const choices *c, const int *at)
 }
 
 /* One knob at a time, the others at their defaults. */
-static void try_singles(spmv_format f, const char *plan)
+static void check_singles(spmv_format f, const char *plan)
 {
     spmv_device d = open_device();
     choices *c = choices_make(&d, f);
@@ -489,14 +489,14 @@ static void try_singles(spmv_format f, const char *plan)
 }
 
 /* Types take turns; images are of floats, which every device has that has images. */
-static void try_pairs(spmv_format f, const char *plan)
+static void check_pairs(spmv_format f, const char *plan)
 {
     spmv_device d;
     choices *c;
     int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
     unsigned state = 3;
     if (!getenv("SPMV_TEST_PAIRS")) { /* pairs are minutes of compiling: make pairs */
-        try_singles(f, plan);
+        check_singles(f, plan);
         return;
     }
     d = open_device();
@@ -513,19 +513,19 @@ static void try_pairs(spmv_format f, const char *plan)
 }
 
 #define X(NAME, name, text) \
-    Test(pairs, name, .timeout = 600) { try_pairs(SPMV_##NAME, name##_plans[0]); }
+    Test(pairs, name, .timeout = 600) { check_pairs(SPMV_##NAME, name##_plans[0]); }
 SPMV_FORMAT_LIST(X)
 #undef X
-Test(pairs, csr_in_runs, .timeout = 600) { try_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-Test(knobs, csr_in_runs, .timeout = 300) { try_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50"); }
-Test(knobs, ell_narrow, .timeout = 300) { try_singles(SPMV_ELL, "ell:idx=16,rows=sorted"); }
-Test(knobs, sell_growing, .timeout = 300) { try_singles(SPMV_SELL, "sell:grow=0.2"); }
-Test(knobs, sell_high, .timeout = 300) { try_singles(SPMV_SELL, "sell:h=256,idx=16,rows=nonempty"); }
-Test(knobs, sell_odd, .timeout = 300) { try_singles(SPMV_SELL, "sell:h=7"); }
-Test(knobs, bell_odd, .timeout = 300) { try_singles(SPMV_BELL, "bell:b=3x3,idx=16"); }
-Test(knobs, sbell_odd, .timeout = 300) { try_singles(SPMV_SBELL, "sbell:b=6x6,h=5"); }
-Test(knobs, bcsr_wide, .timeout = 300) { try_singles(SPMV_BCSR, "bcsr:b=2x8"); }
-Test(knobs, cmrs_high, .timeout = 300) { try_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1"); }
+Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
+Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50"); }
+Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted"); }
+Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2"); }
+Test(knobs, sell_high, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=256,idx=16,rows=nonempty"); }
+Test(knobs, sell_odd, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=7"); }
+Test(knobs, bell_odd, .timeout = 300) { check_singles(SPMV_BELL, "bell:b=3x3,idx=16"); }
+Test(knobs, sbell_odd, .timeout = 300) { check_singles(SPMV_SBELL, "sbell:b=6x6,h=5"); }
+Test(knobs, bcsr_wide, .timeout = 300) { check_singles(SPMV_BCSR, "bcsr:b=2x8"); }
+Test(knobs, cmrs_high, .timeout = 300) { check_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1"); }
 
 /* x through an image: from every small offset (blocks have four columns a texel where it is a multiple of four), with
  * another x each time, and one x kept. */

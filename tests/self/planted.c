@@ -11,5 +11,6 @@ Test(planted, leak) {
 
 Test(planted, good) {
     void *volatile p = malloc(77);
+    cr_assert_not_null(p);
     free(p);
 }
