@@ -55,7 +55,8 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
-	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) $< -o $@ -lm
+	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $@ -lm
 
 build/host_csr: bench/host_csr.cpp bench/host_lib.c $(HEADERS)
 	@mkdir -p build

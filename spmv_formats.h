@@ -1173,11 +1173,11 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
     return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (keys[f] >> k & 1u);
 }
 
-static int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
-static int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
+SPMV__SHARED int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
+SPMV__SHARED int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
 /* Slice or strip height with its default. */
-static uint64_t spmv__height(const spmv_spec *s)
+SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
 {
     if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
     return s->format == SPMV_CMRS ? 4 : 32;
@@ -1527,7 +1527,7 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
 
 /* Diagonals are numbered by column - row + rows - 1. mark[diagonal] counts its nonzeros; the caller frees it. */
-static spmv_status spmv__count_diagonals(const spmv_view *v, uint32_t **mark, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__count_diagonals(const spmv_view *v, uint32_t **mark, const spmv_hooks *h)
 {
     void *block;
     uint64_t r, k;
@@ -1804,7 +1804,7 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
 
 /* Scratch for the block columns of one super-row. */
-static spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint32_t **mark, spmv__pair **seen, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint32_t **mark, spmv__pair **seen, const spmv_hooks *h)
 {
     uint64_t columns = spmv__ceil_div(a->cols, bw);
     void *m = NULL, *p = NULL;
@@ -1818,7 +1818,7 @@ static spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint32_t *
 
 /* The blocks of a super-row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
  * mark[block column] becomes i + 1. Undo with spmv__blocks_clear. */
-static uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
+SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
 {
     uint64_t r, k, i, n = 0, end = (super + 1) * bh < v->a->rows ? (super + 1) * bh : v->a->rows;
     for (r = super * bh; r < end; r++)
@@ -1837,7 +1837,7 @@ static uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_
     return n;
 }
 
-static void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
+SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
 {
     uint64_t i;
     for (i = 0; i < n; i++) mark[seen[i].key] = 0;

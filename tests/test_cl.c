@@ -73,33 +73,29 @@ static double number(unsigned *state, int real)
     return (float)v;
 }
 
+/* Made once a process: shape and kind of values name it, and it stays. */
 static matrix matrix_make(const struct shape *s, int real)
 {
-    matrix m = { 0 };
+    static matrix made[LENGTH(shapes)][2];
+    matrix *m = &made[s - shapes][real];
     unsigned r, c, state = 7, values = 99;
     uint64_t room = 16;
-    m.rows = s->rows;
-    m.cols = s->cols;
-    m.ptr = calloc(s->rows + 1, sizeof *m.ptr);
-    m.col = malloc(room * sizeof *m.col);
+    if (m->ptr) return *m;
+    m->rows = s->rows;
+    m->cols = s->cols;
+    m->ptr = calloc(s->rows + 1, sizeof *m->ptr);
+    m->col = malloc(room * sizeof *m->col);
     for (r = 0; r < s->rows; r++) {
         for (c = 0; c < s->cols; c++) {
             if (!filled(s, r, c, &state)) continue;
-            if (m.nnz == room) m.col = realloc(m.col, (room *= 2) * sizeof *m.col);
-            m.col[m.nnz++] = c;
+            if (m->nnz == room) m->col = realloc(m->col, (room *= 2) * sizeof *m->col);
+            m->col[m->nnz++] = c;
         }
-        m.ptr[r + 1] = m.nnz;
+        m->ptr[r + 1] = m->nnz;
     }
-    m.val = malloc((m.nnz + 1) * sizeof *m.val);
-    for (room = 0; room < m.nnz; room++) m.val[room] = number(&values, real);
-    return m;
-}
-
-static void matrix_free(matrix *m)
-{
-    free(m->ptr);
-    free(m->col);
-    free(m->val);
+    m->val = malloc((m->nnz + 1) * sizeof *m->val);
+    for (room = 0; room < m->nnz; room++) m->val[room] = number(&values, real);
+    return *m;
 }
 
 /* ---- small helpers ------------------------------------------------------------------------------------------------ */
@@ -320,7 +316,6 @@ static int walk(const char *const *plans, int real)
             }
             bench_free(&b);
         }
-        matrix_free(&m);
     }
     spmv_device_close(&d);
     return tried;
@@ -453,7 +448,6 @@ static void try_variant(spmv_device *d, const char *plan, const spmv_variant *v,
             bench_free(&b);
             spmv_store_free(&store);
         }
-        matrix_free(&m);
     }
 }
 
@@ -469,14 +463,18 @@ static spmv_variant variant_of(const choices *c, const int *at)
     return v;
 }
 
-/* One knob at a time, the others at their defaults. */
-static void check_singles(spmv_format f, const char *plan)
+/* Knobs whose code does not differ with a format's keys: tried with one plan a format. */
+static const unsigned plain_knobs = 1u << SPMV_KNOB_I64 | 1u << SPMV_KNOB_NT | 1u << SPMV_KNOB_ZERO | 1u << SPMV_KNOB_IMG |
+                                    1u << SPMV_KNOB_WG;
+
+/* One knob at a time, the others at their defaults; but for the knobs of a mask. */
+static void check_singles(spmv_format f, const char *plan, unsigned without)
 {
     spmv_device d = open_device();
     choices *c = choices_make(&d, f);
     int k, i, tried = 0, refused = 0;
     for (k = 0; k < c->knobs; k++)
-        for (i = 0; i < c->values[k]; i++) {
+        for (i = 0; i < c->values[k] && !(without >> c->knob[k] & 1u); i++) {
             spmv_variant v;
             memset(&v, 0, sizeof v);
             v.set = (uint64_t)1 << c->knob[k];
@@ -496,7 +494,7 @@ static void check_pairs(spmv_format f, const char *plan)
     int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
     unsigned state = 3;
     if (!getenv("SPMV_TEST_PAIRS")) { /* pairs are minutes of compiling: make pairs */
-        check_singles(f, plan);
+        check_singles(f, plan, 0);
         return;
     }
     d = open_device();
@@ -517,25 +515,34 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50"); }
-Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted"); }
-Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2"); }
-Test(knobs, sell_high, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=256,idx=16,rows=nonempty"); }
-Test(knobs, sell_odd, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=7"); }
-Test(knobs, bell_odd, .timeout = 300) { check_singles(SPMV_BELL, "bell:b=3x3,idx=16"); }
-Test(knobs, sbell_odd, .timeout = 300) { check_singles(SPMV_SBELL, "sbell:b=6x6,h=5"); }
-Test(knobs, bcsr_wide, .timeout = 300) { check_singles(SPMV_BCSR, "bcsr:b=2x8"); }
-Test(knobs, cmrs_high, .timeout = 300) { check_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1"); }
+Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
+Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
+Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2", plain_knobs); }
+Test(knobs, sell_high, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=256,idx=16,rows=nonempty", plain_knobs); }
+Test(knobs, sell_odd, .timeout = 300) { check_singles(SPMV_SELL, "sell:h=7", plain_knobs); }
+Test(knobs, bell_odd, .timeout = 300) { check_singles(SPMV_BELL, "bell:b=3x3,idx=16", plain_knobs); }
+Test(knobs, sbell_odd, .timeout = 300) { check_singles(SPMV_SBELL, "sbell:b=6x6,h=5", plain_knobs); }
+Test(knobs, bcsr_wide, .timeout = 300) { check_singles(SPMV_BCSR, "bcsr:b=2x8", plain_knobs); }
+Test(knobs, cmrs_high, .timeout = 300) { check_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1", plain_knobs); }
+
+/* PoCL 3.1 loses a block with every clCreateImage, and the context with it: what a test with images leaves is not ours to find. */
+#ifdef __SANITIZE_ADDRESS__
+void __lsan_disable(void);
+#else
+static void __lsan_disable(void) {}
+#endif
 
 /* x through an image: from every small offset (blocks have four columns a texel where it is a multiple of four), with
  * another x each time, and one x kept. */
 Test(images, offsets_and_types, .timeout = 300)
 {
     static const char *const plans[] = { "ell", "csr", "coo", "bdia", "bell", "sbell:b=8x8", "bcsr:b=2x8", "bcsr:b=3x3", "dense", NULL };
-    spmv_device d = open_device();
+    spmv_device d;
     matrix m = matrix_make(&shapes[25], 0); /* 997 columns: the last block is cut */
     size_t i, at;
     int t;
+    __lsan_disable();
+    d = open_device();
     for (i = 0; plans[i]; i++)
         for (t = 0; t < SPMV_TYPE_COUNT; t++) {
             size_t size = spmv_vector_size((spmv_type)t), n = m.cols + 8;
@@ -578,7 +585,6 @@ Test(images, offsets_and_types, .timeout = 300)
             spmv_cl_free(&a);
             spmv_store_free(&store);
         }
-    matrix_free(&m);
     spmv_device_close(&d);
 }
 
@@ -615,7 +621,6 @@ Test(images, limits)
     spmv_store_free(&store);
     spmv_store_free(&grown);
     spmv_store_free(&high);
-    matrix_free(&m);
     spmv_device_close(&d);
 }
 
@@ -656,7 +661,6 @@ Test(knobs, wide_offsets, .timeout = 120)
         spmv_store_free(&store);
     }
     bench_free(&b);
-    matrix_free(&m);
     spmv_device_close(&d);
 }
 
@@ -796,7 +800,6 @@ Test(device, callers_own)
     desc.queue = queue;
     cr_assert_eq(spmv_device_open(&d, &desc), SPMV_ERR_ARGUMENT);
     spmv_store_free(&store);
-    matrix_free(&m);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     spmv_device_close(&first);
@@ -897,7 +900,6 @@ Test(limits, are_statuses)
     clReleaseMemObject(y);
     spmv_store_free(&store);
     spmv_store_free(&wide);
-    matrix_free(&m);
     spmv_device_close(&d);
 }
 
@@ -946,7 +948,6 @@ Test(limits, every_allocation_fails, .timeout = 120)
         cr_assert_eq(blocks, 0, "allocation %ld", n);
     }
     spmv_store_free(&store);
-    matrix_free(&m);
 }
 
 /* ---- queues, events, threads --------------------------------------------------------------------------------------- */
@@ -975,7 +976,6 @@ static void rig_free(rig *r)
     bench_free(&r->b);
     spmv_cl_free(&r->a);
     spmv_store_free(&r->store);
-    matrix_free(&r->m);
     spmv_device_close(&r->d);
 }
 
@@ -1165,7 +1165,6 @@ Test(queues, timing)
     spmv_exec_free(&e);
     spmv_cl_free(&a);
     spmv_store_free(&store);
-    matrix_free(&m);
     spmv_device_close(&d);
     free(x);
     free(y);
@@ -1182,9 +1181,12 @@ Test(update, values_follow, .timeout = 120)
         spmv_exec e;
         spmv_csr csr;
         spmv_input in = { 0 };
+        double *val;
         rig_make(&r, plans[p], 22, 0);
         cr_assert_eq(spmv_exec_create(&e, &r.a, NULL), SPMV_OK);
-        for (k = 0; k < r.m.nnz; k++) r.m.val[k] = -2 * r.m.val[k] + 1;
+        val = malloc(r.m.nnz * sizeof *val);
+        for (k = 0; k < r.m.nnz; k++) val[k] = -2 * r.m.val[k] + 1;
+        r.m.val = val;
         in.rows = r.m.rows;
         in.cols = r.m.cols;
         in.ptr = r.m.ptr;
@@ -1198,6 +1200,7 @@ Test(update, values_follow, .timeout = 120)
         cr_assert_eq(spmv_exec_mul(&e, -2.5, r.b.xd, X_FRONT, 1, r.b.yd, Y_FRONT, 0, NULL, NULL), SPMV_OK);
         bench_check(&r.b, r.d.queue, -2.5, 1, plans[p]);
         cr_assert_eq(spmv_cl_update(&r.a, r.store.part, 0), SPMV_ERR_ARGUMENT);
+        free(val);
         spmv_csr_free(&csr);
         spmv_exec_free(&e);
         rig_free(&r);
