@@ -56,9 +56,9 @@ typedef enum spmv_builder {
 SPMV_API const char *spmv_builder_name(spmv_builder b);
 SPMV_API const char *spmv_builder_text(spmv_builder b);
 
-/* Seconds (any unit, less is better) that one product by this plan takes; negative if it cannot run. The library has no clock:
- * whatever times is the caller's. */
-typedef double (*spmv_measure)(void *user, const spmv_plan *plan);
+/* Seconds that one product by this plan takes; negative if it cannot run. variant: the knobs of its kernels, as text part by part
+ * ("L=8+WG=128", "" for defaults; spmv_cl.h); products on the host have none. The library has no clock: whatever times is the caller's. */
+typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
 /* What builders may use; zero means default. */
 typedef struct spmv_build_hints {
@@ -931,7 +931,7 @@ static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level,
         double t;
         width[level] = w;
         spmv__set_levels(&trial, width, level + 1, base + w < m->longest);
-        t = m->hints->measure(m->hints->measure_user, &trial);
+        t = m->hints->measure(m->hints->measure_user, &trial, "");
         if (t >= 0 && (least < 0 || t < least)) {
             least = t;
             best = w;

@@ -212,7 +212,7 @@ typedef struct measurer {
 } measurer;
 
 /* spmv_measure: seconds of a product by plan on the device at hand. What it cannot do is not worth a message. */
-static double measure_plan(void *user, const spmv_plan *plan)
+static double measure_plan(void *user, const spmv_plan *plan, const char *variant)
 {
     measurer *me = (measurer *)user;
     char *text = (char *)malloc(SPMV_PLAN_TEXT);
@@ -225,6 +225,7 @@ static double measure_plan(void *user, const spmv_plan *plan)
     me->t->keep = 1;
     spmv_plan_print(plan, text, SPMV_PLAN_TEXT);
     desc.plan = text;
+    desc.variant = variant;
     desc.hints = NULL;
     if (runner_open(&r, me->t, &desc, me->x, me->y) == SPMV_OK) {
         if (runner_time(&r, 5, "measuring plans", &took) != SPMV_OK) took = -1;
