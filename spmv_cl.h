@@ -105,6 +105,7 @@ SPMV_API void spmv_device_close(spmv_device *d);
                      "csr with run on a GPU: 256")                                                         \
     X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
     X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
+    X(FINISH, 0,  0, "csr with run: pieces of a long row are added 0 by a second launch, 1 by who finishes the last") \
     X(UNROLL, 1,  1, "turns of the inner loop unrolled; csr with run, STREAM=1: loads in flight a work-item")        \
     X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere left out)")                   \
     X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere left out)")                         \
@@ -182,6 +183,7 @@ typedef struct spmv_cl_part {
     uint64_t     groups;               /* of the kernel; 0: nothing to do */
     uint64_t     finish;               /* of the finishing launch, that adds what groups left in the carries; 0: none */
     uint64_t     carries;              /* how many of those an exec holds */
+    uint64_t     counters;             /* of groups that have left theirs: behind the carries, 0 between products */
 } spmv_cl_part;
 
 typedef struct spmv_cl_matrix {
@@ -1118,6 +1120,7 @@ static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const
     if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < 70) return 0;
     if (k == SPMV_KNOB_L) return !runs;
     if (k == SPMV_KNOB_STREAM) return runs;
+    if (k == SPMV_KNOB_FINISH) return runs && p->n[1] != 0;
     if (p->spec.format == SPMV_CSR && (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF)) return runs && v->value[SPMV_KNOB_STREAM];
     if (spmv__cl_sliced(p, v)) return k != SPMV_KNOB_V && k != SPMV_KNOB_L && k != SPMV_KNOB_STAGE;
     if (k == SPMV_KNOB_PER) return !atomic;
@@ -1426,7 +1429,8 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
     if (spmv__cl_in_runs(p)) {
         out->carries = p->n[1] ? p->n[0] : 0;
         s = spmv__cl_groups(d, p->n[0], out->variant.value[SPMV_KNOB_STREAM] ? 1 : wg, wg, &out->groups);
-        if (!s) s = spmv__cl_groups(d, p->n[1], 1, wg, &out->finish);
+        if (out->variant.value[SPMV_KNOB_FINISH]) out->counters = out->carries;
+        else if (!s) s = spmv__cl_groups(d, p->n[1], 1, wg, &out->finish);
         return s;
     }
     if (spmv__cl_sliced(p, &out->variant)) return spmv__cl_groups(d, p->n[1], 1, wg, &out->groups);
@@ -1604,13 +1608,29 @@ static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix
     return a.s;
 }
 
+/* Carries and, all zero, the counters behind them. No queue is needed for that: one may be waiting for the caller. */
+static spmv_status spmv__cl_new_carries(const spmv_cl_matrix *m, const spmv_cl_part *p, cl_mem *out)
+{
+    const spmv_device *d = m->device;
+    uint64_t bytes = p->carries * spmv_vector_size(m->type) + p->counters * 4;
+    void *zeros = NULL;
+    cl_int e;
+    spmv_status s;
+    if (!p->counters || bytes > d->info.alloc_bytes) return spmv__cl_new_buffer(d, bytes, CL_MEM_READ_WRITE, out);
+    s = spmv__new(&m->hooks, &zeros, bytes, 1, 0);
+    if (s) return s;
+    *out = clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, (size_t)bytes, zeros, &e);
+    spmv_free(&m->hooks, zeros);
+    return spmv__cl(&d->hooks, "clCreateBuffer", e);
+}
+
 /* The one or two launches of a part. */
 static spmv_status spmv__cl_launch_all(spmv_exec *e, const spmv_cl_matrix *m, const spmv_cl_part *p)
 {
     spmv__cl_launch *l = &e->launch[e->count];
     spmv_status s = SPMV_OK;
     e->count += p->finish ? 2 : 1;
-    if (p->carries) s = spmv__cl_new_buffer(m->device, p->carries * spmv_vector_size(m->type), CL_MEM_READ_WRITE, &l->carry[0]);
+    if (p->carries) s = spmv__cl_new_carries(m, p, &l->carry[0]);
     if (!s && p->carries && p->format == SPMV_COO)
         s = spmv__cl_new_buffer(m->device, p->carries * 4, CL_MEM_READ_WRITE, &l->carry[1]);
     if (!s) s = spmv__cl_launch_part(l, m, p, "spmv", p->groups, l->carry);

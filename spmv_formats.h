@@ -183,7 +183,7 @@ SPMV_API unsigned spmv_format_flags(spmv_format f);
     X(SIGMA, sigma, INT)   /* rows=sorted: sort within windows of this many rows; 0: all rows */              \
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
     X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */          \
-    X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces */ \
+    X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 keeps columns as 16-bit offsets from a base, if all fit */
 
 typedef enum spmv_key {
@@ -269,7 +269,7 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *  csr    | runs, longs               | val[nnz], ptr off[R+1], col u32[nnz]; with key run also: run_row u32[runs+1], the row where
  *         |                           |   a run begins; run_at off[runs+1], its first slot; base; long_run u32[longs], the first
  *         |                           |   run of each row in pieces. A run is whole rows, together up to run nonzeros, or one longer
- *         |                           |   row, or a piece of 4 run of a row that is longer than that
+ *         |                           |   row, or, where that is longer than 4 run, a piece of run of it
  *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
  *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
  *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
@@ -1414,15 +1414,15 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
 #ifndef SPMV_NO_CSR
 /* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
- * of that size. */
-#define SPMV__PIECE 4
+ * of a run's size, so that no group has more to do than the others. */
+#define SPMV__WHOLE 4
 
 /* From where one run begins, a row and a slot, to where the next does. */
 static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
 {
-    uint64_t first = *at, r = *row, piece = SPMV__PIECE * most;
-    if (s->ptr[r + 1] - first > piece) {
-        *at += piece;
+    uint64_t first = *at, r = *row;
+    if (s->ptr[r + 1] - first > (first == s->ptr[r] ? SPMV__WHOLE * most : most)) {
+        *at += most;
         return;
     }
     r++; /* what is left of a row, or a whole one, and more rows as long as they fit */
@@ -1434,7 +1434,7 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
 /* Does row r come in pieces? */
 static int spmv__in_pieces(const spmv__source *s, uint64_t most, uint64_t r)
 {
-    return s->ptr[r + 1] - s->ptr[r] > SPMV__PIECE * most;
+    return s->ptr[r + 1] - s->ptr[r] > SPMV__WHOLE * most;
 }
 
 /* Walks the part's nonzeros run by run: do the columns of each fit 16 bits? Writes bases where they have memory. */

@@ -2,11 +2,14 @@
  * csr: compressed sparse rows. L 1 is one item a row ("scalar"), L 32 is a warp a row ("vector").
  *
  * With RUN the part comes in runs of whole rows with about equal nonzeros; a longer row is a run by itself, and one
- * longer than 4 RUN comes in pieces, one a run. STREAM 1: a group takes a run. It loads the run coalesced, leaves the
+ * longer than 4 RUN comes in pieces of RUN, one a run. STREAM 1: a group takes a run. It loads the run coalesced, leaves the
  * products in local memory and sums the rows from there, with as many lanes a row as it has items for; rows that are
  * long beside the others wait for a second round, in which teams of TEAM items take one each. A run of one row needs
  * no local memory for products. STREAM 0: an item takes a run and walks it (for CPUs).
- * A piece leaves its sum in carry[run]; finish adds the pieces of each long row. */
+ * A piece leaves its sum in carry[run]. FINISH 0: a second launch, finish, adds the pieces of each long row. FINISH 1:
+ * whoever finishes the last piece of a row adds them, always in the order of the pieces, so that it makes no
+ * difference who that is; nobody waits. It saves the launch, but rests on what other groups have written being seen
+ * behind a fence, which OpenCL 1.2 does not quite promise between groups. */
 #ifndef WG
 #define WG 128 // tune: 16 32 64 128 256 512
 #endif
@@ -15,6 +18,9 @@
 #endif
 #ifndef STREAM
 #define STREAM 1 // tune: 0 1
+#endif
+#ifndef FINISH
+#define FINISH 0 // tune: 0 1
 #endif
 #ifndef UNROLL
 #define UNROLL 4 // tune: 1 2 4 8
@@ -54,6 +60,63 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 #define RUN_PARAMS PARAMS, ulong rows UNUSED, ulong cols UNUSED, LIST_PARAM __global VEC *restrict carry UNUSED, \
                    PRODUCT_PARAMS
 
+/* Pieces of a row, and the run that holds the first when run holds the one from slot at on. */
+#define PIECES(row) ((uint)(((IDX)ptr[(size_t)(row) + 1] - (IDX)ptr[row] - 1) / RUN) + 1)
+#define FIRST_PIECE(run, row, at) ((run) - (size_t)(((at) - (IDX)ptr[row]) / RUN))
+
+#if FINISH
+/* Where the hardware's fence is known carries are plain memory. Elsewhere they go by atomics, which all groups see
+ * alike, and the fence only has to keep them in order. */
+#if defined(NVIDIA) && NVIDIA >= 70
+#define FENCE() __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
+INLINE void leave(__global VEC *p, VEC v)
+{
+    *(volatile __global VEC *)p = v;
+}
+INLINE VEC take(__global VEC *p)
+{
+    return *(volatile __global VEC *)p;
+}
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+INLINE void leave(__global VEC *p, VEC v)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    atomic_xchg(word, w.x);
+    atomic_xchg(word + 1, w.y);
+#else
+    atomic_xchg(word, as_uint(v));
+#endif
+}
+INLINE VEC take(__global VEC *p)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint low = atomic_or(word, 0u);
+    return as_double((uint2)(low, atomic_or(word + 1, 0u)));
+#else
+    return as_float(atomic_or(word, 0u));
+#endif
+}
+#endif
+
+/* Leaves the sum of a piece and counts it. Returns the pieces of the row if all are there now, else 0. A row counts
+ * behind the carries, in the place of its first run; the last one sets it back for the next product. */
+INLINE uint arrive(__global VEC *carry, ulong runs, size_t first, size_t run, uint pieces, VEC sum)
+{
+    volatile __global uint *arrived = (volatile __global uint *)(carry + runs) + first;
+    leave(carry + run, sum);
+    FENCE();
+    if (atomic_inc(arrived) + 1 != pieces)
+        return 0;
+    atomic_xchg(arrived, 0u);
+    FENCE();
+    return pieces;
+}
+#endif
+
 #if STREAM
 #if WG < 32
 #define TEAM WG
@@ -67,6 +130,9 @@ KERNEL void spmv(RUN_PARAMS)
     __local VEC partial[WG];
     __local uint queue[RUN / TEAM + 1];
     __local uint waiting;
+#if FINISH
+    __local uint pieces; /* to be added here */
+#endif
     const uint lid = (uint)get_local_id(0);
     const size_t run = get_group_id(0);
     const uint row = run_row[run];
@@ -90,8 +156,12 @@ KERNEL void spmv(RUN_PARAMS)
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
         end = m == 1 ? n : (uint)((IDX)ptr[(size_t)row + own + 1] - at);
     }
-    if (lid == 0)
+    if (lid == 0) {
         waiting = 0;
+#if FINISH
+        pieces = 0;
+#endif
+    }
 
     for (uint k = lid; k < n; k += UNROLL * WG) {
         VAL v[UNROLL];
@@ -142,7 +212,11 @@ KERNEL void spmv(RUN_PARAMS)
 #endif
     if (piece) {
         if (lid == 0)
+#if FINISH
+            pieces = arrive(carry, runs, FIRST_PIECE(run, row, at), run, PIECES(row), partial[0]);
+#else
             carry[run] = partial[0];
+#endif
     } else if (lane == 0 && own < m && end - begin <= longest) {
         put(y, Y_ROW((size_t)row + own), alpha, partial[lid], beta);
     }
@@ -179,6 +253,20 @@ KERNEL void spmv(RUN_PARAMS)
             put(y, Y_ROW((size_t)row + i), alpha, partial[lid], beta);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+#if FINISH
+    /* a piece has no rows that wait */
+    sum = 0;
+    for (uint k = lid; k < pieces; k += WG)
+        sum += take(carry + FIRST_PIECE(run, row, at) + k);
+    partial[lid] = sum;
+    for (uint e = pieces > 0 ? WG / 2 : 0; e > 0; e /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (lid < e)
+            partial[lid] += partial[lid + e];
+    }
+    if (pieces > 0 && lid == 0)
+        put(y, Y_ROW(row), alpha, partial[0], beta);
+#endif
 }
 
 #else
@@ -201,10 +289,21 @@ KERNEL void spmv(RUN_PARAMS)
             VEC sum = 0;
             for (; k < end; k++)
                 MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
-            if (piece)
-                carry[run] = sum;
-            else
+            if (!piece) {
                 put(y, Y_ROW(row), alpha, sum, beta);
+            } else {
+#if FINISH
+                const size_t start = FIRST_PIECE(run, row, (IDX)run_at[run]);
+                const uint pieces = arrive(carry, runs, start, run, PIECES(row), sum);
+                sum = 0;
+                for (uint i = 0; i < pieces; i++)
+                    sum += take(carry + start + i);
+                if (pieces > 0)
+                    put(y, Y_ROW(row), alpha, sum, beta);
+#else
+                carry[run] = sum;
+#endif
+            }
         } while (++row < stop);
     }
 }
@@ -217,7 +316,7 @@ KERNEL void finish(RUN_PARAMS)
     const uint lid = (uint)get_local_id(0);
     const uint run = long_run[get_group_id(0)];
     const uint row = run_row[run];
-    const uint pieces = (uint)(((IDX)ptr[(size_t)row + 1] - (IDX)ptr[row] - 1) / (4 * RUN)) + 1;
+    const uint pieces = PIECES(row);
     VEC sum = 0;
 
     for (uint k = lid; k < pieces; k += WG)

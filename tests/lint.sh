@@ -64,8 +64,8 @@ for type in '-DVAL=float -DVEC=float' "$f64" '-DVAL=float -DVEC=double -DF64'; d
     done
 done
 for target in spir amdgcn nvptx64; do each $target $f64 -DLIST=1; done
-each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128
-each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DWG=128 -DIDX16=1
+each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128
+each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128 -DIDX16=1
 
 while read -r name values; do
     for v in $values; do

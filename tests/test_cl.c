@@ -155,6 +155,19 @@ static int store_make(spmv_store *out, const matrix *m, const char *text, spmv_t
     return s == SPMV_OK;
 }
 
+/* A store and variants by "PLAN/KNOBS"; without knobs all of them are at their defaults. */
+static int variants_make(spmv_store *out, spmv_variant *v, const matrix *m, const char *text, spmv_type type, int updatable)
+{
+    char plan[128];
+    const char *slash = strchr(text, '/');
+    size_t n = slash ? (size_t)(slash - text) : strlen(text);
+    memcpy(plan, text, n);
+    plan[n] = 0;
+    if (!store_make(out, m, plan, type, updatable)) return 0;
+    cr_assert_eq(spmv_variants_parse(v, out, slash ? slash + 1 : "", NULL), SPMV_OK);
+    return 1;
+}
+
 static cl_mem buffer(const spmv_device *d, size_t bytes)
 {
     cl_int e;
@@ -303,14 +316,8 @@ static int walk(const char *const *plans, int real)
             for (j = 0; plans[j]; j++) {
                 spmv_store store;
                 spmv_variant v[SPMV_MAX_PARTS];
-                char plan[128];
-                const char *slash = strchr(plans[j], '/'); /* behind it, knobs */
-                size_t n = slash ? (size_t)(slash - plans[j]) : strlen(plans[j]);
-                memcpy(plan, plans[j], n);
-                plan[n] = 0;
-                if (!store_make(&store, &m, plan, (spmv_type)t, 0)) continue;
-                cr_assert_eq(spmv_variants_parse(v, &store, slash ? slash + 1 : "", NULL), SPMV_OK);
-                try_store(&d, &b, &store, slash ? v : NULL, plans[j], real);
+                if (!variants_make(&store, v, &m, plans[j], (spmv_type)t, 0)) continue;
+                try_store(&d, &b, &store, strchr(plans[j], '/') ? v : NULL, plans[j], real);
                 spmv_store_free(&store);
                 tried++;
             }
@@ -326,7 +333,9 @@ static const char *const coo_plans[] = { "coo", NULL };
 static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=256",
                                          "csr:run=1024", "csr:run=32,rows=nonempty", "csr:run=100,rows=sorted,sigma=50",
                                          "csr:run=64,idx=16", "csr:run=1024,idx=16,rows=nonempty",
-                                         "csr:run=100/STREAM=1,WG=64", "csr:run=64,rows=nonempty,idx=16/STREAM=1,WG=32", NULL };
+                                         "csr:run=100/STREAM=1,WG=64", "csr:run=64,rows=nonempty,idx=16/STREAM=1,WG=32",
+                                         "csr:run=64/STREAM=0,FINISH=1", "csr:run=35,rows=sorted,sigma=9/STREAM=1,FINISH=1",
+                                         "csr:run=512,idx=16/STREAM=1,FINISH=1,WG=128", NULL };
 static const char *const dia_plans[] = { "dia", NULL };
 static const char *const bdia_plans[] = { "bdia", NULL };
 static const char *const ell_plans[] = { "ell", "ell:rows=sorted", "ell:w=3+coo",
@@ -961,11 +970,12 @@ typedef struct rig {
 
 static void rig_make_on(rig *r, spmv_device d, const char *plan, size_t shape, int real)
 {
+    spmv_variant v[SPMV_MAX_PARTS];
     r->d = d;
     r->m = matrix_make(&shapes[shape], real);
-    cr_assert(store_make(&r->store, &r->m, plan, SPMV_F32, 1));
-    cr_assert_eq(spmv_cl_create(&r->a, &r->d, r->m.rows, r->m.cols, SPMV_F32, r->store.part, (size_t)r->store.count, NULL),
-                 SPMV_OK, "%s", said);
+    cr_assert(variants_make(&r->store, v, &r->m, plan, SPMV_F32, 1));
+    cr_assert_eq(spmv_cl_create(&r->a, &r->d, r->m.rows, r->m.cols, SPMV_F32, r->store.part, (size_t)r->store.count, v), SPMV_OK,
+                 "%s", said);
     r->b = bench_make(&r->d, &r->m, SPMV_F32, real);
 }
 
@@ -1105,8 +1115,8 @@ static void *work(void *arg)
 
 Test(queues, threads_get_equal_bits, .timeout = 120)
 {
-    static const char *const plans[] = { "csr", "csr:run=32", "coo", "ell:w=3+coo", "cmrs",
-                                          "sell:rows=sorted" };
+    static const char *const plans[] = { "csr", "csr:run=32", "csr:run=32/STREAM=0,FINISH=1",
+                                          "csr:run=33/STREAM=1,FINISH=1", "coo", "ell:w=3+coo", "cmrs", "sell:rows=sorted" };
     size_t p, i;
     for (p = 0; p < LENGTH(plans); p++) {
         rig r;
@@ -1265,7 +1275,8 @@ static void *crowd_work(void *arg)
 
 Test(queues, sixteen_threads_over_four_queues, .timeout = 120)
 {
-    static const char *const plans[] = { "csr", "ell:w=2+csr:rows=nonempty,run=64", "coo" };
+    static const char *const plans[] = { "csr", "ell:w=2+csr:rows=nonempty,run=64", "coo", "csr:run=32/STREAM=0,FINISH=1",
+                                          "ell:w=2+csr:rows=nonempty,run=33/+STREAM=1,FINISH=1" };
     size_t p, i;
     for (p = 0; p < LENGTH(plans); p++) {
         rig r;
