@@ -24,9 +24,8 @@
  */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
-#else
-#include "spmv_plan.h"
 #endif
+#include "spmv_auto.h"
 #ifndef SPMV_H
 #define SPMV_H
 
@@ -48,17 +47,18 @@ typedef struct spmv_desc {
     const spmv_csr *csr;   /* or one made before (by spmv_csr_from or a reader); then matrix is not looked at, and csr
                               must outlive the spmv_matrix. Its value type must fit type */
     spmv_type    type;     /* what to compute in; zero: f64 */
-    const char  *plan;     /* a plan or a builder as text; NULL: "csr" */
+    const char  *plan;     /* a plan or a builder as text, "cocktail", or "auto", which NULL is as well: the library chooses (spmv_auto.h);
+                              with reproducible NULL is "csr", since a choice differs from device to device */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
     const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8" (spmv_cl.h,
-                              spmv_variants_parse); NULL: defaults. Not looked at on the host */
+                              spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
     int          reproducible; /* 1: the same bits of y on the host and on every OpenCL device (SPMV_REPEATS in spmv_formats.h);
                               plans of csr, dia, bdia, ell, sell, bell, sbell, bcsr. On the host it needs SPMV_REPRODUCIBLE */
     uint64_t     max_bytes; /* refuse parts that take more; 0: 16 times the CSR form plus 16 MiB */
-    const spmv_build_hints *hints; /* for builders; NULL: none */
+    const spmv_build_hints *hints; /* for builders and the choice; NULL: none */
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
 } spmv_desc;
 
@@ -92,6 +92,11 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 /* Frees everything; never fails; zeroes *m. */
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
+#ifndef SPMV_NO_OPENCL
+/* A device as spmv_choose wants it; NULL: the host. The texts live as long as the device. */
+SPMV_API spmv_place spmv_place_of(const spmv_device *d);
+#endif
+
 /* The plan in use, its shares ("ELL(81%)COO(19%)"), and the bytes that a product reads of the matrix. The text lives as long as m. */
 SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m);
 SPMV_API const char *spmv_shares(const spmv_matrix *m);
@@ -119,7 +124,7 @@ static void spmv__release_arrays(spmv_store *st)
     }
 }
 
-static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
+static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
 {
     spmv_status s = SPMV_OK;
 #ifndef SPMV_NO_OPENCL
@@ -127,7 +132,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
     m->device = d->device;
     if (!m->device) return SPMV_OK;
     s = spmv__new(&d->hooks, &block, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
-    if (!s) s = spmv_variants_parse((spmv_variant *)block, &m->store, d->variant, &d->hooks);
+    if (!s) s = spmv_variants_parse((spmv_variant *)block, &m->store, variant, &d->hooks);
     if (!s) s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
                                (const spmv_variant *)block);
     spmv_free(&d->hooks, block);
@@ -136,8 +141,60 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d)
 #else
     (void)m;
     (void)d;
+    (void)variant;
     (void)spmv__release_arrays;
 #endif
+    return s;
+}
+
+#ifndef SPMV_NO_OPENCL
+SPMV_API spmv_place spmv_place_of(const spmv_device *d)
+{
+    spmv_place p = { NULL, NULL };
+    if (!d) return p;
+    p.device = d->info.name;
+    p.device_class = d->info.type & CL_DEVICE_TYPE_GPU ? "gpu" : "cpu";
+    return p;
+}
+#endif
+
+/* What a plan needs of memory or device can be more than there is; a choice has others then. */
+static int spmv__try_next(spmv_status s) { return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD; }
+
+/* Stores by the choice's plan and, where it was a choice, by the next option as long as one cannot be had. */
+static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    int i = 0;
+    spmv_status s;
+    for (;;) {
+        s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
+        if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
+        if (!spmv__try_next(s) || ++i >= c->count) return s;
+#ifndef SPMV_NO_OPENCL
+        spmv_exec_free(&m->exec);
+        spmv_cl_free(&m->cl);
+#endif
+        spmv_store_free(&m->store);
+        s = spmv_plan_parse(&c->plan, c->option[i].plan, NULL, &d->hooks);
+        if (s) return s;
+        memcpy(c->variant, c->option[i].variant, sizeof c->variant);
+    }
+}
+
+static spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+{
+    spmv_place place = { NULL, NULL };
+    void *block;
+    spmv_choice *c;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
+    if (s) return s;
+    c = (spmv_choice *)block;
+#ifndef SPMV_NO_OPENCL
+    place = spmv_place_of(d->device);
+#endif
+    s = spmv_choose(c, d->plan || !d->reproducible ? d->plan : "csr", csr, how, &place, d->hints, NULL, &d->hooks);
+    if (!s) s = spmv__store_choice(m, d, csr, how, c);
+    spmv_free(&d->hooks, c);
     return s;
 }
 
@@ -155,7 +212,6 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     const spmv_csr *csr = d->csr;
     spmv_input in = d->matrix;
     spmv_build how;
-    spmv_plan plan;
     spmv_status s = SPMV_OK;
     memset(m, 0, sizeof *m);
     memset(&how, 0, sizeof how);
@@ -175,9 +231,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 #endif
     if (!csr) s = spmv_csr_from(&m->own, &in, d->type, &d->hooks);
     if (!csr) csr = &m->own;
-    if (!s) s = spmv_plan_make(&plan, d->plan ? d->plan : "csr", csr, d->hints, NULL, &d->hooks);
-    if (!s) s = spmv_store_make(&m->store, &plan, csr, &how, &d->hooks);
-    if (!s) s = spmv__to_device(m, d);
+    if (!s) s = spmv__choose_and_store(m, d, csr, &how);
     if (s) spmv_destroy(m);
     else if (!m->updatable && !spmv__borrows(&m->store)) spmv_csr_free(&m->own);
     return s;

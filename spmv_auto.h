@@ -88,6 +88,67 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
  * edge. 0: the row has no sample at all. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
+/* ---- features ----------------------------------------------------------------------------------------------------
+ * What the choice looks at (clSpMV 3.3: histograms over diagonals, blocks and rows). */
+enum { SPMV_BLOCK_SIZES = 11, SPMV_FILL_BINS = 64 };
+
+typedef struct spmv_block_features {
+    int      bh, bw;
+    double   sampled;                    /* share of the super-rows that were looked at; 0: none were */
+    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
+    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
+} spmv_block_features;
+
+typedef struct spmv_features {
+    uint64_t rows, cols, nnz;
+    uint64_t longest, empty;             /* row lengths */
+    double   mean, deviation;
+    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
+    uint64_t diagonals;                  /* that hold nonzeros */
+    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
+    spmv_block_features block[SPMV_BLOCK_SIZES];
+} spmv_features;
+
+/* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
+ * of about sample nonzeros for each block size (0: 2^17; the shares found then err by about 1 / sqrt(slices seen)). without: bits of
+ * formats that will not be used, which spares their part of the work. */
+SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
+
+/* ---- the choice --------------------------------------------------------------------------------------------------
+ * "auto" and "cocktail" as plans; any other text is handed to spmv_plan_make. */
+enum { SPMV_CHOICE_TEXT = 320, SPMV_CHOICE_MAX = 24 };
+
+typedef struct spmv_option {
+    char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
+    double predicted;  /* seconds of a product, by the tuning table */
+    double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
+    double convert;    /* analysis and conversion, in products of csr, roughly */
+    double cost;       /* what options are ranked by: the time of a product and its share of convert */
+} spmv_option;
+
+typedef struct spmv_choice {
+    spmv_plan     plan;
+    char          variant[SPMV_CHOICE_TEXT]; /* knobs for spmv_desc.variant */
+    int           count;                     /* options, the best first; 0 if the plan was given as text */
+    spmv_option   option[SPMV_CHOICE_MAX];
+    spmv_features features;
+    double        csr;                       /* predicted seconds of the best csr */
+    char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
+    int           exact;                     /* 1: it is the device's own, or the caller's; 0: one of its class, or the general one */
+} spmv_choice;
+
+/* Where products will run, by name and class as in a tuning table; both NULL: on the host. */
+typedef struct spmv_place {
+    const char *device, *device_class;
+} spmv_place;
+
+/* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
+ * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed. */
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
+                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
+/* Why: features, options with their estimates, the plan. Like snprintf. */
+SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
+
 #ifdef __cplusplus
 }
 #endif
@@ -450,5 +511,1121 @@ SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, d
             sum += weight * spmv__log2(rate);
         }
     return spmv__exp2(sum);
+}
+/* ---- features ------------------------------------------------------------------------------------------------------ */
+
+/* A view with what is known of its rows. */
+typedef struct spmv__look {
+    const spmv_view  *v;
+    const spmv_hooks *h;
+    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
+    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows that are not empty */
+} spmv__look;
+
+static void spmv__look_free(spmv__look *l)
+{
+    spmv_free(l->h, l->len);
+    spmv_free(l->h, l->low);
+    spmv_free(l->h, l->high);
+    spmv_free(l->h, l->longer);
+}
+
+static void spmv__look_at_row(spmv__look *l, uint64_t r)
+{
+    const spmv_csr *a = l->v->a;
+    uint64_t k, n = 0, end = a->ptr[r + 1];
+    l->low[r] = 1;
+    if (!l->v->owner) {
+        n = end - a->ptr[r];
+        if (n) l->low[r] = a->col[a->ptr[r]], l->high[r] = a->col[end - 1];
+    } else {
+        for (k = a->ptr[r]; k < end; k++) {
+            if (!spmv__mine(l->v, k)) continue;
+            if (!n++) l->low[r] = a->col[k];
+            l->high[r] = a->col[k];
+        }
+    }
+    l->len[r] = (uint32_t)n;
+    l->nnz += n;
+    l->rows += n != 0;
+    if (n > l->longest) l->longest = n;
+}
+
+static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
+{
+    void *len = NULL, *low = NULL, *high = NULL, *longer = NULL;
+    uint64_t r, rows = v->a->rows;
+    spmv_status s;
+    memset(l, 0, sizeof *l);
+    l->v = v;
+    l->h = h;
+    s = spmv__new(h, &len, rows + 1, 4, 0);
+    if (!s) s = spmv__new(h, &low, rows + 1, 4, 0);
+    if (!s) s = spmv__new(h, &high, rows + 1, 4, 0);
+    l->len = (uint32_t *)len;
+    l->low = (uint32_t *)low;
+    l->high = (uint32_t *)high;
+    for (r = 0; r < rows && !s; r++) spmv__look_at_row(l, r);
+    if (!s) s = spmv__new(h, &longer, l->longest + 2, 8, 0);
+    l->longer = (uint64_t *)longer;
+    for (r = 0; r < rows && !s; r++) l->longer[l->len[r]]++;
+    for (r = l->longest; r-- > 0 && !s;) l->longer[r] += l->longer[r + 1];
+    if (s) spmv__look_free(l);
+    return s;
+}
+
+static double spmv__square_root(double v)
+{
+    double r = v > 1 ? v : 1;
+    int i;
+    for (i = 0; i < 60; i++) r = (r + v / r) / 2;
+    return v > 0 ? r : 0;
+}
+
+/* Standard deviation of the lengths that are left when the first w entries of each row are gone, over the rows that keep any; the
+ * mean of those goes to *mean. */
+static double spmv__deviation_beyond(const spmv__look *l, uint64_t w, double *mean)
+{
+    double n = w < l->longest ? (double)l->longer[w + 1] : 0, sum = 0, squares = 0;
+    uint64_t k;
+    for (k = w + 1; k <= l->longest; k++) {
+        double reach = (double)l->longer[k];
+        sum += reach;
+        squares += reach * (double)(2 * (k - w) - 1);
+    }
+    *mean = n > 0 ? sum / n : 0;
+    return n > 0 ? spmv__square_root(squares / n - *mean * *mean) : 0;
+}
+
+/* How x is met: a direct-mapped cache of 2048 lines of eight is played through for windows of rows; the misses among the nonzeros. */
+static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
+{
+    enum { LINES = 2048, WINDOW = 512 };
+    const spmv_csr *a = l->v->a;
+    void *block;
+    uint32_t *tag;
+    uint64_t windows = spmv__ceil_div(a->rows, WINDOW), step, w, r, k, seen = 0, missed = 0;
+    spmv_status s = spmv__new(l->h, &block, LINES, 4, 0);
+    if (s) return s;
+    tag = (uint32_t *)block;
+    step = l->nnz > sample ? l->nnz / sample : 1;
+    for (w = step / 2 < windows ? step / 2 : 0; w < windows && seen < 2 * sample; w += step) {
+        uint64_t end = (w + 1) * WINDOW < a->rows ? (w + 1) * WINDOW : a->rows, budget = seen + sample / 4 + 1;
+        for (r = w * WINDOW; r < end && seen < budget; r++)
+            for (k = a->ptr[r]; k < a->ptr[r + 1] && seen < budget; k++) {
+                uint32_t line = a->col[k] / 8 + 1;
+                if (!spmv__mine(l->v, k)) continue;
+                seen++;
+                if (tag[line % LINES] == line) continue;
+                tag[line % LINES] = line;
+                missed++;
+            }
+    }
+    *gather = seen ? (double)missed / (double)seen : 0;
+    spmv_free(l->h, block);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
+{
+    uint64_t rows = l->v->a->rows, cols = l->v->a->cols, d;
+    uint32_t *mark = NULL;
+    spmv_status s = spmv__count_diagonals(l->v, &mark, l->h);
+    if (s) return s;
+    for (d = 0; d + 1 < rows + cols; d++) {
+        uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
+        uint64_t length = rows - below < cols - right ? rows - below : cols - right;
+        int bin = (int)((double)mark[d] * SPMV_FILL_BINS / (double)length);
+        if (!mark[d]) continue;
+        f->diagonals++;
+        f->diagonal_nnz[bin] += (double)mark[d];
+        f->diagonal_count[bin]++;
+    }
+    spmv_free(l->h, mark);
+    return SPMV_OK;
+}
+
+typedef struct spmv__block_scratch {
+    uint32_t *stamp, *slot, *load; /* of each block column: the super-row that saw it last, its place in load */
+    uint32_t  now;
+} spmv__block_scratch;
+
+/* Blocks of one super-row; returns how many. Division by a constant is what makes it cheap. */
+#define SPMV__COUNT_BLOCKS(width)                                                     \
+    for (; k < end; k++) {                                                            \
+        uint32_t bc = a->col[k] / (width);                                            \
+        if (!spmv__mine(l->v, k)) continue;                                           \
+        if (t->stamp[bc] != t->now) {                                                  \
+            t->stamp[bc] = t->now;                                                     \
+            t->slot[bc] = (uint32_t)n;                                                 \
+            t->load[n++] = 0;                                                         \
+        }                                                                             \
+        t->load[t->slot[bc]]++;                                                        \
+    }
+
+static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch *t, uint64_t super, const spmv_block_features *b, double *at)
+{
+    const spmv_csr *a = l->v->a;
+    uint64_t first = super * (uint64_t)b->bh, last = first + (uint64_t)b->bh, n = 0, i;
+    uint64_t k = a->ptr[first], end = a->ptr[last < a->rows ? last : a->rows];
+    t->now++;
+    switch (b->bw) {
+    case 2: SPMV__COUNT_BLOCKS(2u) break;
+    case 3: SPMV__COUNT_BLOCKS(3u) break;
+    case 4: SPMV__COUNT_BLOCKS(4u) break;
+    case 6: SPMV__COUNT_BLOCKS(6u) break;
+    default: SPMV__COUNT_BLOCKS(8u) break;
+    }
+    for (i = 0; i < n; i++) at[t->load[i]]++;
+    return n;
+}
+
+/* Slices of 32 super-rows, evenly spread, until about sample nonzeros were seen. */
+static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, uint64_t sample, spmv_block_features *b)
+{
+    const uint64_t height = 32;
+    uint64_t supers = spmv__ceil_div(l->v->a->rows, (uint64_t)b->bh), slices = spmv__ceil_div(supers, height);
+    uint64_t want = l->nnz > sample ? slices * sample / l->nnz + 1 : slices, i, j, seen = 0;
+    int n;
+    if (want < 8) want = slices < 8 ? slices : 8;
+    for (i = 0; i < want; i++) {
+        uint64_t slice = i * slices / want, end = (slice + 1) * height < supers ? (slice + 1) * height : supers, most = 0;
+        for (j = slice * height; j < end; j++, seen++) {
+            uint64_t found = spmv__super_row_blocks(l, t, j, b, b->at);
+            b->blocks += (double)found;
+            if (found > most) most = found;
+        }
+        b->slots += (double)(most * height);
+        if ((double)most > b->widest) b->widest = (double)most;
+    }
+    b->sampled = supers ? (double)seen / (double)supers : 1;
+    if (b->sampled <= 0) b->sampled = 1;
+    b->blocks /= b->sampled;
+    b->slots = b->slots / b->sampled * (double)(b->bh * b->bw);
+    for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] /= b->sampled;
+}
+
+static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
+{
+    uint64_t columns = spmv__ceil_div(l->v->a->cols, 2) + 1;
+    void *stamp = NULL, *slot = NULL, *load = NULL;
+    spmv__block_scratch t;
+    int i;
+    spmv_status s = spmv__new(l->h, &stamp, columns, 4, 0);
+    if (!s) s = spmv__new(l->h, &slot, columns, 4, 0);
+    if (!s) s = spmv__new(l->h, &load, columns, 4, 0);
+    t.stamp = (uint32_t *)stamp;
+    t.slot = (uint32_t *)slot;
+    t.load = (uint32_t *)load;
+    t.now = 0;
+    for (i = 0; i < SPMV_BLOCK_SIZES && !s; i++) spmv__look_block_size(l, &t, sample, &f->block[i]);
+    spmv_free(l->h, stamp);
+    spmv_free(l->h, slot);
+    spmv_free(l->h, load);
+    return s;
+}
+
+enum {
+    SPMV__DIAGONAL_BITS = 1u << SPMV_DIA | 1u << SPMV_BDIA,
+    SPMV__BLOCK_BITS = 1u << SPMV_BELL | 1u << SPMV_SBELL | 1u << SPMV_BCSR
+};
+
+static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+{
+    static const int sizes[][2] = {
+#define X(h, w, u) { h, w },
+        SPMV__BLOCK_SIZES(X)
+#undef X
+    };
+    double ignored;
+    int i;
+    spmv_status s;
+    memset(f, 0, sizeof *f);
+    if (!sample) sample = 1u << 17;
+    f->rows = l->v->a->rows;
+    f->cols = l->v->a->cols;
+    f->nnz = l->nnz;
+    f->longest = l->longest;
+    f->empty = f->rows - l->rows;
+    f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
+    f->deviation = spmv__deviation_beyond(l, 0, &ignored);
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+        f->block[i].bh = sizes[i][0];
+        f->block[i].bw = sizes[i][1];
+    }
+    s = spmv__look_gather(l, sample, &f->gather);
+    if (!s && ~without & SPMV__DIAGONAL_BITS && f->nnz) s = spmv__look_diagonals(l, f);
+    if (!s && ~without & SPMV__BLOCK_BITS && f->nnz) s = spmv__look_blocks(l, sample, f);
+    return s;
+}
+
+SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
+{
+    spmv__look l;
+    spmv_status s = spmv__look_make(&l, v, hooks);
+    if (s) return s;
+    s = spmv__look_features(&l, out, sample, without);
+    spmv__look_free(&l);
+    return s;
+}
+
+/* ---- slots of a layout without storing it -------------------------------------------------------------------------- */
+
+static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Slices of h rows that follow each other. */
+static double spmv__slots_in_order(const spmv__look *l, uint64_t h, uint64_t w)
+{
+    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
+    double slots = 0;
+    for (r = 0; r < rows; r++) {
+        if (l->len[r] > most) most = l->len[r];
+        if (++i < h && r + 1 < rows) continue;
+        slots += (double)(h * spmv__smaller(most, w));
+        i = most = 0;
+    }
+    return slots;
+}
+
+/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
+static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t w, uint64_t sigma, double *slots)
+{
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0;
+    void *block;
+    uint32_t *with;
+    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
+    if (s) return s;
+    with = (uint32_t *)block;
+    *slots = 0;
+    if (!sigma) sigma = rows ? rows : 1;
+    for (begin = 0; begin < rows; begin += sigma) {
+        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
+        for (most = 0, r = begin; r < end; r++) {
+            with[l->len[r]]++;
+            if (l->len[r] > most) most = l->len[r];
+        }
+        for (k = most; k > 0; k--) {
+            /* every slice that begins among the rows of this length has this width; one open from before is as wide already */
+            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            *slots += (double)(opened * h * spmv__smaller(k, w));
+            place = next;
+            with[k] = 0;
+        }
+        with[0] = 0;
+    }
+    spmv_free(l->h, block);
+    return SPMV_OK;
+}
+
+/* Do the columns of every h neighbouring rows fit 16 bits? */
+static int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    for (r = 0; r < rows; r++) {
+        if (l->low[r] <= l->high[r]) {
+            if (l->low[r] < low) low = l->low[r];
+            if (l->high[r] > high) high = l->high[r];
+        }
+        if (++i < h && r + 1 < rows) continue;
+        if (!spmv__span_fits(low, high)) return 0;
+        i = high = 0;
+        low = UINT64_MAX;
+    }
+    return 1;
+}
+
+/* ---- candidates ---------------------------------------------------------------------------------------------------- */
+
+/* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
+typedef struct spmv__candidate {
+    const spmv_spec     *layout;
+    const char          *variant;
+    const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
+} spmv__candidate;
+
+typedef struct spmv__chooser {
+    const spmv_csr         *a;
+    const spmv_build       *how;
+    const spmv_build_hints *hints;
+    const spmv_hooks       *h;
+    const spmv_tuning      *t;
+    spmv_choice            *out;
+    spmv__candidate        *cand;
+    size_t                  cands;
+    double                  flat; /* least predicted seconds of a flat format for the whole matrix */
+    unsigned                without;
+    double                  limit; /* bytes that a part may take */
+} spmv__chooser;
+
+static int spmv__usable(const spmv__chooser *c, spmv_format f)
+{
+    unsigned flags = spmv_format_flags(f);
+    if (c->without >> f & 1u || !spmv_format_built(f)) return 0;
+    if (c->how->strict && flags & SPMV_HAS_FILL) return 0;
+    return !c->how->reproducible || (flags & SPMV_REPEATS);
+}
+
+static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
+}
+
+static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
+{
+    void *block;
+    size_t i, j;
+    spmv_status s = spmv__new(c->h, &block, c->t->count + 1, sizeof *c->cand, 0);
+    if (s) return s;
+    c->cand = (spmv__candidate *)block;
+    for (i = 0; i < c->t->count; i++) {
+        const spmv_tune_row *r = &c->t->row[i];
+        if (r->type != type || !spmv__usable(c, r->layout.format)) continue;
+        for (j = 0; j < c->cands; j++)
+            if (spmv__same_spec(c->cand[j].layout, &r->layout) && !strcmp(c->cand[j].variant, r->variant)) break;
+        if (j == c->cands) {
+            c->cand[j].layout = &r->layout;
+            c->cand[j].variant = r->variant;
+            c->cands++;
+        }
+        c->cand[j].kind[r->kind] = r;
+    }
+    return SPMV_OK;
+}
+
+/* ---- the cost of a part --------------------------------------------------------------------------------------------- */
+
+/* What a part asks of a candidate. */
+typedef struct spmv__load {
+    double rows, slots, nnz;
+    double gather; /* as in spmv_features */
+    double uneven; /* deviation of row lengths over their mean, where the layout does not pad it away */
+} spmv__load;
+
+static double spmv__seconds(const spmv__chooser *c, const spmv_tune_row *row, double rows, double per_row, double slots)
+{
+    double rate = row ? spmv_tuning_rate(c->t, row, rows, per_row) : 0;
+    return rate > 0 ? 2e-9 * slots / rate : 0;
+}
+
+/* Predicted seconds: the banded matrix of this size, slower as far as x is scattered and rows are uneven, both as the
+ * table has them. What x costs goes by its length, which is the number of columns. Negative: nothing is known. */
+static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
+{
+    const double deviation = 2; /* over the mean, of the uneven matrices that are measured */
+    double per_row = l->slots / (l->rows > 0 ? l->rows : 1), base, gather, cols = (double)c->a->cols;
+    const spmv_tune_row *plain = k->kind[SPMV_TUNE_BANDED], *scattered = k->kind[SPMV_TUNE_SCATTERED];
+    if (!plain) plain = scattered;
+    if (!plain) plain = k->kind[SPMV_TUNE_UNEVEN];
+    base = spmv__seconds(c, plain, l->rows, per_row, l->slots);
+    if (base <= 0) return -1;
+    if (scattered && scattered != plain) {
+        gather = spmv__seconds(c, scattered, cols, per_row, l->nnz) - spmv__seconds(c, plain, cols, per_row, l->nnz);
+        if (gather > 0) base += gather * l->gather;
+    }
+    if (k->kind[SPMV_TUNE_UNEVEN] && k->kind[SPMV_TUNE_UNEVEN] != plain && l->uneven > 0) {
+        double share = l->uneven < 2 * deviation ? l->uneven / deviation : 2;
+        double more = spmv__seconds(c, k->kind[SPMV_TUNE_UNEVEN], l->rows, per_row, l->slots) / base - 1;
+        if (more > 0) base *= 1 + more * share;
+    }
+    return base;
+}
+
+/* What a whole-taking layout of the view would be. 0 if it makes no sense there. */
+static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, uint64_t w,
+                         spmv__load *out, spmv_status *s)
+{
+    uint64_t h = spec->key[SPMV_KEY_H] ? (uint64_t)spec->key[SPMV_KEY_H] : 32;
+    double rows = (double)f->rows, element = (double)spmv_value_size(c->how->type);
+    int i;
+    memset(out, 0, sizeof *out);
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : rows;
+    out->nnz = out->slots = (double)f->nnz;
+    out->gather = f->gather;
+    switch (spec->format) {
+    case SPMV_DENSE:
+        out->slots = rows * (double)f->cols;
+        break;
+    case SPMV_DIA: case SPMV_BDIA:
+        out->slots = rows * (double)f->diagonals;
+        out->gather = 0;
+        break;
+    case SPMV_ELL:
+        out->slots = out->rows * (double)spmv__smaller(l->longest, w);
+        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32)) return 0;
+        break;
+    case SPMV_SELL:
+        if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED)
+            *s = spmv__slots_sorted(l, h, w, (uint64_t)spec->key[SPMV_KEY_SIGMA], &out->slots);
+        else
+            out->slots = spmv__slots_in_order(l, h, w);
+        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, spec->key[SPMV_KEY_SIGMA] ? (uint64_t)spec->key[SPMV_KEY_SIGMA] : h)) return 0;
+        break;
+    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR:
+        for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+            if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) break;
+        if (i == SPMV_BLOCK_SIZES || f->block[i].sampled <= 0) return 0;
+        out->slots = f->block[i].blocks * (double)(f->block[i].bh * f->block[i].bw);
+        if (spec->format == SPMV_BELL) out->slots = f->block[i].widest * rows * (double)f->block[i].bw;
+        if (spec->format == SPMV_SBELL) out->slots = f->block[i].slots;
+        out->gather /= (double)f->block[i].bw;
+        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32 * (uint64_t)f->block[i].bh)) return 0;
+        break;
+    default:
+        if (f->mean > 0) out->uneven = f->deviation * rows / (double)(l->rows ? l->rows : 1) / f->mean;
+        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1)) return 0;
+    }
+    return !*s && out->slots * element <= c->limit;
+}
+
+/* ---- options -------------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__mix {
+    int         count;
+    spmv_spec   part[SPMV_MAX_PARTS];
+    const char *variant[SPMV_MAX_PARTS];
+    double      seconds, convert;
+} spmv__mix;
+
+/* Conversion in products of csr, as measured on the host (bench/results); the first part of several costs the split. */
+static double spmv__convert_cost(const spmv_spec *s)
+{
+    switch (s->format) {
+    case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 4 : 1;
+    case SPMV_COO: case SPMV_CMRS: return 4;
+    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return 30;
+    default: return 10;
+    }
+}
+
+static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
+{
+    m->part[m->count] = *spec;
+    m->variant[m->count++] = variant;
+    m->seconds += seconds;
+    m->convert += spmv__convert_cost(spec) + (m->count > 1 ? 4 : 0);
+    /* a later part reads y and writes it again */
+    if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
+}
+
+static void spmv__mix_plan(const spmv__mix *m, spmv_plan *plan)
+{
+    int i;
+    memset(plan, 0, sizeof *plan);
+    plan->count = m->count;
+    for (i = 0; i < m->count; i++) plan->part[i] = m->part[i];
+}
+
+static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
+{
+    spmv_plan plan;
+    spmv__text t;
+    int i;
+    spmv__mix_plan(m, &plan);
+    if (spmv_plan_print(&plan, o->plan, sizeof o->plan) >= sizeof o->plan) return 0;
+    spmv__text_open(&t, o->variant, sizeof o->variant);
+    for (i = 0; i < m->count; i++) {
+        if (i) spmv__put_char(&t, '+');
+        spmv__put_text(&t, m->variant[i]);
+    }
+    return spmv__text_close(&t) < sizeof o->variant;
+}
+
+/* First part's format of an option, for variety. */
+static int spmv__first_word_same(const char *a, const char *b)
+{
+    while (*a && *a == *b && *a != ':' && *a != '+') a++, b++;
+    return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
+}
+
+/* Keeps the best, but no more than six that begin with one format. */
+static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
+{
+    enum { ALIKE = 6 };
+    spmv_choice *out = c->out;
+    spmv_option o;
+    double calls = c->hints ? (double)c->hints->expected_calls : 0;
+    int i, at, alike = 0, last = -1;
+    memset(&o, 0, sizeof o);
+    if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
+    o.predicted = m->seconds;
+    o.convert = m->convert;
+    o.cost = o.predicted + (calls > 0 ? o.convert * out->csr / calls : 0);
+    for (i = 0; i < out->count; i++) {
+        if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
+        if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;
+        alike++;
+        last = i;
+    }
+    if (alike < ALIKE) last = out->count < SPMV_CHOICE_MAX ? out->count++ : out->count - 1;
+    else if (out->option[last].cost <= o.cost) return;
+    if (last == SPMV_CHOICE_MAX - 1 && out->option[last].plan[0] && out->option[last].cost <= o.cost) return;
+    for (at = last; at > 0 && out->option[at - 1].cost > o.cost; at--) out->option[at] = out->option[at - 1];
+    out->option[at] = o;
+}
+
+/* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
+
+static int spmv__is_flat(spmv_format f)
+{
+    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
+}
+
+static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
+
+/* The candidate that multiplies best what rows keep beyond their first w entries. NULL: none. */
+static const spmv__candidate *spmv__rest(const spmv__chooser *c, const spmv__look *l, const spmv_features *f, uint64_t w, double *seconds)
+{
+    const spmv__candidate *best = NULL;
+    size_t i;
+    double mean, deviation = spmv__deviation_beyond(l, w, &mean);
+    spmv__load load;
+    memset(&load, 0, sizeof load);
+    load.rows = w < l->longest ? (double)l->longer[w + 1] : 0;
+    load.nnz = load.slots = load.rows * mean;
+    load.gather = f->gather;
+    load.uneven = mean > 0 ? deviation / mean : 0;
+    for (i = 0; i < c->cands; i++) {
+        double t;
+        if (!spmv__is_flat(c->cand[i].layout->format) || spmv__is_padded(c->cand[i].layout->format) || c->cand[i].layout->key[SPMV_KEY_IDX]) continue;
+        t = spmv__cost(c, &c->cand[i], &load);
+        if (t <= 0 || (best && t >= *seconds)) continue;
+        best = &c->cand[i];
+        *seconds = t;
+    }
+    return best;
+}
+
+/* Every width is tried, as the paper does ("brute force"), on a scale that thins out where widths get large. */
+static uint64_t spmv__next_width(uint64_t w) { return w < 32 ? w + 1 : w + w / 16; }
+
+/* Extract ELL, extract SELL: the widest column that still pays, by total predicted time. */
+static spmv_status spmv__best_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
+                                    const spmv__mix *prefix)
+{
+    uint64_t w, best_w = 0;
+    double best = 0;
+    spmv__mix m = *prefix;
+    spmv__load load;
+    const spmv__candidate *rest = NULL;
+    double rest_seconds = 0, first_seconds = 0;
+    spmv_status s = SPMV_OK;
+    for (w = 1; w < l->longest && !s; w = spmv__next_width(w)) {
+        double first, tail = 0;
+        const spmv__candidate *r;
+        /* columns that a few rows reach are never worth their padding */
+        if ((double)l->longer[w] * 50 < (double)l->rows) break;
+        if (!spmv__load_of(c, k->layout, l, f, w, &load, &s)) break;
+        load.nnz = load.slots < load.nnz ? load.slots : load.nnz;
+        first = spmv__cost(c, k, &load);
+        r = spmv__rest(c, l, f, w, &tail);
+        if (first <= 0 || !r) continue;
+        if (best_w && first + tail >= best) continue;
+        best = first + tail;
+        best_w = w;
+        rest = r;
+        first_seconds = first;
+        rest_seconds = tail;
+    }
+    if (s || !best_w) return s;
+    if (m.count + 2 <= SPMV_MAX_PARTS) {
+        spmv_spec spec = *k->layout, last = *rest->layout;
+        spec.key[SPMV_KEY_W] = (int64_t)best_w;
+        if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS)) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+        spmv__mix_add(c, &m, &spec, k->variant, first_seconds, (double)f->rows);
+        spmv__mix_add(c, &m, &last, rest->variant, rest_seconds, (double)l->longer[best_w + 1]);
+        spmv__offer(c, &m);
+    }
+    return s;
+}
+
+/* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
+static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
+{
+    size_t i, best[2] = { 0, 0 };
+    double least[2] = { 0, 0 }, flat = 0;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < c->cands && !s; i++) {
+        const spmv__candidate *k = &c->cand[i];
+        spmv__load load;
+        spmv__mix m = *prefix;
+        double t;
+        spmv_spec spec = *k->layout;
+        int sell = k->layout->format == SPMV_SELL;
+        if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
+        if (!spmv__load_of(c, &spec, l, f, UINT64_MAX, &load, &s)) {
+            if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[sell] <= 0) best[sell] = i + 1;
+            continue;
+        }
+        t = spmv__cost(c, k, &load);
+        if (t <= 0) continue;
+        if (spmv__is_padded(spec.format)) {
+            double by_slot = t / (load.slots > 0 ? load.slots : 1); /* which knobs and heights serve best is told by the speed a slot */
+            if (least[sell] <= 0 || by_slot < least[sell]) {
+                least[sell] = by_slot;
+                best[sell] = i + 1;
+            }
+        }
+        if (flat <= 0 || t < flat) flat = t;
+        if (m.count && spmv_format_takes_key(spec.format, SPMV_KEY_ROWS) && !spec.key[SPMV_KEY_ROWS] && l->rows * 2 < f->rows)
+            spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+        spmv__mix_add(c, &m, &spec, k->variant, t, (double)l->rows);
+        spmv__offer(c, &m);
+    }
+    if (!prefix->count) c->flat = flat;
+    for (i = 0; i < 2 && !s; i++)
+        if (best[i]) s = spmv__best_width(c, &c->cand[best[i] - 1], l, f, prefix);
+    return s;
+}
+
+/* ---- dense diagonals and dense blocks (clSpMV 3.3) ------------------------------------------------------------------ */
+
+enum { SPMV__PREFIXES = 4 };
+
+/* A first part that takes some of the matrix: found by the histograms, with a guess of the whole. */
+typedef struct spmv__prefix {
+    spmv_spec   spec;
+    const char *variant;
+    double      seconds, guess, rows, nnz;
+} spmv__prefix;
+
+static void spmv__keep_prefix(spmv__prefix *best, const spmv__prefix *p)
+{
+    int i = SPMV__PREFIXES, j;
+    for (j = 0; j < SPMV__PREFIXES; j++) /* one of each format */
+        if (best[j].guess > 0 && best[j].spec.format == p->spec.format) {
+            if (best[j].guess <= p->guess) return;
+            best[j] = *p;
+            return;
+        }
+    while (i > 0 && (best[i - 1].guess <= 0 || best[i - 1].guess > p->guess)) i--;
+    if (i == SPMV__PREFIXES) return;
+    for (j = SPMV__PREFIXES - 1; j > i; j--) best[j] = best[j - 1];
+    best[i] = *p;
+}
+
+static int64_t spmv__millionths(double v) { return v >= 1 ? 1000000 : v <= 0.01 ? 10000 : (int64_t)(v * 100 + 0.5) * 10000; }
+
+/* Dense diagonals: those filled beyond g_f / g_d; DIA and BDIA compete (the paper's third case, both of them, has no place in one
+ * part's keys and is left out). And the whole matrix. */
+static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
+{
+    double rows = (double)f->rows, nnz = 0, count = 0, threshold, flat_rate = 2e-9 * (double)f->nnz / c->flat, t;
+    spmv__load load;
+    spmv__prefix p;
+    int bin;
+    memset(&load, 0, sizeof load);
+    load.rows = rows;
+    load.nnz = load.slots = rows * (f->mean > 1 ? f->mean : 1);
+    t = spmv__cost(c, k, &load);
+    if (t <= 0) return;
+    threshold = flat_rate / (2e-9 * load.slots / t);
+    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > threshold * SPMV_FILL_BINS; bin--) {
+        nnz += f->diagonal_nnz[bin];
+        count += f->diagonal_count[bin];
+    }
+    if (nnz <= 0 || threshold >= 1 || nnz >= (double)f->nnz) return;
+    memset(&p, 0, sizeof p);
+    load.slots = load.nnz = rows * count;
+    p.spec = *k->layout;
+    p.spec.key[SPMV_KEY_D] = spmv__millionths((double)(bin + 1) / SPMV_FILL_BINS);
+    p.variant = k->variant;
+    p.seconds = spmv__cost(c, k, &load);
+    p.rows = rows;
+    p.nnz = nnz;
+    p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
+    if (p.seconds > 0) spmv__keep_prefix(best, &p);
+}
+
+/* Dense blocks: those filled beyond g_f / g_b; SBELL, BELL and BCSR in every block size compete. */
+static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
+{
+    double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
+    const spmv_block_features *b = NULL;
+    spmv__load load;
+    spmv__prefix p;
+    int i, n;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+        if (f->block[i].bh == (int)spmv__block_rows(k->layout) && f->block[i].bw == (int)spmv__block_cols(k->layout)) b = &f->block[i];
+    if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest super-row of a part is not known */
+    size = (double)(b->bh * b->bw);
+    memset(&load, 0, sizeof load);
+    load.rows = (double)f->rows;
+    load.slots = load.nnz = (double)f->nnz;
+    load.gather = f->gather / (double)b->bw;
+    t = spmv__cost(c, k, &load);
+    if (t <= 0) return;
+    threshold = flat_rate / (2e-9 * load.slots / t);
+    for (n = b->bh * b->bw; n > 0 && n > threshold * size; n--) {
+        blocks += b->at[n];
+        nnz += b->at[n] * n;
+    }
+    if (nnz <= 0.02 * (double)f->nnz || threshold >= 1 || nnz >= 0.999 * (double)f->nnz) return;
+    memset(&p, 0, sizeof p);
+    load.slots = blocks * size * (k->layout->format == SPMV_SBELL ? b->slots / (b->blocks * size) : 1);
+    load.nnz = nnz;
+    p.spec = *k->layout;
+    p.spec.key[SPMV_KEY_D] = spmv__millionths((double)(n + 1) / size - 0.005);
+    p.variant = k->variant;
+    p.rows = load.rows;
+    p.nnz = nnz;
+    p.seconds = spmv__cost(c, k, &load);
+    p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
+    if (p.seconds > 0) spmv__keep_prefix(best, &p);
+}
+
+/* Splits the prefixes off, one or two, and offers them with every flat format for the rest. */
+static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *const *p, int count)
+{
+    spmv_plan plan;
+    spmv_split split;
+    spmv_view rest;
+    spmv__look l;
+    spmv_features f;
+    spmv__mix m;
+    int i, all_there = 1;
+    spmv_status s;
+    memset(&plan, 0, sizeof plan);
+    memset(&m, 0, sizeof m);
+    for (i = 0; i < count; i++) plan.part[plan.count++] = p[i]->spec;
+    plan.part[plan.count++].format = SPMV_CSR;
+    s = spmv_split_make(&split, &plan, c->a, c->h);
+    if (s) return s;
+    rest = spmv_split_view(&split, c->a, count);
+    for (i = 0; i < count; i++) {
+        double share = p[i]->nnz > 0 ? (double)split.nnz[i] / p[i]->nnz : 1; /* what an earlier part took is not there any more */
+        all_there = all_there && split.nnz[i];
+        spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, p[i]->seconds * (share < 1 ? share : 1), p[i]->rows);
+    }
+    if (all_there && split.nnz[count]) {
+        s = spmv__look_make(&l, &rest, c->h);
+        if (!s) {
+            s = spmv__look_features(&l, &f, 0, SPMV__DIAGONAL_BITS | SPMV__BLOCK_BITS);
+            if (!s) s = spmv__offer_flat(c, &l, &f, &m);
+            spmv__look_free(&l);
+        }
+    }
+    spmv_split_free(&split);
+    return s;
+}
+
+/* ---- builders' plans: the cost of any plan -------------------------------------------------------------------------- */
+
+/* The candidate for a part of a plan: same layout where there is one, else any of the format. */
+static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const spmv_spec *spec, const spmv__load *load, double *seconds)
+{
+    const spmv__candidate *best = NULL;
+    size_t i;
+    *seconds = 0;
+    for (i = 0; i < c->cands; i++) {
+        const spmv_spec *k = c->cand[i].layout;
+        double t;
+        if (k->format != spec->format || k->key[SPMV_KEY_H] != spec->key[SPMV_KEY_H] || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
+            k->key[SPMV_KEY_RUN] != spec->key[SPMV_KEY_RUN] || k->key[SPMV_KEY_IDX] != spec->key[SPMV_KEY_IDX])
+            continue;
+        t = spmv__cost(c, &c->cand[i], load);
+        if (t <= 0 || (best && t >= *seconds)) continue;
+        best = &c->cand[i];
+        *seconds = t;
+    }
+    return best;
+}
+
+/* Offers a plan whose parts are flat, as builders make them. */
+static spmv_status spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan)
+{
+    spmv_split split;
+    spmv__mix m;
+    int i, known = 1;
+    spmv_status s;
+    for (i = 0; i < plan->count; i++)
+        if (!spmv__usable(c, plan->part[i].format)) return SPMV_OK;
+    s = spmv_split_make(&split, plan, c->a, c->h);
+    if (s) return s;
+    memset(&m, 0, sizeof m);
+    for (i = 0; i < plan->count && !s && known; i++) {
+        spmv_view v = spmv_split_view(&split, c->a, i), all = v;
+        const spmv_spec *spec = &plan->part[i];
+        const spmv__candidate *k;
+        spmv_features f;
+        spmv__look l;
+        spmv__load load;
+        double t;
+        if (!split.nnz[i]) continue;
+        all.list = NULL;
+        all.rows = c->a->rows;
+        s = spmv__look_make(&l, &all, c->h);
+        if (s) break;
+        s = spmv__look_features(&l, &f, 0, SPMV__DIAGONAL_BITS | SPMV__BLOCK_BITS);
+        known = !s && spmv__load_of(c, spec, &l, &f, UINT64_MAX, &load, &s);
+        k = known ? spmv__candidate_for(c, spec, &load, &t) : NULL;
+        known = k != NULL;
+        if (known) spmv__mix_add(c, &m, spec, k->variant, t, (double)l.rows);
+        spmv__look_free(&l);
+    }
+    spmv_split_free(&split);
+    if (!s && known && m.count == plan->count) spmv__offer(c, &m);
+    return s;
+}
+
+static spmv_status spmv__offer_builders(spmv__chooser *c)
+{
+    spmv_build_hints none;
+    int b;
+    spmv_status s = SPMV_OK;
+    memset(&none, 0, sizeof none);
+    for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
+        spmv_plan plan;
+        s = spmv_plan_make(&plan, spmv_builder_name((spmv_builder)b), c->a, &none, NULL, c->h);
+        if (!s) s = spmv__offer_plan(c, &plan);
+    }
+    return s;
+}
+
+/* ---- the whole choice ------------------------------------------------------------------------------------------------ */
+
+/* Valid everywhere: rates in proportion to the bytes that a nonzero costs, on a memory of 30 GB/s. */
+static const char *const spmv__general_table =
+    "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
+    "f64 banded csr/ 4.6\nf64 banded csr:run=1024/ 4.7\nf64 banded sell/ 4.9\nf64 banded ell/ 4.8\nf64 banded dia/ 7\n"
+    "f64 banded sbell/ 6.6\nf64 banded bcsr/ 6.5\nf64 banded sbell:b=3x3/ 6.4\nf64 banded coo/ 3.4\nf64 banded dense/ 7.4\n"
+    "f32 banded csr/ 6.9\nf32 banded csr:run=1024/ 7\nf32 banded sell/ 7.3\nf32 banded ell/ 7.2\nf32 banded dia/ 14\n"
+    "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
+
+/* The caller's table, the device's own, one of its class, the general one. *own is freed by the caller. */
+static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
+{
+    const char *device = place && place->device ? place->device : "host", *class_name = place && place->device_class ? place->device_class : "host";
+    const char *text;
+    size_t length;
+    spmv_status s;
+    c->out->exact = 1;
+    memset(own, 0, sizeof *own);
+    c->t = c->hints ? c->hints->tuning : NULL;
+    if (c->t) return SPMV_OK;
+    text = spmv_tuning_bundled(device, class_name, &length, &c->out->exact);
+    if (!text) {
+        text = spmv__general_table;
+        length = strlen(text);
+        c->out->exact = 0;
+    }
+    s = spmv_tuning_read(own, text, length, "the bundled tuning table", c->h);
+    c->t = own;
+    return s;
+}
+
+/* Rows of the type itself; the mixed type reads floats, else moves what f64 moves. */
+static spmv_status spmv__find_candidates(spmv__chooser *c)
+{
+    static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
+                                                         { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < 3 && !s && !c->cands; i++) {
+        spmv_free(c->h, c->cand);
+        c->cand = NULL;
+        s = spmv__gather_candidates(c, order[c->how->type][i]);
+    }
+    return s;
+}
+
+/* Singles that are not flat, and the time of csr, which conversion costs are counted in. */
+static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+{
+    spmv__load load;
+    spmv__mix m;
+    size_t i;
+    double t;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < c->cands && !s; i++) {
+        if (c->cand[i].layout->format != SPMV_CSR || !spmv__load_of(c, c->cand[i].layout, l, f, UINT64_MAX, &load, &s)) continue;
+        t = spmv__cost(c, &c->cand[i], &load);
+        if (t > 0 && (c->out->csr <= 0 || t < c->out->csr)) c->out->csr = t;
+    }
+    for (i = 0; i < c->cands && !s; i++) {
+        const spmv_spec *spec = c->cand[i].layout;
+        if (spmv__is_flat(spec->format) || !spmv__load_of(c, spec, l, f, UINT64_MAX, &load, &s)) continue;
+        t = spmv__cost(c, &c->cand[i], &load);
+        memset(&m, 0, sizeof m);
+        if (t > 0) spmv__mix_add(c, &m, spec, c->cand[i].variant, t, load.rows);
+        spmv__offer(c, &m);
+    }
+    return s;
+}
+
+/* Prefixes that might pay: alone, and diagonals before blocks (the categories' priority: the faster category first; a diagonal is
+ * never slower than a block of the same fill). Merging small parts: what a small part costs is in its estimate, so that the plan without
+ * it wins by itself. */
+static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f)
+{
+    spmv__prefix diagonal[SPMV__PREFIXES], block[SPMV__PREFIXES];
+    const spmv__prefix *two[2];
+    double least = c->out->count ? c->out->option[0].predicted : 0;
+    size_t i;
+    int j;
+    spmv_status s = SPMV_OK;
+    memset(diagonal, 0, sizeof diagonal);
+    memset(block, 0, sizeof block);
+    for (i = 0; i < c->cands; i++) {
+        unsigned bit = 1u << c->cand[i].layout->format;
+        if (bit & SPMV__DIAGONAL_BITS) spmv__policy_diagonals(c, f, &c->cand[i], diagonal);
+        else if (bit & SPMV__BLOCK_BITS) spmv__policy_blocks(c, f, &c->cand[i], block);
+    }
+    for (j = 0; j < SPMV__PREFIXES && !s; j++) {
+        two[0] = &diagonal[j];
+        if (diagonal[j].guess > 0 && diagonal[j].guess < least * 1.02) s = spmv__offer_prefix(c, two, 1);
+        two[0] = &block[j];
+        if (!s && block[j].guess > 0 && block[j].guess < least * 1.02) s = spmv__offer_prefix(c, two, 1);
+    }
+    two[0] = &diagonal[0];
+    two[1] = &block[0];
+    if (!s && diagonal[0].guess > 0 && block[0].guess > 0 && diagonal[0].guess < least * 1.02 && block[0].guess < least * 1.02)
+        s = spmv__offer_prefix(c, two, 2);
+    return s;
+}
+
+/* The caller's clock decides between the best few. */
+static void spmv__refine(spmv__chooser *c)
+{
+    spmv_choice *out = c->out;
+    int n = c->hints && c->hints->measure ? c->hints->refine : 0, i, best = -1;
+    spmv_option first;
+    for (i = 0; i < n && i < out->count; i++) {
+        spmv_plan plan;
+        if (spmv_plan_parse(&plan, out->option[i].plan, NULL, c->h)) continue;
+        out->option[i].measured = c->hints->measure(c->hints->measure_user, &plan, out->option[i].variant);
+        if (out->option[i].measured > 0 && (best < 0 || out->option[i].measured < out->option[best].measured)) best = i;
+    }
+    if (best <= 0) return;
+    first = out->option[best];
+    for (i = best; i > 0; i--) out->option[i] = out->option[i - 1];
+    out->option[0] = first;
+}
+
+static spmv_status spmv__choose_all(spmv__chooser *c, int greedy)
+{
+    spmv_view v;
+    spmv__look l;
+    spmv__mix none;
+    spmv_status s;
+    memset(&v, 0, sizeof v);
+    memset(&none, 0, sizeof none);
+    v.a = c->a;
+    v.rows = c->a->rows;
+    s = spmv__look_make(&l, &v, c->h);
+    if (s) return s;
+    s = spmv__look_features(&l, &c->out->features, 0, c->without);
+    if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
+    if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
+    if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
+    if (!s && !greedy) s = spmv__offer_builders(c);
+    spmv__look_free(&l);
+    if (!s) spmv__refine(c);
+    return s;
+}
+
+/* Whatever the table lacks, csr multiplies. */
+static spmv_status spmv__take_best(spmv__chooser *c)
+{
+    spmv_choice *out = c->out;
+    const char *text = out->count ? out->option[0].plan : spmv_format_built(SPMV_CSR) && !(c->without >> SPMV_CSR & 1u) ? "csr" : "coo";
+    if (out->count) memcpy(out->variant, out->option[0].variant, sizeof out->variant);
+    return spmv_plan_parse(&out->plan, text, NULL, c->h);
+}
+
+static int spmv__is_choice(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    while (*text == ' ' || *text == '\t') text++;
+    if (strncmp(text, name, n) != 0) return 0;
+    for (text += n; *text == ' ' || *text == '\t';) text++;
+    return !*text;
+}
+
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
+                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
+{
+    spmv__chooser c;
+    spmv_tuning own;
+    spmv_status s;
+    int greedy = text && spmv__is_choice(text, "cocktail");
+    memset(out, 0, sizeof *out);
+    if (column) *column = 0;
+    if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    memset(&c, 0, sizeof c);
+    c.a = a;
+    c.how = how;
+    c.hints = hints;
+    c.h = hooks;
+    c.out = out;
+    c.without = hints ? hints->without : 0;
+    if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
+    c.limit = how->max_bytes ? (double)how->max_bytes : 16777216.0 + 16.0 * ((double)a->nnz * 12 + (double)a->rows * 8);
+    s = spmv__find_table(&c, place, &own);
+    if (!s) {
+        memcpy(out->table, c.t->device, sizeof out->table);
+        s = spmv__find_candidates(&c);
+    }
+    if (!s && a->nnz) s = spmv__choose_all(&c, greedy);
+    if (!s) s = spmv__take_best(&c);
+    spmv_free(hooks, c.cand);
+    spmv_tuning_free(&own);
+    if (s) memset(out, 0, sizeof *out);
+    return s;
+}
+
+/* ---- why ------------------------------------------------------------------------------------------------------------ */
+
+#define SPMV__SAY(t, ...)                                   \
+    do {                                                    \
+        char said_[3 * SPMV_CHOICE_TEXT];                   \
+        spmv_print(said_, sizeof said_, __VA_ARGS__);       \
+        spmv__put_text(t, said_);                           \
+    } while (0)
+
+static void spmv__explain_features(spmv__text *t, const spmv_features *f)
+{
+    double dense = 0;
+    int i, bin, any = 0;
+    SPMV__SAY(t, "matrix    %u x %u, %u nonzeros\n", f->rows, f->cols, f->nnz);
+    SPMV__SAY(t, "rows      %f nonzeros each, deviation %f, longest %u, %u empty\n", f->mean, f->deviation, f->longest, f->empty);
+    SPMV__SAY(t, "x         %f of the nonzeros take a line of x that was not there\n", f->gather);
+    for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
+    if (f->diagonals)
+        SPMV__SAY(t, "diagonals %u; those at least half full hold %f of the nonzeros\n", f->diagonals, f->nnz ? dense / (double)f->nnz : 0.0);
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+        const spmv_block_features *b = &f->block[i];
+        if (b->sampled <= 0 || b->blocks <= 0) continue;
+        SPMV__SAY(t, "%s%dx%d %f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw, (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
+    }
+    if (any) spmv__put_text(t, "\n");
+}
+
+static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, double csr)
+{
+    SPMV__SAY(t, "%s %s", i ? "         " : "plan     ", o->plan);
+    if (o->variant[strspn(o->variant, "+")]) SPMV__SAY(t, " / %s", o->variant);
+    SPMV__SAY(t, ": %f us", o->predicted * 1e6);
+    if (o->measured > 0) SPMV__SAY(t, ", measured %f", o->measured * 1e6);
+    else if (o->measured < 0) spmv__put_text(t, ", cannot run");
+    SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
+    if (csr > 0 && o->predicted < csr * 0.999) SPMV__SAY(t, ", paid back after %u", (uint64_t)(o->convert * csr / (csr - o->predicted)) + 1);
+    spmv__put_text(t, "\n");
+}
+
+SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
+{
+    spmv__text t;
+    int i;
+    spmv__text_open(&t, out, size);
+    if (!c->count) {
+        return spmv_print(out, size, "plan      as it was given\n");
+    }
+    spmv__explain_features(&t, &c->features);
+    SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
+    if (c->csr > 0) SPMV__SAY(&t, "csr       %f us at best\n", c->csr * 1e6);
+    for (i = 0; i < c->count; i++) spmv__explain_option(&t, i, &c->option[i], c->csr);
+    return spmv__text_close(&t);
 }
 #endif /* SPMV_IMPLEMENTATION */

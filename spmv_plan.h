@@ -60,10 +60,14 @@ SPMV_API const char *spmv_builder_text(spmv_builder b);
  * ("L=8+WG=128", "" for defaults; spmv_cl.h); products on the host have none. The library has no clock: whatever times is the caller's. */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
-/* What builders may use; zero means default. */
+/* What builders and the choice of spmv_auto.h may use; zero means default. */
 typedef struct spmv_build_hints {
-    spmv_measure measure; /* needed by hybr:k=0 (exhaustive choice of every K) only */
+    spmv_measure measure; /* needed by hybr:k=0 (exhaustive choice of every K), and by refine */
     void        *measure_user;
+    int          refine;  /* auto: how many of the best options are measured, the fastest of which is taken; 0: none */
+    uint64_t     expected_calls; /* auto: products that analysis and conversion must pay for; 0: very many */
+    unsigned     without; /* auto, cocktail: bits 1u << SPMV_DIA of formats that are not to be used, nor looked for */
+    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table; NULL: the bundled one for the device */
 } spmv_build_hints;
 
 /* Makes a plan for a matrix from text: a builder's name with its keys, or a plan's text, which is only parsed.

@@ -452,6 +452,8 @@ static void bench_all(bench *b)
         if (i == SPMV_BUILDER_COUNT && spmv_format_built((spmv_format)f)) bench_plan(b, name, NULL, 1);
     }
     for (i = 0; i < SPMV_BUILDER_COUNT; i++) bench_plan(b, spmv_builder_name((spmv_builder)i), NULL, 1);
+    bench_plan(b, "cocktail", NULL, 1);
+    bench_plan(b, "auto", NULL, 1);
 }
 
 /* The trials' x and references, made once for all plans of a matrix. */

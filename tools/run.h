@@ -11,6 +11,12 @@ enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
 
+/* Plans that the library finds for a device. */
+static int plan_is_chosen(const char *text)
+{
+    return !strcmp(text, "auto") || !strcmp(text, "cocktail");
+}
+
 /* Whether text is a plan or a builder at all, found out on the empty matrix, before any file is read. */
 static int plan_is_text(tool *t, const char *from, const char *text)
 {
@@ -24,7 +30,7 @@ static int plan_is_text(tool *t, const char *from, const char *text)
     none.ptr = ptr;
     t->text[0] = 0;
     t->keep = 1;
-    s = spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
+    s = plan_is_chosen(text) ? SPMV_OK : spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
     t->keep = 0;
     free(plan);
     if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* the real matrix will tell */
@@ -35,6 +41,7 @@ static int plan_is_text(tool *t, const char *from, const char *text)
 static int plan_is_named(const char *text)
 {
     int i;
+    if (plan_is_chosen(text)) return 1;
     for (i = 0; i < SPMV_BUILDER_COUNT; i++) {
         const char *name = spmv_builder_name((spmv_builder)i);
         size_t n = strlen(name);

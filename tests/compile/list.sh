@@ -38,10 +38,12 @@ for cc in gcc clang; do
     say "$cc/prefix"     "$cc $w -O1 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O1 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
-    for h in formats plan io cl; do
+    for h in formats plan auto io cl; do
         [ "$h" = cl ] && l=-lOpenCL || l=
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
+    say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
+    say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
