@@ -185,6 +185,7 @@ typedef struct line {
     char        plan[SPMV_PLAN_TEXT];
     char        variant[512];
     double      us, gflops, gbs, bytes, padding, err; /* NAN: not known */
+    double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
     int         refused;          /* 1: the plan cannot work here; the reason is in tool.text */
     int         ok;               /* 1: multiplied, and right */
 } line;
@@ -203,7 +204,8 @@ static void print_json(const line *r)
     json_real("gbs", r->gbs); fputs(", ", stdout);
     json_real("bytes", r->bytes); fputs(", ", stdout);
     json_real("padding", r->padding); fputs(", ", stdout);
-    json_real("err", r->err);
+    json_real("err", r->err); fputs(", ", stdout);
+    json_real("prepare_us", r->prepare * 1e6);
     printf(", \"ok\": %s}\n", r->refused ? "null" : r->ok ? "true" : "false");
 }
 
@@ -241,6 +243,7 @@ typedef struct bench {
     const spmv_csr  *a;
     trial            real, whole;
     int              worst;    /* exit status so far */
+    spmv_build_hints hints;    /* how to choose */
 } bench;
 
 static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, double took)
@@ -296,7 +299,7 @@ static void line_begin(const bench *b, line *out, const char *plan)
     out->device = device_label(b->device);
     out->type = spmv_type_name(b->type);
     out->asked = plan;
-    out->us = out->gflops = out->gbs = out->bytes = out->padding = out->err = NAN;
+    out->us = out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = NAN;
     progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
@@ -330,9 +333,11 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     runner r;
     if (!out) { b->worst = no_memory(b->t); return; }
     line_begin(b, out, plan);
-    if (measurer_make(&me, b->t, &desc) == DONE) {
+    if (measurer_make(&me, b->t, &desc, &b->hints) == DONE) {
         desc.hints = &me.hints;
+        out->prepare = -seconds();
         s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        out->prepare += seconds();
         if (s == SPMV_OK) {
             s = bench_measure(b, &r, out);
             runner_close(&r);
@@ -511,8 +516,10 @@ static void bench_file(bench *b, const char *path)
 static int bench_command(tool *t, const arguments *args)
 {
     int i, result = DONE;
+    spmv_tuning table;
     bench b;
     memset(&b, 0, sizeof b);
+    memset(&table, 0, sizeof table);
     b.t = t;
     b.args = args;
     b.type = option_type(t, args, &result);
@@ -523,11 +530,12 @@ static int bench_command(tool *t, const arguments *args)
         return misuse(t, "--cold needs an OpenCL device (--device)");
     for (i = 0; i < args->plans && result == DONE; i++)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
+    if (result == DONE) result = choice_options(t, args, &b.hints, &table);
     if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
-    if (result != DONE) return result;
-    for (i = 0; i < args->files; i++) bench_file(&b, args->file[i]);
+    for (i = 0; i < args->files && result == DONE; i++) bench_file(&b, args->file[i]);
     device_close(b.device);
-    return b.worst;
+    spmv_tuning_free(&table);
+    return result == DONE ? b.worst : result;
 }
 
 #endif

@@ -175,7 +175,7 @@ static void json_real(const char *key, double v)
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
     X(VARIANTS, "variants", "all", "the knobs of a plan of one part, combined; a knob behind / stays as it is")  \
     X(COLD,    "cold",    "",     "each timed product finds the device's caches full of something else")            \
-    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default csr")                                     \
+    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default auto")                                    \
     X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
     X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
@@ -186,6 +186,10 @@ static void json_real(const char *key, double v)
     X(JSON,    "json",    "",     "one JSON object a line instead of a table")                                      \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
+    X(EXPLAIN, "explain", "",     "why the library chose so: features, estimates, what else there was")            \
+    X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
+    X(CALLS,   "calls",   "N",    "auto: products that analysis and conversion must pay for; default: very many")   \
+    X(TABLE,   "table",   "FILE", "auto, cocktail: a tuning table; default: the bundled one for the device")        \
     X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")

@@ -162,6 +162,29 @@ static int load_vector(tool *t, const char *path, spmv_type type, uint64_t n, co
                     (unsigned long long)got);
 }
 
+/* A tuning table, refused as any other file is. */
+static int load_table(tool *t, const char *path, spmv_tuning *out)
+{
+    enum { MOST = 1 << 20 };
+    reader r;
+    char *text = (char *)malloc(MOST);
+    size_t used = 0, got = 1;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    if (!text) return no_memory(t);
+    if (reader_open(&r, t, path) != DONE) {
+        free(text);
+        return FAILED;
+    }
+    while (got && used < MOST) used += got = read_some(&r, text + used, MOST - used);
+    reader_close(&r);
+    t->about = NULL;
+    s = used == MOST ? spmv_log(&t->hooks, SPMV_ERR_PARSE, "%s: longer than a tuning table can be", path)
+                     : spmv_tuning_read(out, text, used, path, &t->hooks);
+    free(text);
+    return s == SPMV_OK ? DONE : FAILED;
+}
+
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 typedef struct writer {

@@ -244,7 +244,8 @@ static double measure_plan(void *user, const spmv_plan *plan, const char *varian
     return took;
 }
 
-static int measurer_make(measurer *me, tool *t, const spmv_desc *desc)
+/* chosen: how to choose, or NULL. */
+static int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build_hints *chosen)
 {
     size_t width = spmv_vector_size(desc->type);
     memset(me, 0, sizeof *me);
@@ -252,6 +253,7 @@ static int measurer_make(measurer *me, tool *t, const spmv_desc *desc)
     me->desc = *desc;
     me->x = calloc((size_t)desc->csr->cols + 1, width);
     me->y = calloc((size_t)desc->csr->rows + 1, width);
+    if (chosen) me->hints = *chosen;
     me->hints.measure = measure_plan;
     me->hints.measure_user = me;
     return me->x && me->y ? DONE : no_memory(t);
@@ -262,6 +264,26 @@ static void measurer_free(measurer *me)
     free(me->x);
     free(me->y);
     memset(me, 0, sizeof *me);
+}
+
+/* ---- how to choose --------------------------------------------------------------------------------------------- */
+
+/* --refine, --calls, --table; table is freed by the caller. */
+static int choice_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
+{
+    int result = DONE;
+    double refine = option_real(t, a, OPT_REFINE, 0, &result), calls = option_real(t, a, OPT_CALLS, 0, &result);
+    memset(table, 0, sizeof *table);
+    memset(hints, 0, sizeof *hints);
+    if (result != DONE) return result;
+    if (refine < 0 || refine > SPMV_CHOICE_MAX) return misuse(t, "--refine is 0 to %d", (int)SPMV_CHOICE_MAX);
+    if (calls < 0 || calls > 1e15) return misuse(t, "--calls is a number of products");
+    hints->refine = (int)refine;
+    hints->expected_calls = (uint64_t)calls;
+    if (!a->value[OPT_TABLE]) return DONE;
+    if (load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
+    hints->tuning = table;
+    return DONE;
 }
 
 /* ---- devices --------------------------------------------------------------------------------------------------- */
@@ -283,6 +305,13 @@ static const char *device_label(const spmv_device *d)
 {
     (void)d;
     return "host";
+}
+
+static spmv_place device_place(const spmv_device *d)
+{
+    spmv_place p = {NULL, NULL};
+    (void)d;
+    return p;
 }
 
 static int devices_print(tool *t)
@@ -327,6 +356,11 @@ static void device_close(spmv_device *d)
 static const char *device_label(const spmv_device *d)
 {
     return d ? d->info.name : "host";
+}
+
+static spmv_place device_place(const spmv_device *d)
+{
+    return spmv_place_of(d);
 }
 
 static int devices_print(tool *t)

@@ -95,14 +95,21 @@ static int print_part(tool *t, const spmv_split *split, const spmv_plan *plan, c
     return DONE;
 }
 
-static int print_plan(tool *t, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how)
+static void explain(const spmv_choice *c)
+{
+    static char text[SPMV_CHOICE_MAX * 2 * SPMV_CHOICE_TEXT];
+    spmv_explain(c, text, sizeof text);
+    puts(text);
+}
+
+static int print_plan(tool *t, const char *variant, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how)
 {
     static char text[SPMV_PLAN_TEXT];
     spmv_split split;
     int i, result = DONE;
     if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
     spmv_plan_print(plan, text, sizeof text);
-    printf("plan    %s\n", text);
+    printf("plan    %s%s%s\n", text, variant[strspn(variant, "+")] ? "/" : "", variant[strspn(variant, "+")] ? variant : "");
     spmv_split_print(&split, plan, text, sizeof text);
     printf("shares  %s\n\n", text);
     printf("%-32s %12s %14s %8s %15s %9s\n", "part", "rows", "nonzeros", "share", "bytes", "padding");
@@ -114,34 +121,43 @@ static int print_plan(tool *t, const spmv_plan *plan, const spmv_csr *a, const s
 
 static int plan_command(tool *t, const arguments *args)
 {
-    const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "csr";
+    const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
     int result = DONE;
-    spmv_plan *plan;
+    spmv_choice *choice;
+    spmv_build_hints hints;
+    spmv_tuning table;
     measurer me;
     spmv_desc desc;
     spmv_build how;
+    spmv_place place;
     spmv_csr a;
     memset(&desc, 0, sizeof desc);
     memset(&how, 0, sizeof how);
     desc.type = how.type = option_type(t, args, &result);
     how.strict = args->value[OPT_STRICT] != NULL;
     if (result == DONE) result = plan_is_text(t, "builder", text);
+    if (result == DONE) result = choice_options(t, args, &hints, &table);
     if (result != DONE) return result;
-    if (load_matrix(t, args->file[0], desc.type, &a) != DONE) return FAILED;
+    memset(&a, 0, sizeof a);
+    choice = (spmv_choice *)malloc(sizeof *choice);
+    result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : no_memory(t);
+    if (result == DONE) result = load_matrix(t, args->file[0], desc.type, &a);
     desc.csr = &a;
     desc.hooks = t->hooks;
     t->about = text;
-    result = FAILED;
-    plan = (spmv_plan *)malloc(sizeof *plan);
-    if (!plan) no_memory(t);
-    progress_name(t, "planning", text);
-    if (measurer_make(&me, t, &desc) == DONE && plan &&
-        spmv_plan_make(plan, text, &a, &me.hints, NULL, &t->hooks) == SPMV_OK) {
+    if (result == DONE) {
+        place = device_place(desc.device);
+        progress_name(t, "planning", text);
+        result = measurer_make(&me, t, &desc, &hints);
+        if (result == DONE && spmv_choose(choice, text, &a, &how, &place, &me.hints, NULL, &t->hooks) != SPMV_OK) result = FAILED;
         progress_clear(t);
-        result = print_plan(t, plan, &a, &how);
+        if (result == DONE && args->value[OPT_EXPLAIN]) explain(choice);
+        if (result == DONE) result = print_plan(t, choice->variant, &choice->plan, &a, &how);
+        measurer_free(&me);
     }
-    measurer_free(&me);
-    free(plan);
+    free(choice);
+    device_close(desc.device);
+    spmv_tuning_free(&table);
     spmv_csr_free(&a);
     return result;
 }
@@ -211,7 +227,7 @@ static int product_run(tool *t, const arguments *args, product *p)
     p->desc.csr = &p->a;
     p->desc.device = p->device;
     t->about = p->desc.plan;
-    if (measurer_make(&me, t, &p->desc) == DONE) {
+    if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
         p->desc.hints = &me.hints;
         progress_name(t, "preparing", p->desc.plan);
         s = spmv_create(&m, &p->desc);
@@ -248,7 +264,8 @@ static int devices_command(tool *t, const arguments *args)
 
 #define PLAN_TEXT                                                                                                      \
     "A plan is one part or several, joined by +: a format with keys, for example ell:w=5+coo or sell:h=32.\n"          \
-    "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs.\n"                                              \
+    "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs. The library chooses: auto, or by the policies of\n" \
+    "clSpMV: cocktail.\n"                                                                                             \
     "Behind / may follow the variant of each part's OpenCL kernel: csr:run=1024/WG=256,NT=1, ell:w=5+coo/WG=64+PER=3.\n"
 
 static const command commands[] = {
@@ -277,11 +294,12 @@ static const command commands[] = {
      "         in long double, x and y random in [-1,1), alpha 1 and -2.5, beta 0 and 1.5. Matrices of small integers\n"
      "         are multiplied with integer x and y as well and must come out exact (err: inf, in JSON null, if not).\n"
      "         Results below the normal range may be flushed to zero\n"
+     "prepare_us  (in JSON) from CSR to the first product: choice, conversion, on a device upload and building kernels\n"
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE), 1, 1 << 30, bench_command},
+         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1 << 30, bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"
      "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"
@@ -293,10 +311,10 @@ static const command commands[] = {
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
      BIT(TYPE), 2, 2, convert_command},
-    {"plan", "FILE [--builder B]", "the plan that a builder makes, part by part",
-     "Prints the plan's text, each part's share in the notation of the papers, bytes and padding.\n" PLAN_TEXT
-     "hybr:k=0 measures every width on the host.\n",
-     BIT(BUILDER) | BIT(TYPE) | BIT(STRICT), 1, 1, plan_command},
+    {"plan", "FILE [options]", "the plan that the library or a builder makes, part by part",
+     "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
+     PLAN_TEXT "hybr:k=0 measures every width.\n",
+     BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1, plan_command},
     {"gen", "NAME [-o OUT]", "matrices of the SuiteSparse collection, and others, that a formula defines",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };
