@@ -63,7 +63,7 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = "matrix device builder plan variant type us gflops gbs bytes padding err ok".split()
+keys = "matrix device builder plan variant type us gflops gbs bytes padding err prepare_us ok".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
@@ -217,6 +217,22 @@ gives 'info of a matrix of 0 x 0' 0 info none.mtx
 gives 'plan' 0 plan arrow.mtx --builder hyb
 says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
+gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
+says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros each'
+says 'plan explained: options' out '^plan +[a-z:0-9,=.+]+.*us; conversion about'
+gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
+says 'plan refined: measured' out 'us, measured [0-9.]+;'
+gives 'plan for few calls' 0 plan arrow.mtx --calls 1
+says 'plan for few calls' out '^plan +csr'
+gives 'plan: a bad number of calls' 2 plan arrow.mtx --calls many
+gives 'plan: too many to refine' 2 plan arrow.mtx --refine 1000
+printf 'spmv tuning table 1\ndevice t\nclass host\nrows 1\nper_row 1\nf64 banded coo/ 9\nf64 banded csr/ 2\n' >coo.tune
+gives 'plan by a table' 0 plan arrow.mtx --table coo.tune
+says 'plan by a table' out '^plan +coo'
+printf 'spmv tuning table 1\ndevice t\nclass host\nrows 1\nper_row 1\nf64 banded coo/ fast\n' >bad.tune
+gives 'plan by a damaged table' 1 plan arrow.mtx --table bad.tune
+says 'plan by a damaged table: the line' err 'bad.tune, line 6'
+gives 'plan by a table that is not there' 1 plan arrow.mtx --table nosuch.tune
 gives 'plan: ell refused' 1 plan arrow.mtx --builder ell
 says 'plan: ell refused with the figure' err '[0-9]{6,}|[0-9.]+ [MG]i?B'
 
