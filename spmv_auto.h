@@ -379,10 +379,11 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     else first[0] = 0;
     if (strcmp(first, "spmv tuning table 1") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 1\"");
     while (!s && spmv__next_line(&l)) {
-        int known;
+        int known = 1, sizes;
         spmv__next_word(&l);
-        s = spmv__tune_head(out, &l, &known);
-        if (!s && known && out->count && (!strcmp(l.word, "rows") || !strcmp(l.word, "per_row"))) s = spmv__bad_line(&l, "sizes after rates");
+        sizes = !strcmp(l.word, "rows") || !strcmp(l.word, "per_row");
+        if (sizes && out->count) s = spmv__bad_line(&l, "sizes after rates");
+        if (!s) s = spmv__tune_head(out, &l, &known);
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
     if (!s && (!out->device[0] || !out->device_class[0])) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");

@@ -80,7 +80,7 @@ for line in lines:
 gives 'help' 0 --help
 says 'help names the commands' out 'spmv bench'
 gives 'version' 0 --version
-for c in devices info mul bench self-check convert plan gen; do
+for c in devices info mul bench self-check convert plan tune gen; do
     gives "$c --help" 0 $c --help
     says "$c --help names the exit status" out '2 usage error'
     gives "$c: unknown option" 2 $c --nonsense
@@ -282,6 +282,65 @@ verdict 'bench: odd file name in JSON' $?
 gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
+
+# ---- tune ----
+gives 'tune: a table without merge or compare' 2 tune a.tune
+gives 'tune: budget of nothing' 2 tune --budget 0
+gives 'tune: compare wants two' 2 tune --compare a.tune
+gives 'tune: resume without a name' 2 tune --resume --rows-max 1024
+gives 'tune' 0 tune --budget 2 --rows-max 1024 --out a.tune
+says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* samples \(and 0 from before\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
+says 'tune: head' a.tune '^spmv tuning table 1$'
+says 'tune: its device' a.tune '^device host$'
+says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ [0-9.]+ '
+[ "$(wc -c <a.tune)" -le 24576 ]
+verdict 'tune: at most 24 KB' $?
+[ -s a.tune.journal ]
+verdict 'tune: a budget that ended leaves a journal' $?
+printf 's f64 banded csr/ 10' >>a.tune.journal # as an interruption leaves it
+gives 'tune --resume' 0 tune --budget 1 --rows-max 1024 --out a.tune --resume
+says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before\)'
+sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
+gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
+sed '2s/.*/another device/' a.tune.journal >b.tune.journal
+gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+gives 'plan with the new table' 0 plan p.mtx --table a.tune
+gives 'tune: to standard output' 0 tune --budget 0.2 --rows-max 1024 --type f32
+says 'tune: to standard output: rows' out '^f32 banded '
+gives 'tune --compare with itself' 0 tune --compare a.tune a.tune
+says 'tune --compare with itself: no difference' out 'geometric mean 1.000, from 1.000 over median 1.000 to 1.000$'
+cat >b.tune <<'END'
+spmv tuning table 1
+device host
+class host
+rows 1024 4096
+per_row 4
+f64 banded csr/ 1 2
+f64 banded coo/ 0.5 0.999
+END
+sed -e 's/csr. 1 2/csr\/ 2 4/' -e 's/banded coo/uneven coo/' b.tune >c.tune
+gives 'tune --compare' 0 tune --compare b.tune c.tune
+says 'tune --compare: ratio' out '2 samples in both; .*geometric mean 2.000,'
+says 'tune --compare: only in one' out '^  f64 uneven coo/$'
+gives 'tune --merge' 0 tune --merge b.tune c.tune --out d.tune
+says 'tune --merge: the later counts' d.tune '^f64 banded csr/ 2 4$'
+says 'tune --merge: three digits or two' d.tune '^f64 banded coo/ 0.5 1$'
+sed 's/^rows .*/rows 1024 8192/' c.tune >e.tune
+gives 'tune --merge of other sizes' 0 tune --merge b.tune e.tune
+says 'tune --merge of other sizes: both' out '^f64 banded csr/ 2 2 4$'
+sed 's/device host/device other/' c.tune >e.tune
+gives 'tune --merge of two devices' 1 tune --merge b.tune e.tune --out f.tune
+[ ! -e f.tune ]
+verdict 'tune --merge of two devices: no table' $?
+sed '7s/0.999/x/' b.tune >e.tune
+gives 'tune --merge: a damaged table' 1 tune --merge b.tune e.tune
+says 'tune --merge: a damaged table: its line' err 'e.tune, line 7: '
+gives 'tune --compare: a missing table' 1 tune --compare b.tune nosuch.tune
+if [ "$devices" != host ]; then
+    gives 'tune on a device' 0 tune --device 0 --budget 4 --rows-max 1024 --type f32 --out g.tune
+    says 'tune on a device: rows' g.tune '^f32 banded csr'
+fi
 
 # ---- self-check ----
 gives 'self-check: no such format' 2 self-check csx

@@ -182,7 +182,7 @@ static void json_real(const char *key, double v)
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
     X(ALPHA,   "alpha",   "A",    "default 1")                                                                      \
     X(BETA,    "beta",    "B",    "default 0: y is not read")                                                       \
-    X(OUT,     "output",  "FILE", "where the result goes (also -o FILE); - or nothing: standard output")            \
+    X(OUT,     "output",  "FILE", "where the result goes (also --out, -o); - or nothing: standard output")           \
     X(JSON,    "json",    "",     "one JSON object a line instead of a table")                                      \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
@@ -191,6 +191,11 @@ static void json_real(const char *key, double v)
     X(CALLS,   "calls",   "N",    "auto: products that analysis and conversion must pay for; default: very many")   \
     X(TABLE,   "table",   "FILE", "auto, cocktail: a tuning table; default: the bundled one for the device")        \
     X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
+    X(BUDGET,  "budget",  "SECONDS", "stop measuring after so long; default: when all is measured")                 \
+    X(RESUME,  "resume",  "",     "go on from what an interrupted run left beside the table")                       \
+    X(ROWS_MAX, "rows-max", "N",  "no matrix with more rows")                                                       \
+    X(MERGE,   "merge",   "",     "put tables of one device together; where two have a sample, the later's counts") \
+    X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
 
@@ -244,6 +249,7 @@ static void arguments_free(arguments *a)
 static option_id option_find(const command *c, const char *word, size_t length)
 {
     int i;
+    if (length == 3 && !memcmp(word, "out", 3)) return option_find(c, "output", 6);
     for (i = 0; i < OPT_COUNT; i++)
         if (strlen(options[i].name) == length && !memcmp(options[i].name, word, length) &&
             ((c->takes | BIT(HELP)) >> i & 1u)) return (option_id)i;

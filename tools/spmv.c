@@ -15,6 +15,7 @@
 #endif
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
+#include "spmv_auto.h"
 #include "spmv_io.h"
 
 #include "cli.h"
@@ -24,6 +25,7 @@
 #include "run.h"
 #include "bench.h"
 #include "check.h"
+#include "tune.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
@@ -315,6 +317,17 @@ static const command commands[] = {
      "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
      PLAN_TEXT "hybr:k=0 measures every width.\n",
      BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1, plan_command},
+    {"tune", "[TABLE...] [options]", "measure this device: a tuning table",
+     "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros a row (banded, scattered, of uneven rows) in\n"
+     "every layout, on a device with other knobs as well, checks every product, and writes how fast each was where: a\n"
+     "table as spmv_auto.h describes, at most 24 KB. What cannot win is dropped early; what fails or computes something\n"
+     "else is struck out and named. Whenever the budget ends, the table holds the best of what was seen.\n\n"
+     "--type all (the default here) is f64, then f32. While it runs, every sample goes to FILE.journal beside the table;\n"
+     "--resume goes on from there after an interruption or with a further budget.\n\n"
+     "spmv tune --merge A B ... --out C     one table from several of one device\n"
+     "spmv tune --compare A B               how two differ\n",
+     BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
+     tune_command},
     {"gen", "NAME [-o OUT]", "matrices of the SuiteSparse collection, and others, that a formula defines",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tuning tables: every kind of line that is wrong is refused by its number, no failing allocation goes unseen or leaks, and rates
+ * between, at and beyond the samples are what logarithms say. */
+#include <criterion/criterion.h>
+
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+#include "spmv_auto.h"
+#include "common.h"
+
+#define HEAD "spmv tuning table 1\ndevice a device\nclass gpu\n"
+#define AXES "rows 1024 16384\nper_row 1 4 16\n"
+#define RATES " 1 2 4 8 16 32\n"
+
+static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
+{
+    spmv_hooks h = ledger_hooks(l);
+    size_t n = strlen(text);
+    char *exact = (char *)need_exact(n); /* without an end, so that a sanitizer sees reading on */
+    spmv_status s;
+    memcpy(exact, text, n);
+    s = spmv_tuning_read(t, exact, n, "t.tune", &h);
+    free(exact);
+    return s;
+}
+
+static spmv_tuning good(const char *text)
+{
+    spmv_tuning t;
+    spmv_status s = spmv_tuning_read(&t, text, strlen(text), "t.tune", NULL);
+    if (s) cr_assert_fail("%s: %s", spmv_status_name(s), text);
+    return t;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+Test(tuning, whole_table)
+{
+    static const char text[] =
+        "# made by hand\n\nspmv tuning table 1\r\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\nunits 132\nmemory 143771\n"
+        "copy 3900.5\nread 4100\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
+        "f64 banded csr:run=1024/WG=256,NT=1 0.81 1.6 3 - 8 11.25\n"
+        "f32 scattered sbell:b=4x4,h=32/ - - - - - 1\nmixed uneven coo/ 1 1 1 1 1 1";
+    spmv_tuning t = good(text);
+    cr_assert_str_eq(t.device, "NVIDIA H200");
+    cr_assert_str_eq(t.device_class, "gpu");
+    cr_assert_str_eq(t.driver, "580.1 (x)");
+    cr_assert_str_eq(t.date, "2026-11-21");
+    cr_assert(t.units == 132 && t.memory == 143771);
+    cr_assert(fabs(t.copy - 3900.5) < 1e-9 && fabs(t.read - 4100) < 1e-9 && fabs(t.launch - 2.9e-6) < 1e-15);
+    cr_assert(t.rows == 2 && t.rows_at[0] == 1024 && t.rows_at[1] == 16384);
+    cr_assert(t.per_row == 3 && t.per_row_at[0] == 1 && t.per_row_at[2] == 16);
+    cr_assert(t.count == 3);
+    cr_assert(t.row[0].type == SPMV_F64 && t.row[0].kind == SPMV_TUNE_BANDED && t.row[0].layout.format == SPMV_CSR);
+    cr_assert(t.row[0].layout.key[SPMV_KEY_RUN] == 1024);
+    cr_assert_str_eq(t.row[0].variant, "WG=256,NT=1");
+    cr_assert(t.row[0].rate[0] == 0.81f && t.row[0].rate[3] == 0 && t.row[0].rate[5] == 11.25f);
+    cr_assert(t.row[1].type == SPMV_F32 && t.row[1].kind == SPMV_TUNE_SCATTERED && t.row[1].layout.format == SPMV_SBELL);
+    cr_assert_str_eq(t.row[1].variant, "");
+    cr_assert(t.row[2].type == SPMV_MIXED && t.row[2].kind == SPMV_TUNE_UNEVEN);
+    spmv_tuning_free(&t);
+    cr_assert(t.count == 0 && !t.row);
+}
+
+typedef struct fault {
+    unsigned    number; /* of the line at fault */
+    const char *text;
+} fault;
+
+static const fault faults[] = {
+    {0, ""},
+    {1, "spmv tuning table 2\n"},
+    {1, "hello\n"},
+    {3, "# one\n\nspmv tuning tables\n"},
+    {3, "spmv tuning table 1\ndevice x\nclass tpu\n"},
+    {3, "spmv tuning table 1\ndevice x\nclass\n"},
+    {2, "spmv tuning table 1\nclass gpu\n"},                                     /* no device: told at the end */
+    {2, "spmv tuning table 1\ndevice x\n"},                                      /* no class */
+    {4, HEAD "units many\n"},
+    {4, HEAD "units\n"},
+    {4, HEAD "memory -1\n"},
+    {4, HEAD "copy 1e3\n"},
+    {4, HEAD "read .\n"},
+    {4, HEAD "launch 2.9us\n"},
+    {4, HEAD "rows\n"},
+    {4, HEAD "rows 1024 1024\n"},
+    {4, HEAD "rows 2048 1024\n"},
+    {4, HEAD "rows 0 1024\n"},
+    {4, HEAD "rows 1 9999999999999\n"},
+    {4, HEAD "rows 1 x\n"},
+    {4, HEAD "rows 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"},
+    {4, HEAD "per_row 4 2\n"},
+    {4, HEAD "per_row\n"},
+    {4, HEAD "f64 banded csr/ 1\n"},                                              /* rates before sizes */
+    {5, HEAD "rows 1024\nf64 banded csr/ 1\n"},
+    {6, HEAD AXES "colour blue\n"},
+    {6, HEAD AXES "f16 banded csr/" RATES},
+    {6, HEAD AXES "f64 straight csr/" RATES},
+    {6, HEAD AXES "f64\n"},
+    {6, HEAD AXES "f64 banded\n"},
+    {6, HEAD AXES "f64 banded csr" RATES},
+    {6, HEAD AXES "f64 banded /" RATES},
+    {6, HEAD AXES "f64 banded csx/" RATES},
+    {6, HEAD AXES "f64 banded csr:run=x/" RATES},
+    {6, HEAD AXES "f64 banded csr:run=/" RATES},
+    {6, HEAD AXES "f64 banded ell:w=2+csr/" RATES},
+    {6, HEAD AXES "f64 banded csr/1234567890123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
+                  RATES},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 6 7\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 x\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 -6\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 1e3\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 nan\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 99999999\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 1.2.3\n"},
+    {8, HEAD AXES "f64 banded csr/" RATES "# fine so far\nf64 banded ell/ 1\n"},
+    {7, HEAD AXES "f64 banded csr/" RATES "rows 1 2\n"},
+    {7, HEAD AXES "f64 banded csr/" RATES "per_row 1 2 3\n"},
+};
+
+Test(tuning, every_bad_line_is_named)
+{
+    size_t i;
+    for (i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char place[40];
+        spmv_tuning t;
+        ledger l;
+        spmv_status s;
+        memset(&t, 0x5c, sizeof t);
+        s = read_text(&t, faults[i].text, &l);
+        snprintf(place, sizeof place, "t.tune, line %u: ", faults[i].number);
+        CHECK(s == SPMV_ERR_PARSE, "case %d: %s", (int)i, spmv_status_name(s));
+        CHECK(!strncmp(l.text, place, strlen(place)), "case %d: '%s', not '%s'", (int)i, l.text, place);
+        CHECK(l.messages == 1 && l.live == 0, "case %d: %d messages, %ld blocks left", (int)i, l.messages, l.live);
+        CHECK(!t.count && !t.row && !t.rows && !t.device[0], "case %d: not zeroed", (int)i);
+    }
+}
+
+/* Cut anywhere and with any byte changed, a table is read or refused; never more. */
+Test(tuning, damaged_tables)
+{
+    static const char text[] = HEAD AXES "f64 banded csr:run=1024/WG=256" RATES "f32 uneven sell:h=8/" RATES;
+    char copy[sizeof text];
+    size_t i, round;
+    for (i = 0; i < sizeof text; i++)
+        for (round = 0; round < 9; round++) {
+            spmv_tuning t;
+            ledger l;
+            spmv_status s;
+            memcpy(copy, text, sizeof text);
+            copy[round ? sizeof text - 1 : i] = 0;
+            if (round && i + 1 < sizeof text) copy[i] = (char)(round == 1 ? '\n' : round == 2 ? '/' : round == 3 ? ' ' : 1 + rng_below(255));
+            s = read_text(&t, copy, &l);
+            CHECK(s == SPMV_OK || s == SPMV_ERR_PARSE, "byte %d: %s", (int)i, spmv_status_name(s));
+            CHECK(s == SPMV_OK || l.live == 0, "byte %d: %ld blocks left", (int)i, l.live);
+            spmv_tuning_free(&t);
+        }
+}
+
+Test(tuning, allocation_failures)
+{
+    char text[20000] = HEAD AXES;
+    spmv_tuning t;
+    ledger l;
+    spmv_hooks h;
+    long at, most;
+    int i;
+    for (i = 0; i < 130; i++) strcat(text, "f64 banded csr/" RATES); /* the list of rows grows twice */
+    h = ledger_hooks(&l);
+    cr_assert(spmv_tuning_read(&t, text, strlen(text), "t", &h) == SPMV_OK);
+    cr_assert(t.count == 130);
+    spmv_tuning_free(&t);
+    cr_assert(l.live == 0);
+    most = l.calls;
+    for (at = 1; at <= most; at++) {
+        spmv_status s;
+        h = ledger_hooks(&l);
+        l.fail_at = at;
+        s = spmv_tuning_read(&t, text, strlen(text), "t", &h);
+        CHECK(s == SPMV_ERR_MEMORY, "request %ld of %ld: %s", at, most, spmv_status_name(s));
+        CHECK(l.live == 0, "request %ld: %ld blocks left", at, l.live);
+        CHECK(!t.count && !t.row, "request %ld: not zeroed", at);
+    }
+}
+
+/* ---- rates -------------------------------------------------------------------------------------------------------- */
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-4 * want)) cr_assert_fail("%g, not %g", got, want);
+}
+
+Test(tuning, rates)
+{
+    /* rate = sqrt(rows / 1024) * per_row, exactly bilinear in logarithms */
+    spmv_tuning t = good(HEAD AXES "f64 banded csr/ 1 4 16 4 16 64\n");
+    double r, p;
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 1), 1);
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 16), 16);
+    near(spmv_tuning_rate(&t, &t.row[0], 16384, 4), 16);
+    near(spmv_tuning_rate(&t, &t.row[0], 16384, 16), 64);
+    for (r = 1024; r <= 16384; r *= 1.3)
+        for (p = 1; p <= 16; p *= 1.2) near(spmv_tuning_rate(&t, &t.row[0], r, p), sqrt(r / 1024) * p);
+    /* outside as at the edge */
+    near(spmv_tuning_rate(&t, &t.row[0], 1, 1), 1);
+    near(spmv_tuning_rate(&t, &t.row[0], 1e9, 4), 16);
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 0.01), 1);
+    near(spmv_tuning_rate(&t, &t.row[0], 1e9, 1e6), 64);
+    near(spmv_tuning_rate(&t, &t.row[0], 0, 0), 1);
+    spmv_tuning_free(&t);
+}
+
+Test(tuning, rates_with_gaps)
+{
+    spmv_tuning t = good(HEAD AXES "f64 banded csr/ - 4 - - - 64\nf64 banded ell/ - - - - - -\nf64 banded coo/ - - - - 3 -\n");
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 4), 4);
+    near(spmv_tuning_rate(&t, &t.row[0], 16384, 16), 64);
+    near(spmv_tuning_rate(&t, &t.row[0], 16384, 4), 4);   /* fewer rows */
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 16), 64);  /* more rows */
+    near(spmv_tuning_rate(&t, &t.row[0], 1024, 1), 4);    /* more nonzeros a row */
+    cr_assert(!(spmv_tuning_rate(&t, &t.row[1], 5000, 5) > 0));
+    near(spmv_tuning_rate(&t, &t.row[2], 77, 7), 3);
+    spmv_tuning_free(&t);
+}
+
+Test(tuning, one_size)
+{
+    spmv_tuning t = good(HEAD "rows 1000\nper_row 7\nf32 uneven coo/ 2.5\n");
+    near(spmv_tuning_rate(&t, &t.row[0], 1, 1), 2.5);
+    near(spmv_tuning_rate(&t, &t.row[0], 1000, 7), 2.5);
+    near(spmv_tuning_rate(&t, &t.row[0], 1e6, 1e6), 2.5);
+    spmv_tuning_free(&t);
+}
+
+/* ---- what is bundled ---------------------------------------------------------------------------------------------- */
+
+Test(tuning, bundled_tables)
+{
+    size_t i, k, length;
+    for (i = 0; i < spmv_tuning_count(); i++) {
+        const char *text = spmv_tuning_text(i, &length), *found;
+        int exact = 0;
+        size_t found_length;
+        spmv_tuning t;
+        char name[40];
+        spmv_status s;
+        snprintf(name, sizeof name, "table %d", (int)i);
+        s = spmv_tuning_read(&t, text, length, name, NULL);
+        CHECK(s == SPMV_OK, "%s: %s", name, spmv_status_name(s));
+        CHECK(length <= 24 * 1024, "%s has %d bytes", t.device, (int)length);
+        CHECK(t.count > 0 && t.copy > 0 && t.read > 0 && t.launch > 0, "%s: its head or its rows are empty", t.device);
+        for (k = 0; k < t.count; k++)
+            CHECK(spmv_tuning_rate(&t, &t.row[k], 5000, 5) > 0, "%s: row %d has no rate", t.device, (int)k);
+        found = spmv_tuning_bundled(t.device, t.device_class, &found_length, &exact);
+        CHECK(exact == 1 && found_length > 0 && found, "%s is not found by its name", t.device);
+        found = spmv_tuning_bundled("none such", t.device_class, &found_length, &exact);
+        CHECK(exact == 0 && found && found_length > 0, "no table of class %s is found", t.device_class);
+        spmv_tuning_free(&t);
+    }
+}
+
+Test(tuning, no_table)
+{
+    int exact = 7;
+    size_t length = 7;
+    cr_assert(spmv_tuning_bundled("host", "no class", &length, &exact) == NULL);
+    cr_assert(length == 0 && exact == 0);
+    cr_assert(spmv_tuning_bundled("host", "no class", &length, NULL) == NULL);
+    cr_assert(spmv_tuning_text(spmv_tuning_count() + 5, &length) == NULL && length == 0);
+}
+
+Test(tuning, kinds)
+{
+    cr_assert_str_eq(spmv_tune_kind_name(SPMV_TUNE_BANDED), "banded");
+    cr_assert_str_eq(spmv_tune_kind_name(SPMV_TUNE_UNEVEN), "uneven");
+    cr_assert_str_eq(spmv_tune_kind_name(SPMV_TUNE_KIND_COUNT), "unknown");
+}
