@@ -306,7 +306,7 @@ says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
-gives 'tune: to standard output' 0 tune --budget 0.2 --rows-max 1024 --type f32
+gives 'tune: to standard output' 0 tune --budget 2 --rows-max 1024 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
 gives 'tune --compare with itself' 0 tune --compare a.tune a.tune
 says 'tune --compare with itself: no difference' out 'geometric mean 1.000, from 1.000 over median 1.000 to 1.000$'
