@@ -29,6 +29,7 @@ help:
 	@echo 'make unit         the unit tests without sanitizers'
 	@echo 'make sanitize     the unit tests under address and undefined-behaviour sanitizers'
 	@echo 'make pairs        every pair of values of two knobs on the first OpenCL device; some minutes'
+	@echo 'make suite        makes every matrix of the papers and checks its size; a minute or two'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
@@ -94,6 +95,8 @@ sanitize:
 	@sh tests/run.sh sanitize
 pairs: build/tests/test_cl
 	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter 'pairs/*'
+suite: build/spmv
+	sh tests/suite.sh all
 examples:
 	@sh tests/run.sh examples
 fuzz: $(addprefix build/fuzz/,$(FUZZ))
@@ -112,4 +115,4 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs examples fuzz demo sizes bench-host clean
+.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite examples fuzz demo sizes bench-host clean

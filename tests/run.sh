@@ -144,7 +144,8 @@ for g in $groups; do
             have "$e" && check "examples/$(basename "$e" .c)" plain "sh tests/example.sh $e"
         done ;;
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
-    cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh" ;;
+    cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh"
+        have tests/suite.sh && check cli/suite sum "$make build/spmv && sh tests/suite.sh some" ;;
     races) have tools/spmv.c && check races/every-plan plain "$make build/spmv && sh tests/races.sh" ;;
     *) echo "no group named $g" >&2; exit 2 ;;
     esac

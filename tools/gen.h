@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/gen.h - matrices that a formula defines exactly. Part of tools/spmv.c.
+ * tools/gen.h - matrices that a formula defines exactly, entry by entry. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_GEN_H
 #define SPMV_TOOLS_GEN_H
@@ -459,7 +459,7 @@ static const family families[] = {
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* 1 if name has the form; its numbers go to n (at most 3). */
+/* 1 if name has the form; its numbers go to n (at most 4). */
 static int form_matches(const char *form, const char *name, uint64_t *n)
 {
     for (; *form; form++) {
@@ -475,55 +475,6 @@ static int form_matches(const char *form, const char *name, uint64_t *n)
         n++;
     }
     return !*name;
-}
-
-static void list_families(void)
-{
-    int i;
-    puts("Each # stands for a number.\n");
-    for (i = 0; i < FAMILIES; i++) {
-        const char *p = families[i].text;
-        printf("  %-13s ", families[i].form);
-        for (; *p; p++) {
-            putchar(*p);
-            if (*p == '\n') printf("%16s", "");
-        }
-        putchar('\n');
-    }
-}
-
-/* The matrix called name as CSR. */
-static int generate(tool *t, const char *name, spmv_csr *out)
-{
-    uint64_t n[3];
-    entries e;
-    spmv_input in;
-    const char *why;
-    spmv_status s;
-    int i;
-    for (i = 0; i < FAMILIES && !form_matches(families[i].form, name, n); i++) continue;
-    if (i == FAMILIES) return misuse(t, "no formula for '%s'; spmv gen --list names what there is", name);
-    memset(&e, 0, sizeof e);
-    t->about = name;
-    progress_name(t, "making", name);
-    why = families[i].make(&e, n);
-    if (why || e.failed) {
-        entries_free(&e);
-        return why ? complain(t, "%s", why) : no_memory(t);
-    }
-    memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
-    in.rows = (int64_t)e.rows;
-    in.cols = (int64_t)e.cols;
-    in.nnz = (int64_t)e.count;
-    in.row = e.row;
-    in.col = e.col;
-    in.val = e.val;
-    in.duplicates = SPMV_DUP_REFUSE; /* a formula that gives one is wrong */
-    s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
-    progress_clear(t);
-    entries_free(&e);
-    return s == SPMV_OK ? DONE : FAILED;
 }
 
 #endif

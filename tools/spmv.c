@@ -20,7 +20,7 @@
 
 #include "cli.h"
 #include "files.h"
-#include "gen.h"
+#include "suite.h"
 #include "info.h"
 #include "run.h"
 #include "bench.h"
@@ -328,7 +328,7 @@ static const command commands[] = {
      "spmv tune --compare A B               how two differ\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
      tune_command},
-    {"gen", "NAME [-o OUT]", "matrices of the SuiteSparse collection, and others, that a formula defines",
+    {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };
 
