@@ -792,7 +792,7 @@ static double spmv__slots_in_order(const spmv__look *l, uint64_t h, uint64_t w)
 /* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
 static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t w, uint64_t sigma, double *slots)
 {
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0;
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
     void *block;
     uint32_t *with;
     spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
@@ -807,9 +807,11 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
             if (l->len[r] > most) most = l->len[r];
         }
         for (k = most; k > 0; k--) {
-            /* every slice that begins among the rows of this length has this width; one open from before is as wide already */
-            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
-            *slots += (double)(opened * h * spmv__smaller(k, w));
+            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
+            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h), width = spmv__smaller(k, w);
+            if (with[k] && place % h && width > open) *slots += (double)(h * (width - open));
+            if (with[k] && (opened || width > open)) open = width;
+            *slots += (double)(opened * h * width);
             place = next;
             with[k] = 0;
         }
@@ -942,6 +944,8 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     int i;
     memset(out, 0, sizeof *out);
     out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : rows;
+    h = spmv__smaller(h, spmv__round_up(spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows, 32));
+    if (!h) h = 32;
     out->nnz = out->slots = (double)f->nnz;
     out->gather = f->gather;
     switch (spec->format) {

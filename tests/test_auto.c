@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The choice: features against counting anew, padding foreseen against padding stored, and what auto and cocktail end up with. */
+#include <criterion/criterion.h>
+
+#define SPMV_IMPLEMENTATION
+#include "spmv.h"
+#include "common.h"
+
+static spmv_view whole(const spmv_csr *a)
+{
+    spmv_view v;
+    memset(&v, 0, sizeof v);
+    v.a = a;
+    v.rows = a->rows;
+    return v;
+}
+
+/* ---- features ------------------------------------------------------------------------------------------------------ */
+
+/* Blocks of one size with exactly n nonzeros, by marking every block of the grid. */
+static void count_blocks(const spmv_csr *a, uint64_t bh, uint64_t bw, double *at)
+{
+    uint64_t across = a->cols / bw + 1, r, k, b, super;
+    unsigned *load = (unsigned *)need(across, sizeof *load);
+    memset(at, 0, (SPMV_FILL_BINS + 1) * sizeof *at);
+    for (super = 0; super * bh < a->rows; super++) {
+        memset(load, 0, across * sizeof *load);
+        for (r = super * bh; r < (super + 1) * bh && r < a->rows; r++)
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) load[a->col[k] / bw]++;
+        for (b = 0; b < across; b++)
+            if (load[b]) at[load[b]]++;
+    }
+    free(load);
+}
+
+static uint64_t count_diagonals(const spmv_csr *a)
+{
+    unsigned char *seen = (unsigned char *)need(a->rows + a->cols + 1, 1);
+    uint64_t r, k, n = 0;
+    for (r = 0; r < a->rows; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+            unsigned char *s = &seen[a->col[k] + a->rows - r];
+            n += !*s;
+            *s = 1;
+        }
+    free(seen);
+    return n;
+}
+
+Test(features, match_counting)
+{
+    matrix m;
+    int i, b, n;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        spmv_view v = whole(&a);
+        spmv_features f;
+        double sum = 0, squares = 0, all = 0;
+        uint64_t r, longest = 0, empty = 0;
+        CHECK(spmv_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        for (r = 0; r < a.rows; r++) {
+            uint64_t len = a.ptr[r + 1] - a.ptr[r];
+            if (len > longest) longest = len;
+            empty += !len;
+            if (!len) continue;
+            sum += (double)len;
+            squares += (double)len * (double)len;
+        }
+        CHECK(f.rows == a.rows && f.cols == a.cols && f.nnz == a.nnz && f.longest == longest && f.empty == empty, "%s", m.name);
+        if (a.rows > empty) {
+            double rows = (double)(a.rows - empty), mean = sum / rows;
+            CHECK(fabs(f.deviation - sqrt(squares / rows - mean * mean)) < 1e-6 * (1 + mean), "%s: deviation %g", m.name, f.deviation);
+        }
+        CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
+        if (!a.nnz) continue;
+        CHECK(f.diagonals == count_diagonals(&a), "%s: %llu diagonals", m.name, (unsigned long long)f.diagonals);
+        for (n = 0; n <= SPMV_FILL_BINS; n++) all += f.diagonal_nnz[n];
+        CHECK(all == (double)a.nnz, "%s: %g nonzeros on diagonals", m.name, all);
+        for (b = 0; b < SPMV_BLOCK_SIZES; b++) {
+            double at[SPMV_FILL_BINS + 1];
+            count_blocks(&a, (uint64_t)f.block[b].bh, (uint64_t)f.block[b].bw, at);
+            for (n = 0; n <= SPMV_FILL_BINS; n++)
+                CHECK(f.block[b].at[n] == at[n], "%s: %dx%d, %d nonzeros: %g, not %g", m.name, f.block[b].bh, f.block[b].bw, n,
+                      f.block[b].at[n], at[n]);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert_gt(checks_done, 1000);
+}
+
+/* A sample must come near: a banded matrix of 2x2 blocks, half of them full, half of them half full. */
+Test(features, samples_come_near)
+{
+    matrix m;
+    uint64_t r, b;
+    spmv_csr a;
+    spmv_view v;
+    spmv_features all, some;
+    int i;
+    matrix_open(&m, "banded", 60000, 60000);
+    for (r = 0; r < m.rows; r++) {
+        for (b = r / 2; b < r / 2 + 6 && 2 * b + 1 < m.cols; b++) {
+            matrix_add(&m, 2 * b + (b % 2 ? r % 2 : 0));
+            if (!(b % 2)) matrix_add(&m, 2 * b + 1);
+        }
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(spmv_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
+    cr_assert_eq(spmv_features_make(&some, &v, 20000, 0, NULL), SPMV_OK);
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+        CHECK(some.block[i].sampled < 0.2, "%g of the super-rows", some.block[i].sampled);
+        CHECK(fabs(some.block[i].blocks / all.block[i].blocks - 1) < 0.05, "%dx%d: %g blocks, really %g", all.block[i].bh,
+              all.block[i].bw, some.block[i].blocks, all.block[i].blocks);
+    }
+    CHECK(fabs(some.gather - all.gather) < 0.1, "gather %g, %g", some.gather, all.gather);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* x one after another shares lines, x all over does not. */
+Test(features, gather_tells_scattered_from_banded)
+{
+    matrix m;
+    spmv_csr a;
+    spmv_view v;
+    spmv_features f;
+    uint64_t r, k;
+    matrix_open(&m, "scattered", 20000, 2000000);
+    for (r = 0; r < m.rows; r++) {
+        for (k = 0; k < 16; k++) matrix_add(&m, k * 125000 + rng_below(125000));
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_gt(f.gather, 0.9);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    matrix_bands(&m, "banded", 2000, 2000, -8, 8, -8, 8);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    cr_assert_lt(f.gather, 0.1);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* ---- padding foreseen ---------------------------------------------------------------------------------------------- */
+
+/* The slots that the choice reckons with are those that are stored. */
+Test(slots, foreseen_are_stored)
+{
+    static const char *const layouts[] = { "csr", "coo", "cmrs", "ell", "sell", "sell:h=1", "sell:h=7", "sell:h=64", "sell:rows=sorted",
+                                           "sell:h=8,rows=sorted,sigma=50", "dia", "dense", "bcsr", "bcsr:b=3x3", "bcsr:b=8x8", "sbell",
+                                           "sbell:b=6x6", "sbell:b=1x8" };
+    matrix m;
+    size_t j;
+    int i, compared = 0;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        spmv_view v = whole(&a);
+        spmv_features f;
+        spmv__look l;
+        spmv__chooser c;
+        spmv_build how;
+        memset(&c, 0, sizeof c);
+        memset(&how, 0, sizeof how);
+        c.a = &a;
+        c.how = &how;
+        c.limit = 1e18;
+        CHECK(spmv__look_make(&l, &v, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(spmv__look_features(&l, &f, UINT64_MAX / 4, 0) == SPMV_OK, "%s", m.name);
+        for (j = 0; a.nnz && j < sizeof layouts / sizeof *layouts; j++) {
+            spmv_plan plan;
+            spmv_store store;
+            spmv__load load;
+            spmv_status s = SPMV_OK;
+            double real, more = 0;
+            how.max_bytes = (uint64_t)1 << 30;
+            CHECK(spmv_plan_parse(&plan, layouts[j], NULL, NULL) == SPMV_OK, "%s", layouts[j]);
+            CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
+            CHECK(spmv__load_of(&c, &plan.part[0], &l, &f, UINT64_MAX, &load, &s) && !s, "%s: %s", m.name, layouts[j]);
+            real = (double)spmv_store_slots(&store);
+            /* what is not foreseen: that columns of ell and dia are as long as the rows rounded up to 32 */
+            if (plan.part[0].format == SPMV_ELL || plan.part[0].format == SPMV_DIA) more = 32 * load.slots / (double)a.rows;
+            CHECK(fabs(real - load.slots) <= more, "%s: %s has %g slots, %g were foreseen", m.name, layouts[j], real, load.slots);
+            spmv_store_free(&store);
+            compared++;
+        }
+        spmv__look_free(&l);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert_gt(compared, 300);
+}
+
+/* ---- the choice ---------------------------------------------------------------------------------------------------- */
+
+static void check_product(const spmv_csr *a, const spmv_desc *d, const char *what)
+{
+    spmv_matrix mat;
+    double *x = (double *)need(a->cols, 8), *y = (double *)need(a->rows, 8);
+    uint64_t r, k;
+    for (k = 0; k < a->cols; k++) x[k] = rng_int();
+    CHECK(spmv_create(&mat, d) == SPMV_OK, "%s", what);
+    CHECK(spmv_mul(&mat, 1, x, 0, y) == SPMV_OK, "%s", what);
+    for (r = 0; r < a->rows; r++) {
+        double sum = 0;
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) sum += csr_value(a, k) * x[a->col[k]];
+        CHECK(y[r] == sum, "%s: y[%llu] is %g, not %g", what, (unsigned long long)r, y[r], sum);
+    }
+    spmv_destroy(&mat);
+    free(x);
+    free(y);
+}
+
+Test(choice, multiplies_right, .timeout = 120)
+{
+    static const char *const plans[] = { NULL, "auto", " cocktail " };
+    matrix m;
+    size_t p;
+    int i;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64);
+        for (p = 0; p < 3; p++) {
+            spmv_desc d;
+            memset(&d, 0, sizeof d);
+            d.csr = &a;
+            d.plan = plans[p];
+            check_product(&a, &d, m.name);
+            d.strict = 1;
+            check_product(&a, &d, m.name);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+}
+
+static spmv_csr grid(matrix *m)
+{
+    matrix_bands(m, "bands", 900, 900, -1, 1, 30, 30);
+    matrix_close(m, INTEGERS);
+    return matrix_csr(m, SPMV_F64);
+}
+
+static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, const char *table, spmv_build_hints *hints, spmv_build *how,
+                          const spmv_hooks *hooks)
+{
+    spmv_tuning t;
+    spmv_status s = spmv_tuning_read(&t, table, strlen(table), "table", NULL);
+    cr_assert_eq(s, SPMV_OK);
+    hints->tuning = &t;
+    s = spmv_choose(c, text, a, how, NULL, hints, NULL, hooks);
+    hints->tuning = NULL;
+    spmv_tuning_free(&t);
+    return s;
+}
+
+#define HEAD "spmv tuning table 1\ndevice d\nclass host\nrows 1\nper_row 1\n"
+
+Test(choice, follows_table_and_wishes)
+{
+    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/L=2 5\nf64 banded sell/ 1\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    char text[9000];
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
+    cr_assert_str_eq(c->table, "d");
+    cr_assert_gt(spmv_explain(c, text, sizeof text), 200);
+    cr_assert(strstr(text, "dia"), "%s", text);
+    hints.without = 1u << SPMV_DIA;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
+    cr_assert_str_eq(c->variant, "L=2");
+    hints.without = 0;
+    how.strict = 1;
+    cr_assert_eq(choose(c, NULL, &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
+    how.strict = 0;
+    how.reproducible = 1; /* coo has no such product */
+    hints.without = 1u << SPMV_DIA;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    how.reproducible = 0;
+    hints.without = 0;
+    hints.expected_calls = 1;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    hints.expected_calls = 1000000;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
+    cr_assert_eq(choose(c, "sell:h=7", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->count, 0);
+    cr_assert_eq(c->plan.part[0].key[SPMV_KEY_H], 7);
+    cr_assert_eq(choose(c, "automatic", &a, table, &hints, &how, &(spmv_hooks){ 0 }), SPMV_ERR_PLAN);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* Dense diagonals are split off where they pay, with the rest in what suits it. */
+Test(choice, splits_off_diagonals)
+{
+    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 3\n";
+    matrix m;
+    spmv_csr a;
+    uint64_t r;
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    matrix_open(&m, "diagonals and dust", 3000, 3000);
+    for (r = 0; r < 3000; r++) {
+        matrix_add(&m, r);
+        if (r + 10 < 3000) matrix_add(&m, r + 10);
+        if (r % 3 == 0 && r + 600 < 3000) matrix_add(&m, r + 20 + rng_below(580));
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.count, 2);
+    cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
+    cr_assert_gt(c->plan.part[0].key[SPMV_KEY_D], 300000);
+    cr_assert_eq(c->plan.part[1].format, SPMV_CSR);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* A clock that likes one format best, and cannot run another. */
+typedef struct odd_clock {
+    spmv_format best;
+    int calls;
+} odd_clock;
+
+static double odd_time(void *user, const spmv_plan *plan, const char *variant)
+{
+    odd_clock *o = (odd_clock *)user;
+    o->calls += variant != NULL;
+    return plan->part[0].format == SPMV_DIA ? -1 : plan->part[0].format == o->best ? 1e-6 : 2e-6;
+}
+
+Test(choice, refining_believes_the_clock)
+{
+    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/ 5\nf64 banded sell/ 6\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    odd_clock o = { SPMV_COO, 0 };
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    hints.measure = odd_time;
+    hints.measure_user = &o;
+    hints.refine = 3;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(o.calls, 3);
+    cr_assert_eq(c->plan.part[0].format, c->option[0].measured > 0 && c->option[0].measured < 1.5e-6 ? SPMV_COO : SPMV_SELL);
+    hints.refine = SPMV_CHOICE_MAX;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_COO);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+Test(choice, every_allocation_fails, .timeout = 120)
+{
+    matrix m;
+    spmv_csr a;
+    long n;
+    spmv_status s = SPMV_ERR_MEMORY;
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build how;
+    memset(&how, 0, sizeof how);
+    matrix_blocks(&m, "blocks", 60, 60, 3, 3);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    for (n = 1; s != SPMV_OK; n++) {
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        l.fail_at = n;
+        s = spmv_choose(c, "auto", &a, &how, NULL, NULL, NULL, &h);
+        CHECK(s == SPMV_OK || s == SPMV_ERR_MEMORY, "allocation %ld: %s", n, spmv_status_name(s));
+        CHECK(l.live == 0, "allocation %ld: %ld blocks left", n, l.live);
+        CHECK(n < 100000, "%ld", n);
+    }
+    cr_assert_gt(n, 20);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
