@@ -172,6 +172,9 @@ SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d,
 
 typedef struct spmv_cl_part {
     spmv_format  format;
+    size_t       source;               /* which of the parts given it is, or is a stretch of */
+    uint64_t     begin, end;           /* the stretch, in what that format is cut at: slices, runs, ... */
+    uint64_t     row;                  /* of the matrix where it begins; 0 with a row list */
     uint64_t     rows, nnz;
     uint64_t     values;               /* slots of val */
     spmv_variant variant;              /* every knob of the format is set: what is in use */
@@ -191,7 +194,8 @@ typedef struct spmv_cl_matrix {
     spmv_type     type;
     uint64_t      rows, cols;
     int           covers;              /* 1: part 0 sets every row of y */
-    size_t        count;
+    size_t        sources;             /* parts given */
+    size_t        count;               /* those in device memory: more where arrays were larger than a buffer */
     spmv_cl_part *part;
     cl_program    scale;               /* the device's */
     cl_mem        none;                /* stands for arrays without elements */
@@ -200,15 +204,17 @@ typedef struct spmv_cl_matrix {
 
 /* Copies the parts to the device and builds their kernels. All must have the type and cols given here; without a row
  * list a part must have that many rows. variants: one for each part, or NULL: defaults; knobs that are not set get
- * defaults by device and part. The parts are not needed any more afterwards.
+ * defaults by device and part. A part with an array larger than a buffer of the device is cut into stretches of rows (coo: of
+ * entries), each with buffers and launches of its own. The parts are not needed any more afterwards.
  * out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_F64, SPMV_ERR_BUILD (the build log is in the message),
- * SPMV_ERR_LIMIT if a buffer, all buffers together, local memory or a work-group is beyond the device. */
+ * SPMV_ERR_LIMIT if a buffer that cannot be cut further, all buffers together, local memory or a work-group is beyond the
+ * device. */
 SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants);
 /* Copies the values again, after spmv_part_update of the parts it was made from. No product may be running. */
 SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count);
 SPMV_API void spmv_cl_free(spmv_cl_matrix *m);
-/* The variant in use for part i. */
+/* The variant in use for the i-th of the parts given; of its first stretch, if it was cut. */
 SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i);
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
@@ -221,7 +227,8 @@ typedef struct spmv__cl_launch {
     cl_kernel kernel;
     size_t    global, local;
     cl_uint   arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
-    int       first;    /* 1: of the matrix's first part */
+    int       first;    /* 1: of the first part given */
+    uint64_t  row;      /* of y, where its rows begin */
     int       texel;    /* elements of x in a texel of the image that it wants; 0: it wants none */
     cl_mem    carry[2]; /* sums and rows of split rows; the finishing launch reads those of the launch before */
 } spmv__cl_launch;
@@ -1347,21 +1354,292 @@ static spmv_status spmv__cl_upload(const spmv_device *d, const spmv_array *a, cl
     return s;
 }
 
-/* Every array against the device's limits, before anything is allocated: some implementations abort instead. */
-static spmv_status spmv__cl_check_bytes(const spmv_device *d, const spmv_part *parts, size_t count)
+/* ---- stretches of parts whose arrays are larger than a buffer -------------------------------------------------------
+ * A part is cut between rows where its format can begin anew: at grains g = 0, 1, ... up to spmv__cl_grains. What lies from one grain
+ * to another is a part again, with pointers that count from its own beginning; y is offset by its first row. Sums are the
+ * same as without cuts. coo, which adds entries to y one way or the other, is cut anywhere. */
+
+static uint64_t spmv__cl_grains(const spmv_part *p)
 {
-    uint64_t total = 0, bytes;
+    switch (p->spec.format) {
+    case SPMV_COO: return p->nnz;
+    case SPMV_CSR: return spmv__cl_in_runs(p) ? p->n[0] : p->rows;
+    case SPMV_SELL: return p->n[1];
+    case SPMV_SBELL: return p->n[4];
+    case SPMV_CMRS: return spmv__ceil_div(p->rows, p->n[0]);
+    case SPMV_BELL:
+    case SPMV_BCSR: return spmv__ceil_div(spmv__ceil_div(p->rows, p->n[0]), 32); /* bases are for 32 super-rows, and ld is a multiple */
+    case SPMV_ELL:
+    case SPMV_DIA:
+    case SPMV_BDIA: return spmv__ceil_div(p->rows, 32);
+    default: return p->rows;
+    }
+}
+
+/* The row where grain g begins; that of the last one's end is the number of rows. */
+static uint64_t spmv__cl_grain_row(const spmv_part *p, uint64_t g)
+{
+    uint64_t r = g;
+    switch (p->spec.format) {
+    case SPMV_COO: return 0;
+    case SPMV_CSR: if (spmv__cl_in_runs(p)) r = spmv__at(&p->a[3], g); break;
+    case SPMV_SELL: r = p->a[3].count ? spmv__at(&p->a[3], g) : g * p->n[0]; break;
+    case SPMV_SBELL: r = g * p->n[3] * p->n[0]; break;
+    case SPMV_CMRS: r = g * p->n[0]; break;
+    case SPMV_BELL:
+    case SPMV_BCSR: r = g * 32 * p->n[0]; break;
+    case SPMV_ELL:
+    case SPMV_DIA:
+    case SPMV_BDIA: r = g * 32; break;
+    default: break;
+    }
+    return r < p->rows ? r : p->rows;
+}
+
+/* What a stretch takes of one array: count elements from at on, in each of so many planes that lie stride apart. The elements of
+ * the copy are less by some number, for pointers, or more, for the offsets of diagonals. */
+typedef struct spmv__cl_cut {
+    uint64_t at, count, planes, stride, less, more;
+} spmv__cl_cut;
+
+static void spmv__cl_cut_one(spmv__cl_cut *c, uint64_t at, uint64_t count, uint64_t less)
+{
+    c->at = at;
+    c->count = count;
+    c->less = less;
+}
+
+static void spmv__cl_cut_planes(spmv__cl_cut *c, uint64_t at, uint64_t count, uint64_t planes, uint64_t stride)
+{
+    c->at = at;
+    c->count = count;
+    c->planes = planes;
+    c->stride = stride;
+}
+
+/* How many of the rising numbers in a are below n. */
+static uint64_t spmv__cl_below(const spmv_array *a, uint64_t n)
+{
+    uint64_t low = 0, high = a->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(a, middle) < n) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* From one pointer to another of a format whose entries lie in their order; a slot of them is so many values. */
+static void spmv__cl_cut_slots(const spmv_part *p, uint64_t first, uint64_t last, uint64_t unit, spmv__cl_cut *c)
+{
+    uint64_t begin = spmv__at(&p->a[1], first), n = spmv__at(&p->a[1], last) - begin;
+    spmv__cl_cut_one(&c[0], begin * unit, n * unit, 0);
+    spmv__cl_cut_one(&c[1], first, last - first + 1, begin);
+    spmv__cl_cut_one(&c[2], begin, n, 0);
+}
+
+static void spmv__cl_cut_csr(const spmv_part *p, uint64_t g, uint64_t end, uint64_t row, uint64_t last, spmv_part *q, spmv__cl_cut *c)
+{
+    uint64_t longs;
+    spmv__cl_cut_slots(p, row, last, 1, c);
+    q->nnz = c[0].count;
+    if (!spmv__cl_in_runs(p)) return;
+    longs = spmv__cl_below(&p->a[6], g);
+    q->n[0] = end - g;
+    q->n[1] = spmv__cl_below(&p->a[6], end) - longs;
+    spmv__cl_cut_one(&c[3], g, end - g + 1, row);
+    spmv__cl_cut_one(&c[4], g, end - g + 1, c[0].at);
+    spmv__cl_cut_one(&c[5], g, end - g, 0);
+    spmv__cl_cut_one(&c[6], longs, q->n[1], g);
+}
+
+/* The stretch of grains g up to end: integers and sizes into q, where its arrays come from into c (the last: the row list). */
+static void spmv__cl_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spmv_part *q, spmv__cl_cut *c)
+{
+    uint64_t row = spmv__cl_grain_row(p, g), last = spmv__cl_grain_row(p, end), ld = spmv__round_up(last - row, 32), units, supers;
+    int k;
+    *q = *p;
+    memset(c, 0, (SPMV_MAX_ARRAYS + 1) * sizeof *c);
+    for (k = 0; k <= SPMV_MAX_ARRAYS; k++) c[k].planes = 1;
+    q->rows = last - row;
+    spmv__cl_cut_one(&c[SPMV_MAX_ARRAYS], row, last - row, 0);
+    switch (p->spec.format) {
+    case SPMV_COO:
+        q->rows = p->rows;
+        q->nnz = end - g;
+        for (k = 0; k < 3; k++) spmv__cl_cut_one(&c[k], g, end - g, 0);
+        break;
+    case SPMV_CSR: spmv__cl_cut_csr(p, g, end, row, last, q, c); break;
+    case SPMV_DIA:
+    case SPMV_BDIA:
+        q->n[1] = ld;
+        units = p->spec.format == SPMV_DIA ? p->n[0] : spmv__at(&p->a[2], p->n[0]);
+        spmv__cl_cut_planes(&c[0], row, ld, units, p->n[1]);
+        spmv__cl_cut_one(&c[1], 0, p->n[0], 0);
+        c[1].more = row;
+        spmv__cl_cut_one(&c[2], 0, p->a[2].count, 0);
+        break;
+    case SPMV_ELL:
+        q->n[1] = ld;
+        spmv__cl_cut_planes(&c[0], row, ld, p->n[0], p->n[1]);
+        c[1] = c[0];
+        spmv__cl_cut_one(&c[2], g, end - g, 0);
+        break;
+    case SPMV_SELL:
+        q->n[1] = end - g;
+        spmv__cl_cut_slots(p, g, end, 1, c);
+        spmv__cl_cut_one(&c[3], g, end - g + 1, row);
+        spmv__cl_cut_one(&c[4], g, end - g, 0);
+        break;
+    case SPMV_BELL:
+        units = p->n[0] * p->n[1] / p->n[2];
+        q->n[4] = spmv__round_up(spmv__ceil_div(q->rows, p->n[0]), 32);
+        spmv__cl_cut_planes(&c[0], g * 32 * p->n[2], q->n[4] * p->n[2], p->n[3] * units, p->n[4] * p->n[2]);
+        spmv__cl_cut_planes(&c[1], g * 32, q->n[4], p->n[3], p->n[4]);
+        spmv__cl_cut_one(&c[2], g, end - g, 0);
+        break;
+    case SPMV_SBELL:
+        q->n[4] = end - g;
+        spmv__cl_cut_slots(p, g, end, p->n[0] * p->n[1], c);
+        spmv__cl_cut_one(&c[3], g, end - g, 0);
+        break;
+    case SPMV_BCSR:
+        units = p->n[0] * p->n[1] / p->n[2];
+        supers = spmv__ceil_div(p->rows, p->n[0]);
+        spmv__cl_cut_slots(p, g * 32, end * 32 < supers ? end * 32 : supers, p->n[2], c);
+        q->n[3] = c[2].count;
+        c[0].planes = units;
+        c[0].stride = p->n[3] * p->n[2];
+        spmv__cl_cut_one(&c[3], g, end - g, 0);
+        break;
+    case SPMV_CMRS:
+        spmv__cl_cut_slots(p, g, end, 1, c);
+        q->nnz = c[0].count;
+        c[3] = c[2];
+        break;
+    default: spmv__cl_cut_one(&c[0], row * p->cols, (last - row) * p->cols, 0);
+    }
+    for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
+        const spmv_array *from = k < SPMV_MAX_ARRAYS ? &p->a[k] : &p->list;
+        if (!from->count) c[k].count = 0;
+        (k < SPMV_MAX_ARRAYS ? &q->a[k] : &q->list)->count = c[k].planes * c[k].count;
+    }
+}
+
+/* The bytes of a part's largest array. */
+static uint64_t spmv__cl_largest(const spmv_part *p)
+{
+    uint64_t most = p->list.count * 4, bytes;
+    int k;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+        bytes = spmv__sat_mul(p->a[k].count, p->a[k].width);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* A grain may begin a stretch: of csr's runs one that begins a row. */
+static int spmv__cl_grain_free(const spmv_part *p, uint64_t g)
+{
+    if (!spmv__cl_in_runs(p) || g == p->n[0]) return 1;
+    return spmv__at(&p->a[4], g) == spmv__at(&p->a[1], spmv__at(&p->a[3], g));
+}
+
+/* *end: where the longest stretch from grain g on ends of which each array fits a buffer. */
+static spmv_status spmv__cl_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t *end)
+{
+    spmv__cl_cut c[SPMV_MAX_ARRAYS + 1];
+    spmv_part q;
+    uint64_t low = g, high = spmv__cl_grains(p);
+    *end = high;
+    if (!g && spmv__cl_largest(p) <= d->info.alloc_bytes) return SPMV_OK;
+    while (low < high) {
+        uint64_t middle = high - (high - low) / 2;
+        spmv__cl_cut_make(p, g, middle, &q, c);
+        if (spmv__cl_largest(&q) <= d->info.alloc_bytes) low = middle;
+        else high = middle - 1;
+    }
+    while (low > g && !spmv__cl_grain_free(p, low)) low--;
+    *end = low;
+    if (low > g) return SPMV_OK;
+    spmv__cl_cut_make(p, g, g + (g < spmv__cl_grains(p)), &q, c);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %u (%s): an array of %u bytes that cannot be cut further, the device takes %u",
+                    (uint64_t)i, spmv_format_name(p->spec.format), spmv__cl_largest(&q), d->info.alloc_bytes);
+}
+
+/* The stretch's part of one array: the part's own memory where that will do, else a copy. */
+static spmv_status spmv__cl_cut_array(const spmv_hooks *h, const spmv_array *from, const spmv__cl_cut *c, spmv_array *out)
+{
+    uint64_t i, plane;
+    void *block;
+    spmv_status s;
+    out->borrowed = 1;
+    out->data = from->data && c->count ? (unsigned char *)from->data + c->at * from->width : NULL;
+    if (!c->count || (c->planes == 1 && !c->less && !c->more)) return SPMV_OK;
+    out->data = NULL;
+    s = spmv__new(h, &block, out->count, from->width, 0);
+    if (s) return s;
+    out->data = block;
+    out->borrowed = 0;
+    for (plane = 0; plane < c->planes; plane++)
+        memcpy((unsigned char *)block + plane * c->count * from->width,
+               (const unsigned char *)from->data + (c->at + plane * c->stride) * from->width, (size_t)(c->count * from->width));
+    for (i = 0; c->less && i < c->count; i++) spmv__set(out, i, spmv__at(out, i) - c->less);
+    for (i = 0; c->more && i < c->count; i++) {
+        int64_t v = ((const int32_t *)out->data)[i] + (int64_t)c->more;
+        if (v > INT32_MAX) return spmv_log(h, SPMV_ERR_LIMIT, "the offset %d of a diagonal, 32 bits were expected", v);
+        ((int32_t *)out->data)[i] = (int32_t)v;
+    }
+    return SPMV_OK;
+}
+
+static void spmv__cl_cut_free(const spmv_hooks *h, spmv_part *q)
+{
+    int k;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+        if (!q->a[k].borrowed) spmv_free(h, q->a[k].data);
+    if (!q->list.borrowed) spmv_free(h, q->list.data);
+}
+
+/* The stretch as a part, or its values alone; a whole part is the part itself. On failure q holds nothing. */
+static spmv_status spmv__cl_cut_part(const spmv_hooks *h, const spmv_part *p, uint64_t g, uint64_t end, int arrays, spmv_part *q)
+{
+    spmv__cl_cut c[SPMV_MAX_ARRAYS + 1];
+    spmv_status s = SPMV_OK;
+    int k, whole = !g && end == spmv__cl_grains(p);
+    if (whole) *q = *p;
+    else spmv__cl_cut_make(p, g, end, q, c);
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) q->a[k].borrowed = 1;
+    q->list.borrowed = 1;
+    if (whole) return SPMV_OK;
+    for (k = 0; !s && k < arrays; k++) s = spmv__cl_cut_array(h, &p->a[k], &c[k], &q->a[k]);
+    if (!s && arrays > 1) s = spmv__cl_cut_array(h, &p->list, &c[SPMV_MAX_ARRAYS], &q->list);
+    if (s) spmv__cl_cut_free(h, q);
+    return s;
+}
+
+/* All arrays against the device's memory, and how many stretches they come in, before anything is allocated: some
+ * implementations abort instead. */
+static spmv_status spmv__cl_check_bytes(const spmv_device *d, const spmv_part *parts, size_t count, size_t *stretches)
+{
+    uint64_t total = 0, bytes, g;
+    spmv_status s = SPMV_OK;
     size_t i;
     int k;
-    for (i = 0; i < count; i++)
+    *stretches = 0;
+    for (i = 0; !s && i < count; i++) {
         for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
             const spmv_array *a = k < SPMV_MAX_ARRAYS ? &parts[i].a[k] : &parts[i].list;
             bytes = spmv__sat_mul(a->count, a->width);
             total = spmv__sat_add(total, bytes);
-            if (bytes > d->info.alloc_bytes)
-                return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %u (%s): an array of %u bytes, the device takes %u", (uint64_t)i,
-                                spmv_format_name(parts[i].spec.format), bytes, d->info.alloc_bytes);
         }
+        g = 0;
+        do {
+            s = spmv__cl_stretch(d, &parts[i], i, g, &g);
+            ++*stretches;
+        } while (!s && g < spmv__cl_grains(&parts[i]));
+    }
+    if (s) return s;
     if (total > d->info.global_bytes)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %u bytes, the device has %u", total, d->info.global_bytes);
     return SPMV_OK;
@@ -1415,6 +1693,7 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
     int k;
     uint64_t wg;
     spmv_status s = spmv__cl_prepare(d, p, wish, out);
+    if (s) return s;
     out->format = p->spec.format;
     out->rows = p->rows;
     out->nnz = p->nnz;
@@ -1437,6 +1716,18 @@ static spmv_status spmv__cl_part_create(spmv_cl_part *out, spmv_device *d, const
     return spmv__cl_groups(d, spmv__cl_supers(p, &out->variant),
                            wg / (uint64_t)out->variant.value[SPMV_KNOB_L] * spmv__cl_knob(&out->variant, SPMV_KNOB_SEQ), wg,
                            &out->groups);
+}
+
+/* The stretch of a part that out names. */
+static spmv_status spmv__cl_stretch_create(spmv_cl_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
+{
+    spmv_part q;
+    spmv_status s = spmv__cl_cut_part(&d->hooks, p, out->begin, out->end, SPMV_MAX_ARRAYS, &q);
+    if (s) return s;
+    out->row = p->list.count ? 0 : spmv__cl_grain_row(p, out->begin);
+    s = spmv__cl_part_create(out, d, &q, wish);
+    spmv__cl_cut_free(&d->hooks, &q);
+    return s;
 }
 
 static int spmv__cl_scale_group(const spmv_device *d)
@@ -1471,7 +1762,8 @@ SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_
 {
     spmv_variant plain;
     void *block = NULL;
-    size_t i;
+    size_t i, n = 0, k = 0;
+    uint64_t g = 0;
     spmv_status s = spmv__cl_check_type(d, type);
     memset(out, 0, sizeof *out);
     memset(&plain, 0, sizeof plain);
@@ -1481,11 +1773,22 @@ SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_
     out->cols = cols;
     out->hooks = d->hooks;
     for (i = 0; !s && i < count; i++) s = spmv__cl_check_part(out, &parts[i], i);
-    if (!s) s = spmv__cl_check_bytes(d, parts, count);
-    if (!s) s = spmv__new(&d->hooks, &block, count, sizeof(spmv_cl_part), 0);
+    if (!s) s = spmv__cl_check_bytes(d, parts, count, &n);
+    if (!s) s = spmv__new(&d->hooks, &block, n, sizeof(spmv_cl_part), 0);
     out->part = (spmv_cl_part *)block;
-    out->count = s ? 0 : count;
-    for (i = 0; !s && i < count; i++) s = spmv__cl_part_create(&out->part[i], d, &parts[i], variants ? &variants[i] : &plain);
+    out->sources = count;
+    out->count = s ? 0 : n;
+    for (i = 0; !s && i < n; i++) {
+        spmv_cl_part *part = &out->part[i];
+        part->source = k;
+        part->begin = g;
+        s = spmv__cl_stretch(d, &parts[k], k, g, &part->end);
+        if (!s) s = spmv__cl_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
+        g = part->end;
+        if (g < spmv__cl_grains(&parts[k])) continue;
+        k++;
+        g = 0;
+    }
     if (!s) s = spmv__cl_scale_create(out);
     if (!s) s = spmv__cl_new_buffer(d, 0, CL_MEM_READ_WRITE, &out->none);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
@@ -1495,17 +1798,29 @@ SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_
 
 SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count)
 {
+    const spmv_hooks *h = &m->hooks;
     spmv_status s = SPMV_OK;
+    uint64_t values = 0;
     size_t i;
-    for (i = 0; i < count && i < m->count; i++)
-        if (parts[i].a[0].count != m->part[i].values || parts[i].type != m->type) break;
-    if (count != m->count || i != count)
-        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
-    for (i = 0; !s && i < count; i++)
-        if (parts[i].a[0].count)
-            s = SPMV__CL(&m->hooks, clEnqueueWriteBuffer(m->device->queue, m->part[i].a[0], CL_TRUE, 0,
-                                                         (size_t)(parts[i].a[0].count * parts[i].a[0].width), parts[i].a[0].data,
-                                                         0, NULL, NULL));
+    int same = count == m->sources;
+    for (i = 0; same && i < m->count; i++) {
+        size_t k = m->part[i].source;
+        values += m->part[i].values;
+        if (i + 1 < m->count && m->part[i + 1].source == k) continue;
+        same = parts[k].a[0].count == values && parts[k].type == m->type;
+        values = 0;
+    }
+    if (!same) return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
+    for (i = 0; !s && i < m->count; i++) {
+        const spmv_cl_part *p = &m->part[i];
+        spmv_part q;
+        if (!p->values) continue;
+        s = spmv__cl_cut_part(h, &parts[p->source], p->begin, p->end, 1, &q);
+        if (s) return s;
+        s = SPMV__CL(h, clEnqueueWriteBuffer(m->device->queue, p->a[0], CL_TRUE, 0, (size_t)(q.a[0].count * q.a[0].width),
+                                             q.a[0].data, 0, NULL, NULL));
+        spmv__cl_cut_free(h, &q);
+    }
     return s;
 }
 
@@ -1524,7 +1839,13 @@ SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
     memset(m, 0, sizeof *m);
 }
 
-SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i) { return i < m->count ? &m->part[i].variant : NULL; }
+SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i)
+{
+    size_t k;
+    for (k = 0; k < m->count; k++)
+        if (m->part[k].source == i) return &m->part[k].variant;
+    return NULL;
+}
 
 /* ---- execs: kernels with their arguments ---------------------------------------------------------------------------- */
 
@@ -1602,7 +1923,8 @@ static spmv_status spmv__cl_launch_part(spmv__cl_launch *l, const spmv_cl_matrix
     }
     if (p->format == SPMV_COO || p->runs) spmv__cl_arg_mem(&a, carry[0]);
     l->arg = a.next;
-    l->first = p == m->part;
+    l->first = p->source == 0;
+    l->row = p->row;
     l->texel = spmv__cl_texel(p->format, m->type, p->n, &p->variant);
     spmv__cl_launch_shape(l, groups, (uint64_t)p->variant.value[SPMV_KNOB_WG]);
     return a.s;
@@ -1758,7 +2080,7 @@ static spmv_status spmv__cl_enqueue(spmv__cl_run *r, const spmv__cl_launch *l, d
     spmv__cl_arg_mem(&a, r->x);
     spmv__cl_arg_count(&a, r->x0);
     spmv__cl_arg_mem(&a, r->y);
-    spmv__cl_arg_count(&a, r->y0);
+    spmv__cl_arg_count(&a, r->y0 + l->row);
     spmv__cl_arg_real(&a, r->alpha);
     spmv__cl_arg_real(&a, beta);
     if (l->texel) spmv__cl_arg_mem(&a, e->image[l->texel == 4 && r->x0 % 4 == 0]);

@@ -912,6 +912,94 @@ Test(limits, are_statuses)
     spmv_device_close(&d);
 }
 
+/* Parts whose arrays are larger than a buffer come in stretches: the limit is lowered until every format has to. */
+static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_variant *v, const char *what, int *cut, int *refused)
+{
+    const uint64_t real = d->info.alloc_bytes;
+    uint64_t largest = 0, i;
+    size_t k, bytes = y_bytes(b);
+    void *whole = malloc(bytes);
+    spmv_cl_matrix a;
+    spmv_exec e;
+    int n, share, sign = 1; /* of the values */
+    for (n = 0; n < store->count; n++) {
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+            if (store->part[n].a[k].count * store->part[n].a[k].width > largest)
+                largest = store->part[n].a[k].count * store->part[n].a[k].width;
+        store->part[n].reproducible = v->set == 0 && spmv_part_repeats(&store->part[n]);
+    }
+    for (share = 1; share < 6; share += 2) { /* in one piece, in three or more, in five or more */
+        d->info.alloc_bytes = largest / (uint64_t)share;
+        said[0] = 0;
+        if (spmv_cl_create(&a, d, store->rows, store->cols, b->type, store->part, (size_t)store->count, v) == SPMV_ERR_LIMIT) {
+            cr_assert(strstr(said, "cannot be cut"), "%s: %s", what, said);
+            ++*refused;
+            continue;
+        }
+        cr_assert(a.part, "%s: %s", what, said);
+        cr_assert_eq(a.sources, (size_t)store->count);
+        if (share == 1) cr_assert_eq(a.count, a.sources, "%s", what);
+        else cr_assert_gt(a.count, a.sources, "%s", what);
+        for (k = 0; k < a.count; k++) cr_assert(a.part[k].end > a.part[k].begin, "%s", what);
+        d->info.alloc_bytes = real; /* carries are small beside matrices, but not beside these */
+        cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s: %s", what, said);
+        for (n = 0; n < 3; n++) {
+            double beta = n ? 3 : 0;
+            if (n == 2) { /* other values */
+                sign = -sign;
+                for (k = 0; k < (size_t)store->count; k++)
+                    for (i = 0; i < store->part[k].a[0].count; i++)
+                        if (b->type == SPMV_F64) ((double *)store->part[k].a[0].data)[i] *= -1;
+                        else ((float *)store->part[k].a[0].data)[i] *= -1;
+                cr_assert_eq(spmv_cl_update(&a, store->part, (size_t)store->count), SPMV_OK, "%s: %s", what, said);
+            }
+            bench_start(b, d->queue, beta);
+            cr_assert_eq(spmv_exec_mul(&e, sign * -2.5, b->xd, X_FRONT, beta, b->yd, Y_FRONT, 0, NULL, NULL), SPMV_OK, "%s: %s",
+                         what, said);
+            bench_check(b, d->queue, -2.5, beta, what);
+        }
+        if (share == 1) memcpy(whole, b->ys, bytes);
+        else if (store->count == 1 && store->part[0].reproducible) cr_assert_eq(memcmp(whole, b->ys, bytes), 0, "%s", what);
+        *cut += share > 1;
+        cr_assert_eq(spmv_cl_update(&a, store->part, 0), SPMV_ERR_ARGUMENT);
+        spmv_exec_free(&e);
+        spmv_cl_free(&a);
+    }
+    d->info.alloc_bytes = real;
+    free(whole);
+}
+
+Test(limits, large_arrays_are_cut, .timeout = 300)
+{
+    static const char *const plans[] = {
+        "dense", "coo", "csr", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=64,idx=16,rows=nonempty",
+        "csr:run=32/STREAM=1,FINISH=1", "dia", "bdia", "ell", "ell:idx=16,rows=sorted", "sell:h=7", "sell:grow=0.2,idx=16,rows=sorted",
+        "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1", "ell:w=2+csr:run=32"
+    };
+    static const size_t some[] = { 22, 25 };
+    spmv_device d = open_device();
+    int cut = 0, refused = 0;
+    size_t i, j;
+    for (i = 0; i < LENGTH(some); i++) {
+        matrix m = matrix_make(&shapes[some[i]], i % 2 == 1);
+        spmv_type type = i % 2 && d.info.f64 ? SPMV_F64 : SPMV_F32;
+        bench b;
+        if (!wanted(&shapes[some[i]])) continue;
+        b = bench_make(&d, &m, type, i % 2 == 1);
+        for (j = 0; j < LENGTH(plans); j++) {
+            spmv_store store;
+            spmv_variant v[SPMV_MAX_PARTS];
+            if (!variants_make(&store, v, &m, plans[j], type, 0)) continue;
+            check_cut(&d, &b, &store, v, plans[j], &cut, &refused);
+            spmv_store_free(&store);
+        }
+        bench_free(&b);
+    }
+    printf("%d matrices cut, %d that cannot be\n", cut, refused);
+    cr_assert_gt(cut, 2 * refused);
+    spmv_device_close(&d);
+}
+
 /* The n-th allocation fails, for every n: a status, nothing left behind, objects safe to destroy. */
 static long budget, blocks;
 
