@@ -101,16 +101,16 @@ SPMV_API void spmv_device_close(spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                            \
     X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length where lanes are "      \
                      "neighbours, else 1")                                                                           \
-    X(WG,    128, 64, "work-items a group; on a CPU: coo 8, csr with run 16; "                          \
+    X(WG,    128, 64, "work-items a group; on a CPU: coo and csr with run 16; "                          \
                      "csr with run on a GPU: 256")                                                         \
-    X(PER,   7,  127, "coo: nonzeros a work-item")                                                                   \
+    X(PER,   7,  255, "coo: nonzeros a work-item")                                                                   \
     X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
     X(FINISH, 0,  0, "csr with run: pieces of a long row are added 0 by a second launch, 1 by who finishes the last") \
     X(UNROLL, 1,  1, "turns of the inner loop unrolled; csr with run, STREAM=1: loads in flight a work-item")        \
     X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere left out)")                   \
     X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere left out)")                         \
     X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
-    X(STAGE, 1,   0, "local memory: bdia 1 takes x through it, sell the slice pointers, cmrs its sums")              \
+    X(STAGE, 1,   0, "local memory: bdia 1 takes x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")                                 \
     X(V,     1,   1, "rows an item of ell, sell, dia, bdia, super-rows of bell; neighbours in a row of dense")       \
     X(SEQ,   1,   1, "super-rows an item, one after another")                                                        \
@@ -121,7 +121,7 @@ SPMV_API void spmv_device_close(spmv_device *d);
 
 /* X(FORMAT, KNOB, GPU, CPU): where a format's default is another one. */
 #define SPMV_KNOB_FORMAT_LIST(X)                                                                                     \
-    X(COO,   WG,    128, 8)  /* barriers cost a CPU more than lanes bring (PoCL: half the time of groups of 64) */   \
+    X(COO,   WG,    128, 16) /* few, as barriers cost a CPU more than lanes bring */                                 \
     X(CSR,   UNROLL, 4,  1)                                                                                          \
     X(CSR,   NT,    1,   0)  /* H200: cnr-2000 streamed 21.3 us, 22.5 without */                                      \
     X(CSR,   SHUF,  1,   0)                                                                                          \
@@ -1103,7 +1103,7 @@ static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
     uint64_t lanes = l > 1 ? spmv__cl_height(p, v) * wg : 0, own = 0, group, h;
     if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
-    if (p->spec.format == SPMV_COO) return wg * ((uint64_t)v->value[SPMV_KNOB_PER] + 1) * (size + 4);
+    if (p->spec.format == SPMV_COO) return wg * ((v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0) + 2 * size + 4);
     if (spmv__cl_in_runs(p)) { /* products, partial sums, and the queue of rows that wait */
         uint64_t run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
         return (wg + run) * size + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
@@ -1130,7 +1130,7 @@ static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const
     if (k == SPMV_KNOB_FINISH) return runs && p->n[1] != 0;
     if (p->spec.format == SPMV_CSR && (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF)) return runs && v->value[SPMV_KNOB_STREAM];
     if (spmv__cl_sliced(p, v)) return k != SPMV_KNOB_V && k != SPMV_KNOB_L && k != SPMV_KNOB_STAGE;
-    if (k == SPMV_KNOB_PER) return !atomic;
+    if (k == SPMV_KNOB_PER || (k == SPMV_KNOB_STAGE && p->spec.format == SPMV_COO)) return !atomic;
     return 1;
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * coo: coordinates sorted by row, in two launches and without atomics. A group of the first sums the rows of its
  * stretch of nonzeros: rows that begin and end inside are added to y, the sums of the first and the last row, which
- * may go on in other groups, are left in the carries. The second adds the carries, in order.
+ * may go on in other groups, are left in the carries. The second adds the carries, in order. STAGE 1: nonzeros come
+ * through local memory, several asked for at a time, and rows leave through it, so that neighbours load and store
+ * neighbours. STAGE 0: an item walks its own: for CPUs.
  *
  * ATOMIC 1: an item adds one product to y by compare and exchange (Kuresson 2012, 5). The order of the sums, and so y's
  * last bits, differ from product to product: never a default. */
@@ -9,7 +11,10 @@
 #define WG 128 // tune: 4 8 16 32 64 128 256
 #endif
 #ifndef PER
-#define PER 7 // tune: 1 3 5 7 11 15 31 63 127
+#define PER 7 // tune: 1 3 5 7 11 15 31 63 127 255 511
+#endif
+#ifndef STAGE
+#define STAGE 1 // tune: 0 1
 #endif
 #ifndef ATOMIC
 #define ATOMIC 0 // tune: 0 1
@@ -54,11 +59,24 @@ KERNEL void spmv(COO_PARAMS)
 }
 #else
 
+#if STAGE
+#define PLACE(k) place[k]
+#define ADD(sum, k) (sum) += product[k]
+#define ROW_ENDS(k, sum) product[k] = (sum) /* stored below */
+#else
+#define PLACE(k) LOAD_UINT(row, base + (k))
+#define ADD(sum, k) MULADD(sum, (VEC)LOAD_VAL(val, base + (k)), X(LOAD_UINT(col, base + (k))))
+#define ROW_ENDS(k, sum) put(y, PLACE(k), alpha, sum, (VEC)1)
+#endif
+#define AHEAD (PER < 8 ? PER : 8) /* nonzeros asked for before the first is used */
+
 KERNEL void spmv(COO_PARAMS)
 {
+#if STAGE
     __local VEC product[SPAN];
     __local uint place[SPAN];
-    __local VEC tail_sum[WG];
+#endif
+    __local VEC tail_sum[2 * WG];
     __local uint tail_row[WG];
     const uint lid = (uint)get_local_id(0);
     const ulong group = get_group_id(0);
@@ -67,72 +85,110 @@ KERNEL void spmv(COO_PARAMS)
 
     x += x0;
     y += y0;
-    for (uint i = lid; i < n; i += WG) {
-        product[i] = (VEC)LOAD_VAL(val, base + i) * X(LOAD_UINT(col, base + i));
-        place[i] = LOAD_UINT(row, base + i);
+#if STAGE
+    for (uint i = lid; i < n; i += AHEAD * WG) {
+        VAL v[AHEAD];
+        uint c[AHEAD];
+        VEC xs[AHEAD];
+        #pragma unroll
+        for (uint u = 0; u < AHEAD; u++) {
+            const int in = i + u * WG < n;
+            v[u] = in ? LOAD_VAL(val, base + i + u * WG) : 0;
+            c[u] = in ? LOAD_UINT(col, base + i + u * WG) : 0;
+            if (in)
+                place[i + u * WG] = LOAD_UINT(row, base + i + u * WG);
+        }
+        #pragma unroll
+        for (uint u = 0; u < AHEAD; u++)
+            xs[u] = i + u * WG < n ? X(c[u]) : 0;
+        #pragma unroll
+        for (uint u = 0; u < AHEAD; u++)
+            if (i + u * WG < n)
+                product[i + u * WG] = (VEC)v[u] * xs[u];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 
     /* Each item sums PER neighbours: the head, which may go on from the item before, whole rows, the tail. An item
      * without nonzeros has an empty tail in the group's last row, so that the last item's tail always is that row's. */
-    const uint first_row = place[0];
-    const uint last_row = place[n - 1];
+    const uint first_row = PLACE(0);
+    const uint last_row = PLACE(n - 1);
     const uint begin = min(lid * PER, n);
     const uint end = min(begin + PER, n);
-    const uint head_row = begin < n ? place[begin] : last_row;
+    const uint head_row = begin < n ? PLACE(begin) : last_row;
+    uint head_end = begin; /* behind the head, if it ends here */
     VEC head_sum = 0;
     VEC sum = 0;
     uint now = head_row;
-    int head_ends = 0;
     for (uint k = begin; k < end; k++) {
-        if (place[k] != now) {
-            if (head_ends)
-                put(y, now, alpha, sum, (VEC)1);
-            else
+        if (PLACE(k) != now) {
+            if (head_end > begin) {
+                ROW_ENDS(k - 1, sum);
+            } else {
                 head_sum = sum;
-            head_ends = 1;
-            now = place[k];
+                head_end = k;
+            }
+            now = PLACE(k);
             sum = 0;
         }
-        sum += product[k];
+        ADD(sum, k);
     }
-    const int tail_ends = end > begin && end < n && place[min(end, n - 1)] != now;
+    const int tail_ends = end > begin && end < n && PLACE(min(end, n - 1)) != now;
     tail_row[lid] = now;
     tail_sum[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* tails of one row are neighbours: each adds up those before it */
+    /* tails of one row are neighbours: each adds up those before it, from one half of tail_sum into the other */
+    uint half_at = 0;
     for (uint d = 1; d < WG; d *= 2) {
-        VEC before = 0;
         if (lid >= d && tail_row[lid - d] == now)
-            before = tail_sum[lid - d];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        tail_sum[lid] += before;
+            sum += tail_sum[half_at + lid - d];
+        half_at = WG - half_at;
+        tail_sum[half_at + lid] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 
-    if (head_ends) {
+    if (head_end > begin) {
         VEC all = head_sum;
         if (lid > 0 && tail_row[lid - 1] == head_row)
-            all = tail_sum[lid - 1] + head_sum;
+            all = tail_sum[half_at + lid - 1] + head_sum;
         if (head_row == first_row)
             carry_sum[2 * group] = all;
         else
-            put(y, head_row, alpha, all, (VEC)1);
+            ROW_ENDS(head_end - 1, all);
     }
     if (tail_ends) {
         if (now == first_row)
-            carry_sum[2 * group] = tail_sum[lid];
+            carry_sum[2 * group] = sum;
         else
-            put(y, now, alpha, tail_sum[lid], (VEC)1);
+            ROW_ENDS(end - 1, sum);
     }
     if (lid == 0) {
         carry_row[2 * group] = first_row;
         carry_row[2 * group + 1] = last_row;
-        carry_sum[2 * group + 1] = tail_sum[WG - 1];
+        carry_sum[2 * group + 1] = tail_sum[half_at + WG - 1];
         if (first_row == last_row)
             carry_sum[2 * group] = 0;
     }
+
+#if STAGE
+    /* a row's sum lies where its last nonzero was */
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = lid; i < n; i += AHEAD * WG) {
+        VEC before[AHEAD];
+        int ends[AHEAD];
+        #pragma unroll
+        for (uint u = 0; u < AHEAD; u++) {
+            const uint k = min(i + u * WG, n - 1);
+            ends[u] = i + u * WG < n - 1 && place[k] != first_row && place[k] != place[min(k + 1, n - 1)];
+            before[u] = ends[u] ? y[place[k]] : 0;
+        }
+        #pragma unroll
+        for (uint u = 0; u < AHEAD; u++)
+            if (ends[u])
+                y[place[i + u * WG]] = alpha * product[i + u * WG] + before[u];
+    }
+#endif
 }
 
 /* Adds all carries, two a group, whose rows rise. A group serves the runs of one row that begin among its WG carries; the last
@@ -151,14 +207,21 @@ KERNEL void finish(COO_PARAMS)
     VEC sum = 0;
 
     y += y0;
-    if (begins)
-        for (ulong above = n; stop < above;) {
+    if (begins) { /* mostly it ends here: steps that double, then halves */
+        ulong above = end;
+        for (ulong step = 1; above < n && carry_row[above] == last_row; step *= 2) {
+            stop = above + 1;
+            above += step;
+        }
+        above = min(above, n);
+        while (stop < above) {
             const ulong middle = stop + (above - stop) / 2;
             if (carry_row[middle] == last_row)
                 stop = middle + 1;
             else
                 above = middle;
         }
+    }
     for (ulong k = end + lid; k < stop; k += WG)
         sum += carry_sum[k];
     rest[lid] = sum;

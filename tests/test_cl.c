@@ -329,7 +329,7 @@ static int walk(const char *const *plans, int real)
 }
 
 static const char *const dense_plans[] = { "dense", "dense:rows=nonempty", NULL };
-static const char *const coo_plans[] = { "coo", NULL };
+static const char *const coo_plans[] = { "coo", "coo/STAGE=1,WG=64,PER=7", "coo/STAGE=0,WG=32,PER=3", NULL };
 static const char *const csr_plans[] = { "csr", "csr:rows=nonempty", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=256",
                                          "csr:run=1024", "csr:run=32,rows=nonempty", "csr:run=100,rows=sorted,sigma=50",
                                          "csr:run=64,idx=16", "csr:run=1024,idx=16,rows=nonempty",
