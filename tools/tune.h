@@ -27,12 +27,12 @@ static const int tune_probes[TUNE_PROBES][2] = {{3, 4}, {1, 3}, {4, 3}, {2, 6}};
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
 /* Which matrix: of a kind (spmv_auto.h), with blocks of bh x bw (0: single elements), or full, of per_row columns. */
-typedef struct shape {
+typedef struct tune_shape {
     spmv_tune_kind kind;
     int            full;
     unsigned       bh, bw;
     uint64_t       rows, per_row;
-} shape;
+} tune_shape;
 
 typedef struct buffer {
     void  *at;
@@ -41,7 +41,7 @@ typedef struct buffer {
 
 /* One matrix at a time with its vectors; memory is kept from matrix to matrix, since fresh pages cost more than filling them. */
 typedef struct workload {
-    shape       of;
+    tune_shape       of;
     spmv_type   type;
     spmv_csr    a;
     uint64_t    cols, values, inputs; /* values and inputs: how many of val and x are filled in */
@@ -112,7 +112,7 @@ static uint64_t rank_of(uint64_t r, uint64_t rows)
     return r * 0xc2b2ae35u & mask;
 }
 
-static uint64_t row_of_blocks(const shape *s, uint64_t r, uint32_t *out)
+static uint64_t row_of_blocks(const tune_shape *s, uint64_t r, uint32_t *out)
 {
     uint64_t all = (s->rows + s->bw - 1) / s->bw, n = (s->per_row + s->bw / 2) / s->bw, super = r / s->bh, i, count = 0;
     uint64_t first = window(super * s->bh / s->bw, n, all);
@@ -127,7 +127,7 @@ static uint64_t row_of_blocks(const shape *s, uint64_t r, uint32_t *out)
 /* The columns of row r to out (NULL: none); how many there are. */
 static uint64_t row_columns(const workload *w, uint64_t r, uint32_t *out)
 {
-    const shape *s = &w->of;
+    const tune_shape *s = &w->of;
     uint64_t n = s->per_row, from = 0, i;
     if (s->bw) return row_of_blocks(s, r, out);
     if (s->kind == SPMV_TUNE_SCATTERED) {
@@ -223,14 +223,14 @@ static int make_want(workload *w)
     return 1;
 }
 
-static int same_shape(const shape *a, const shape *b)
+static int same_shape(const tune_shape *a, const tune_shape *b)
 {
     return a->kind == b->kind && a->full == b->full && a->bh == b->bh && a->bw == b->bw && a->rows == b->rows &&
            a->per_row == b->per_row;
 }
 
 /* Makes that matrix the present one. */
-static spmv_status workload_make(workload *w, const shape *of, spmv_type type, const spmv_hooks *hooks)
+static spmv_status workload_make(workload *w, const tune_shape *of, spmv_type type, const spmv_hooks *hooks)
 {
     spmv_input in;
     spmv_status s;
@@ -309,10 +309,10 @@ typedef struct tuner {
     X("csr:run=1024,idx=16", "BSU") X("csr:run=256,idx=16", "BSU") X("ell:idx=16", "BSU") X("sell:idx=16", "BSU")    \
     X("sell:h=64,idx=16", "BSU") X("sell:h=256,idx=16", "BSU") X("sell:h=32,rows=sorted,sigma=1024,idx=16", "U")
 
-static shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
+static tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
 {
     int64_t b = c->row.layout.key[SPMV_KEY_B] ? c->row.layout.key[SPMV_KEY_B] : (4 << 8 | 4);
-    shape s;
+    tune_shape s;
     memset(&s, 0, sizeof s);
     s.kind = c->row.kind;
     s.full = c->row.layout.format == SPMV_DENSE;
@@ -332,7 +332,7 @@ static int takes_long_rows(spmv_format f)
 
 static int point_fits(const tuner *u, const candidate *c, int row, int per)
 {
-    shape s = candidate_shape(u, c, row, per);
+    tune_shape s = candidate_shape(u, c, row, per);
     if (s.per_row > 64 && !takes_long_rows(c->row.layout.format)) return 0;
     if (s.rows * s.per_row > u->most || s.per_row < s.bw) return 0;
     return s.full || 4 * s.per_row <= s.rows;
@@ -759,7 +759,7 @@ static void measure_layout(tuner *u, size_t first, int row, int per)
 /* Everything that is wanted and has the matrix of candidate first; each matrix is made once and each layout stored once. */
 static void measure_matrix(tuner *u, size_t first, int row, int per, double part)
 {
-    shape of = candidate_shape(u, &u->c[first], row, per), other;
+    tune_shape of = candidate_shape(u, &u->c[first], row, per), other;
     size_t i;
     if (workload_make(&u->w, &of, u->type, &u->t->hooks) != SPMV_OK) {
         *rate_at(u, &u->c[first], row, per) = -1;
