@@ -121,7 +121,7 @@ static void row_end(sketch *p)
 
 /* ---- recipes ---------------------------------------------------------------------------------------------------- */
 
-enum shape { BOX, BALL, HOLLOW }; /* the whole box; an ellipsoid in it, from its middle; one, from its surface inwards */
+enum domain { BOX, BALL, HOLLOW }; /* the whole box; an ellipsoid in it, from its middle; one, from its surface inwards */
 enum drawing { FORMULA, MESH, ATOMS, ROWS };
 
 typedef struct knot {
@@ -133,7 +133,7 @@ typedef struct recipe {
     uint64_t     rows, cols, nnz;
     enum drawing drawing;
     /* MESH, ATOMS: points of a grid, the nearest neighbours joined until nnz is reached */
-    enum shape shape;
+    enum domain shape;
     int        size[3];   /* of the grid, first index fastest */
     int        block;     /* unknowns a point */
     int        shell;     /* 1: of 6 unknowns, those in the plane of the shell and those out of it do not meet */

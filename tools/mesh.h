@@ -12,23 +12,23 @@
 
 enum { NEAREST = 6, OFFSETS = 13 * 13 * 13 };
 
-typedef struct points {
+typedef struct lattice {
     int       size[3];
     uint64_t  count;
     uint32_t *number; /* of each place of the grid, 1 + its point, or 0 */
     uint32_t *place;  /* of each point */
     int       offsets;
     int       offset[OFFSETS][3]; /* by rising distance */
-} points;
+} lattice;
 
-static void points_free(points *g)
+static void points_free(lattice *g)
 {
     free(g->number);
     free(g->place);
 }
 
 /* Distance from the middle, 4096 on the ellipsoid that fits the grid; hollow: from its surface inwards. */
-static uint32_t depth_of(const points *g, const int *at, enum shape shape)
+static uint32_t depth_of(const lattice *g, const int *at, enum domain shape)
 {
     int64_t sum = 0;
     int i;
@@ -42,7 +42,7 @@ static uint32_t depth_of(const points *g, const int *at, enum shape shape)
 }
 
 /* Whether the place is one of the count that lie deepest; *rest: how many may be of depth limit itself. */
-static uint32_t depth_limit(const points *g, enum shape shape, uint64_t *rest)
+static uint32_t depth_limit(const lattice *g, enum domain shape, uint64_t *rest)
 {
     static uint32_t number_of[4 * 4096];
     uint64_t before = 0;
@@ -57,7 +57,7 @@ static uint32_t depth_limit(const points *g, enum shape shape, uint64_t *rest)
     return d;
 }
 
-static uint64_t place_of(const points *g, const int *at)
+static uint64_t place_of(const lattice *g, const int *at)
 {
     return (uint64_t)at[0] + (uint64_t)g->size[0] * ((uint64_t)at[1] + (uint64_t)g->size[1] * (uint64_t)at[2]);
 }
@@ -69,7 +69,7 @@ static int to_and_fro(int k, int n, int turn, int cell)
 }
 
 /* Numbers the points of one cube. */
-static uint64_t number_cube(points *g, const recipe *r, const int *cube, uint64_t n, uint32_t limit, uint64_t *rest)
+static uint64_t number_cube(lattice *g, const recipe *r, const int *cube, uint64_t n, uint32_t limit, uint64_t *rest)
 {
     int at[3], in[3], i;
     for (in[2] = 0; in[2] < r->cell; in[2]++) for (in[1] = 0; in[1] < r->cell; in[1]++) for (in[0] = 0; in[0] < r->cell; in[0]++) {
@@ -84,7 +84,7 @@ static uint64_t number_cube(points *g, const recipe *r, const int *cube, uint64_
     return n;
 }
 
-static void number_points(points *g, const recipe *r)
+static void number_points(lattice *g, const recipe *r)
 {
     int k[3], n[3], cube[3], i;
     uint64_t rest, done = 0, whole;
@@ -110,7 +110,7 @@ static void number_points(points *g, const recipe *r)
     }
 }
 
-static void sort_offsets(points *g)
+static void sort_offsets(lattice *g)
 {
     int d, x, y, z, reach[3], i;
     for (i = 0; i < 3; i++) reach[i] = g->size[i] - 1 < NEAREST ? g->size[i] - 1 : NEAREST;
@@ -123,7 +123,7 @@ static void sort_offsets(points *g)
         }
 }
 
-static int points_make(points *g, const recipe *r, uint64_t count)
+static int points_make(lattice *g, const recipe *r, uint64_t count)
 {
     uint64_t places = (uint64_t)r->size[0] * (uint64_t)r->size[1] * (uint64_t)r->size[2];
     memset(g, 0, sizeof *g);
@@ -137,7 +137,7 @@ static int points_make(points *g, const recipe *r, uint64_t count)
     return 1;
 }
 
-static void point_at(const points *g, uint64_t point, int *at)
+static void point_at(const lattice *g, uint64_t point, int *at)
 {
     uint32_t place = g->place[point];
     at[0] = (int)(place % (uint32_t)g->size[0]);
@@ -147,7 +147,7 @@ static void point_at(const points *g, uint64_t point, int *at)
 }
 
 /* 1 + the point that lies sign times an offset away, or 0. */
-static uint32_t point_beside(const points *g, const int *at, const int *offset, int sign)
+static uint32_t point_beside(const lattice *g, const int *at, const int *offset, int sign)
 {
     int there[3], i;
     for (i = 0; i < 3; i++) {
@@ -160,7 +160,7 @@ static uint32_t point_beside(const points *g, const int *at, const int *offset, 
 /* ---- meshes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct mesh {
-    points   g;
+    lattice  g;
     int      pairs;          /* offsets that are used, each both ways */
     int      pair[OFFSETS];  /* which */
     uint64_t keep[OFFSETS];  /* how many of 2^32 such neighbours there are */
@@ -172,7 +172,7 @@ static int is_forward(const int *offset)
     return offset[2] > 0 || (offset[2] == 0 && (offset[1] > 0 || (offset[1] == 0 && offset[0] > 0)));
 }
 
-static uint64_t count_pairs(const points *g, const int *offset)
+static uint64_t count_pairs(const lattice *g, const int *offset)
 {
     uint64_t i, n = 0;
     int at[3];
@@ -273,7 +273,7 @@ typedef struct atoms {
 } atoms;
 
 /* Scatters atoms over the inner points, none close to another as long as there is room. */
-static void place_atoms(atoms *a, const points *g, int count)
+static void place_atoms(atoms *a, const lattice *g, int count)
 {
     uint64_t dice = 7;
     int k, i, tries;
@@ -294,7 +294,7 @@ static void place_atoms(atoms *a, const points *g, int count)
         }
 }
 
-static void mark_atoms(atoms *a, const points *g)
+static void mark_atoms(atoms *a, const lattice *g)
 {
     int k, i;
     memset(a->many, 0, (size_t)g->count);
@@ -305,7 +305,7 @@ static void mark_atoms(atoms *a, const points *g)
         }
 }
 
-static void atoms_row(sketch *p, const points *g, const atoms *a, uint64_t row)
+static void atoms_row(sketch *p, const lattice *g, const atoms *a, uint64_t row)
 {
     int at[3], k, i;
     point_at(g, row, at);
@@ -325,7 +325,7 @@ static void atoms_row(sketch *p, const points *g, const atoms *a, uint64_t row)
         }
 }
 
-static int atoms_make(atoms *a, const points *g, int count)
+static int atoms_make(atoms *a, const lattice *g, int count)
 {
     a->many = (uint8_t *)malloc((size_t)g->count);
     a->which = (uint8_t (*)[16])malloc((size_t)g->count * 16);
@@ -335,7 +335,7 @@ static int atoms_make(atoms *a, const points *g, int count)
 }
 
 /* All rows with the atoms as wide as they are now. */
-static void atoms_rows(sketch *p, const points *g, atoms *a)
+static void atoms_rows(sketch *p, const lattice *g, atoms *a)
 {
     p->row = p->nnz = 0;
     memset(p->seen, 0, (size_t)p->cols * sizeof *p->seen);
@@ -345,7 +345,7 @@ static void atoms_rows(sketch *p, const points *g, atoms *a)
 
 static void draw_atoms(sketch *p, const recipe *r)
 {
-    points *g = (points *)calloc(1, sizeof *g);
+    lattice *g = (lattice *)calloc(1, sizeof *g);
     atoms *a = (atoms *)calloc(1, sizeof *a);
     int tries;
     if (g && a && points_make(g, r, r->rows) && atoms_make(a, g, r->fill)) {
