@@ -2472,7 +2472,7 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
         long double sum = 0, size = 0, want, far;
         uint64_t r = i - SPMV__CHECK_Y0;
         if (i < SPMV__CHECK_Y0 || r >= c->rows) {
-            if (got == SPMV__CHECK_CANARY) continue;
+            if (got == (double)SPMV__CHECK_CANARY) continue;
             spmv__check_hear(k, SPMV_OK, i < SPMV__CHECK_Y0 ? "it writes before y" : "it writes behind y");
             return 0;
         }

@@ -12,6 +12,9 @@
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
 #define W BH
 #define APART 0
 #define SCRATCH 0

@@ -13,6 +13,9 @@
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
 #ifndef V
 #define V 1 // tune: 1 4 16 32
 #endif

@@ -132,13 +132,42 @@ NT_LOAD(ushort, "u16", "h")
 #ifdef F64
 NT_LOAD(double, "f64", "d")
 #endif
+/* Vectors; one load takes up to 16 bytes. */
+#define NT_LOAD2(type, ptx, c)                                                                               \
+    INLINE CAT(type, 2) nt2_##type(__global const type *p)                                                   \
+    {                                                                                                        \
+        type v, w;                                                                                           \
+        __asm__("ld.global.nc.L1::no_allocate.v2." ptx " {%0, %1}, [%2];" : "=" c(v), "=" c(w) : "l"((ulong)p)); \
+        return (CAT(type, 2))(v, w);                                                                         \
+    }
+#define NT_LOAD4(type, ptx, c)                                                                               \
+    INLINE CAT(type, 4) nt4_##type(__global const type *p)                                                   \
+    {                                                                                                        \
+        type s, t, v, w;                                                                                     \
+        __asm__("ld.global.nc.L1::no_allocate.v4." ptx " {%0, %1, %2, %3}, [%4];"                            \
+                : "=" c(s), "=" c(t), "=" c(v), "=" c(w) : "l"((ulong)p));                                   \
+        return (CAT(type, 4))(s, t, v, w);                                                                   \
+    }
+NT_LOAD2(float, "f32", "f")
+NT_LOAD4(float, "f32", "f")
+NT_LOAD4(uint, "u32", "r")
+NT_LOAD4(ushort, "u16", "h")
+#ifdef F64
+NT_LOAD2(double, "f64", "d")
+INLINE double4 nt4_double(__global const double *p)
+{
+    return (double4)(nt2_double(p), nt2_double(p + 2));
+}
+#endif
 #define LOAD_VAL(a, i) CAT(nt_, VAL)((a) + (i))
 #define LOAD_COL(a, i) CAT(nt_, COLUMN)((a) + (i))
 #define LOAD_UINT(a, i) nt_uint((a) + (i))
+#define LOAD_VECTOR(type, n, p) CAT(CAT(nt, n), CAT(_, type))(p)
 #else
 #define LOAD_VAL(a, i) (a)[i]
 #define LOAD_COL(a, i) (a)[i]
 #define LOAD_UINT(a, i) (a)[i]
+#define LOAD_VECTOR(type, n, p) (*(__global const CAT(type, n) *)(p))
 #endif
 
 /* With SHUF, on the same devices, a sum over up to 32 neighbouring items goes without local memory: v of the item d
@@ -199,7 +228,7 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 INLINE void load_rows(VAL *v, __global const VAL *restrict val)
 {
 #if V == 4
-    const CAT(VAL, 4) t = *(__global const CAT(VAL, 4) *)val;
+    const CAT(VAL, 4) t = LOAD_VECTOR(VAL, 4, val);
     v[0] = t.s0;
     v[1] = t.s1;
     v[2] = t.s2;
@@ -220,7 +249,7 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
 
     load_rows(v, val + slot);
 #if V == 4
-    const CAT(COLUMN, 4) t = *(__global const CAT(COLUMN, 4) *)(col + slot);
+    const CAT(COLUMN, 4) t = LOAD_VECTOR(COLUMN, 4, col + slot);
     c[0] = t.s0;
     c[1] = t.s1;
     c[2] = t.s2;
@@ -309,13 +338,13 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
 INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
 {
 #if UW == 4
-    CAT(VAL, 4) t = ((__global const CAT(VAL, 4) *)val)[unit];
+    const CAT(VAL, 4) t = LOAD_VECTOR(VAL, 4, val + unit * 4);
     v[0] = t.s0;
     v[1] = t.s1;
     v[2] = t.s2;
     v[3] = t.s3;
 #elif UW == 2
-    CAT(VAL, 2) t = ((__global const CAT(VAL, 2) *)val)[unit];
+    const CAT(VAL, 2) t = LOAD_VECTOR(VAL, 2, val + unit * 2);
     v[0] = t.s0;
     v[1] = t.s1;
 #else
