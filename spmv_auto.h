@@ -110,7 +110,7 @@ typedef struct spmv_features {
 } spmv_features;
 
 /* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
- * of about sample nonzeros for each block size (0: 2^17; the shares found then err by about 1 / sqrt(slices seen)). without: bits of
+ * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about 1 / sqrt(slices seen)). without: bits of
  * formats that will not be used, which spares their part of the work. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
 
@@ -450,13 +450,16 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
 
 /* ---- tuning tables: rates between the samples ---------------------------------------------------------------------- */
 
-/* Logarithm to base 2 of a positive number, to about 1e-5; the headers want no libm. */
+/* Logarithm to base 2 of a positive, normal number, to about 1e-5; the headers want no libm. */
 static double spmv__log2(double v)
 {
-    double e = 0, m, z;
-    if (!(v > 0)) return -1000;
-    while (v >= 2) v /= 2, e++;
-    while (v < 1) v *= 2, e--;
+    uint64_t bits;
+    double e, m, z;
+    if (!(v > 1e-300)) return -1000;
+    memcpy(&bits, &v, sizeof bits);
+    e = (double)(int)(bits >> 52 & 2047) - 1023;
+    bits = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
+    memcpy(&v, &bits, sizeof v);
     z = (v - 1) / (v + 1); /* ln v = 2 (z + z^3/3 + z^5/5 + ...), |z| <= 1/3 */
     m = z * z;
     return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
@@ -514,6 +517,8 @@ SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, d
     return spmv__exp2(sum);
 }
 /* ---- features ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* A view with what is known of its rows. */
 typedef struct spmv__look {
@@ -584,19 +589,42 @@ static double spmv__square_root(double v)
     return v > 0 ? r : 0;
 }
 
-/* Standard deviation of the lengths that are left when the first w entries of each row are gone, over the rows that keep any; the
- * mean of those goes to *mean. */
-static double spmv__deviation_beyond(const spmv__look *l, uint64_t w, double *mean)
+/* What rows keep beyond their first w entries: w only grows, so that the whole walk costs one pass over the lengths. */
+typedef struct spmv__beyond_w {
+    uint64_t w;
+    double   rows, nnz;    /* rows that keep any, nonzeros they keep */
+    double   weighted;     /* sum over k > w of k longer[k], for the deviation */
+} spmv__beyond_w;
+
+static void spmv__beyond_begin(const spmv__look *l, spmv__beyond_w *b)
 {
-    double n = w < l->longest ? (double)l->longer[w + 1] : 0, sum = 0, squares = 0;
     uint64_t k;
-    for (k = w + 1; k <= l->longest; k++) {
-        double reach = (double)l->longer[k];
-        sum += reach;
-        squares += reach * (double)(2 * (k - w) - 1);
+    memset(b, 0, sizeof *b);
+    b->rows = (double)l->rows;
+    for (k = 1; k <= l->longest; k++) {
+        b->nnz += (double)l->longer[k];
+        b->weighted += (double)k * (double)l->longer[k];
     }
-    *mean = n > 0 ? sum / n : 0;
-    return n > 0 ? spmv__square_root(squares / n - *mean * *mean) : 0;
+}
+
+static void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
+{
+    for (; b->w < w && b->w < l->longest; b->w++) {
+        double reach = (double)l->longer[b->w + 1];
+        b->nnz -= reach;
+        b->weighted -= (double)(b->w + 1) * reach;
+    }
+    b->rows = b->w < l->longest ? (double)l->longer[b->w + 1] : 0;
+}
+
+/* Standard deviation of those lengths: the sum of squares of k - w is that of (2 (k - w) - 1) longer[k]. */
+static double spmv__beyond_deviation(const spmv__beyond_w *b)
+{
+    double mean, squares;
+    if (b->rows <= 0) return 0;
+    mean = b->nnz / b->rows;
+    squares = 2 * b->weighted - (2 * (double)b->w + 1) * b->nnz;
+    return spmv__square_root(squares / b->rows - mean * mean);
 }
 
 /* How x is met: a direct-mapped cache of 2048 lines of eight is played through for windows of rows; the misses among the nonzeros. */
@@ -739,18 +767,19 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
         SPMV__BLOCK_SIZES(X)
 #undef X
     };
-    double ignored;
+    spmv__beyond_w all;
     int i;
     spmv_status s;
     memset(f, 0, sizeof *f);
-    if (!sample) sample = 1u << 17;
+    if (!sample) sample = spmv__smaller(1u << 17, 8192 + l->nnz / 32);
     f->rows = l->v->a->rows;
     f->cols = l->v->a->cols;
     f->nnz = l->nnz;
     f->longest = l->longest;
     f->empty = f->rows - l->rows;
     f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
-    f->deviation = spmv__deviation_beyond(l, 0, &ignored);
+    spmv__beyond_begin(l, &all);
+    f->deviation = spmv__beyond_deviation(&all);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         f->block[i].bh = sizes[i][0];
         f->block[i].bw = sizes[i][1];
@@ -772,8 +801,6 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
 }
 
 /* ---- slots of a layout without storing it -------------------------------------------------------------------------- */
-
-static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Slices of h rows that follow each other. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h, uint64_t w)
@@ -1079,70 +1106,121 @@ static int spmv__is_flat(spmv_format f)
 
 static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
 
-/* The candidate that multiplies best what rows keep beyond their first w entries. NULL: none. */
-static const spmv__candidate *spmv__rest(const spmv__chooser *c, const spmv__look *l, const spmv_features *f, uint64_t w, double *seconds)
+static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather)
 {
-    const spmv__candidate *best = NULL;
-    size_t i;
-    double mean, deviation = spmv__deviation_beyond(l, w, &mean);
     spmv__load load;
     memset(&load, 0, sizeof load);
-    load.rows = w < l->longest ? (double)l->longer[w + 1] : 0;
-    load.nnz = load.slots = load.rows * mean;
-    load.gather = f->gather;
-    load.uneven = mean > 0 ? deviation / mean : 0;
+    load.rows = b->rows;
+    load.nnz = load.slots = b->nnz;
+    load.gather = gather;
+    load.uneven = b->nnz > 0 ? spmv__beyond_deviation(b) * b->rows / b->nnz : 0;
+    return spmv__cost(c, k, &load);
+}
+
+/* The candidate that multiplies best what rows keep beyond their first entries: CSR or COO, by load balance, which the rates on uneven
+ * matrices stand for. NULL: none. */
+static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather)
+{
+    const spmv__candidate *best = NULL;
+    double least = 0;
+    size_t i;
     for (i = 0; i < c->cands; i++) {
+        const spmv_spec *spec = c->cand[i].layout;
         double t;
-        if (!spmv__is_flat(c->cand[i].layout->format) || spmv__is_padded(c->cand[i].layout->format) || c->cand[i].layout->key[SPMV_KEY_IDX]) continue;
-        t = spmv__cost(c, &c->cand[i], &load);
-        if (t <= 0 || (best && t >= *seconds)) continue;
+        if (!spmv__is_flat(spec->format) || spmv__is_padded(spec->format) || spec->key[SPMV_KEY_IDX]) continue;
+        t = spmv__rest_seconds(c, &c->cand[i], b, gather);
+        if (t <= 0 || (best && t >= least)) continue;
         best = &c->cand[i];
-        *seconds = t;
+        least = t;
     }
     return best;
 }
 
-/* Every width is tried, as the paper does ("brute force"), on a scale that thins out where widths get large. */
-static uint64_t spmv__next_width(uint64_t w) { return w < 32 ? w + 1 : w + w / 16; }
-
-/* Extract ELL, extract SELL: the widest column that still pays, by total predicted time. */
-static spmv_status spmv__best_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
-                                    const spmv__mix *prefix)
+/* Slices (ell: one of all rows) whose longest row has w entries or more, for every w. */
+static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
 {
-    uint64_t w, best_w = 0;
-    double best = 0;
-    spmv__mix m = *prefix;
-    spmv__load load;
+    uint64_t r, i = 0, most = 0, rows = l->v->a->rows, k;
+    void *block;
+    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 8, 0);
+    if (s) return s;
+    *reach = (uint64_t *)block;
+    for (r = 0; r < rows; r++) {
+        if (l->len[r] > most) most = l->len[r];
+        if (++i < h && r + 1 < rows) continue;
+        (*reach)[most]++;
+        i = most = 0;
+    }
+    for (k = l->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
+    return SPMV_OK;
+}
+
+/* Every width is tried, as the paper does ("brute force"), on a scale that thins out where widths get large. */
+static uint64_t spmv__next_width(uint64_t w) { return w < 16 ? w + 1 : w + w / 8; }
+
+typedef struct spmv__width {
+    uint64_t               w;
+    const spmv__candidate *rest;
+    double                 first, tail, left; /* seconds of both parts; rows of the second */
+} spmv__width;
+
+/* Extract ELL, extract SELL: the width with the least predicted time of both parts. The second part is chosen anew where the
+ * width has doubled. w 0: none pays. */
+static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f, spmv__width *best)
+{
+    uint64_t rows = l->v->a->rows, h = rows, w, at = 0, chosen_at = 0, *reach = NULL;
+    double slots = 0;
     const spmv__candidate *rest = NULL;
-    double rest_seconds = 0, first_seconds = 0;
-    spmv_status s = SPMV_OK;
-    for (w = 1; w < l->longest && !s; w = spmv__next_width(w)) {
-        double first, tail = 0;
-        const spmv__candidate *r;
-        /* columns that a few rows reach are never worth their padding */
-        if ((double)l->longer[w] * 50 < (double)l->rows) break;
-        if (!spmv__load_of(c, k->layout, l, f, w, &load, &s)) break;
-        load.nnz = load.slots < load.nnz ? load.slots : load.nnz;
+    spmv__beyond_w b;
+    spmv__load load;
+    spmv_status s;
+    memset(best, 0, sizeof *best);
+    memset(&load, 0, sizeof load);
+    if (k->layout->format == SPMV_SELL) h = k->layout->key[SPMV_KEY_H] ? (uint64_t)k->layout->key[SPMV_KEY_H] : 32;
+    if (k->layout->key[SPMV_KEY_ROWS]) return SPMV_OK; /* the list would be of other rows then */
+    s = spmv__slices_reaching(l, h, &reach);
+    if (s) return s;
+    spmv__beyond_begin(l, &b);
+    load.rows = (double)rows;
+    load.gather = f->gather;
+    for (w = 1; w < l->longest; w = spmv__next_width(w)) {
+        double first, tail;
+        if ((double)l->longer[w] * 50 < (double)l->rows) break; /* columns that few rows reach are never worth their padding */
+        for (; at < w; at++) slots += (double)(reach[at + 1] * h);
+        spmv__beyond_go(l, &b, w);
+        if (!rest || w >= 2 * chosen_at) {
+            rest = spmv__policy_csr_or_coo(c, &b, f->gather);
+            chosen_at = w;
+        }
+        load.slots = slots;
+        load.nnz = (double)l->nnz - b.nnz;
         first = spmv__cost(c, k, &load);
-        r = spmv__rest(c, l, f, w, &tail);
-        if (first <= 0 || !r) continue;
-        if (best_w && first + tail >= best) continue;
-        best = first + tail;
-        best_w = w;
-        rest = r;
-        first_seconds = first;
-        rest_seconds = tail;
+        tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather) : 0;
+        if (first <= 0 || tail <= 0 || slots * (double)spmv_value_size(c->how->type) > c->limit) continue;
+        if (best->w && first + tail >= best->first + best->tail) continue;
+        best->w = w;
+        best->rest = rest;
+        best->first = first;
+        best->tail = tail;
+        best->left = b.rows;
     }
-    if (s || !best_w) return s;
-    if (m.count + 2 <= SPMV_MAX_PARTS) {
-        spmv_spec spec = *k->layout, last = *rest->layout;
-        spec.key[SPMV_KEY_W] = (int64_t)best_w;
-        if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS)) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
-        spmv__mix_add(c, &m, &spec, k->variant, first_seconds, (double)f->rows);
-        spmv__mix_add(c, &m, &last, rest->variant, rest_seconds, (double)l->longer[best_w + 1]);
-        spmv__offer(c, &m);
-    }
-    return s;
+    spmv_free(l->h, reach);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
+{
+    spmv__width best;
+    spmv__mix m = *prefix;
+    spmv_spec first = *k->layout, last;
+    spmv_status s = spmv__policy_width(c, k, l, f, &best);
+    if (s || !best.w || m.count + 2 > SPMV_MAX_PARTS) return s;
+    last = *best.rest->layout;
+    first.key[SPMV_KEY_W] = (int64_t)best.w;
+    if (spmv_format_takes_key(last.format, SPMV_KEY_ROWS)) last.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+    spmv__mix_add(c, &m, &first, k->variant, best.first, (double)f->rows);
+    spmv__mix_add(c, &m, &last, best.rest->variant, best.tail, best.left);
+    spmv__offer(c, &m);
+    return SPMV_OK;
 }
 
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
@@ -1180,13 +1258,13 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
     }
     if (!prefix->count) c->flat = flat;
     for (i = 0; i < 2 && !s; i++)
-        if (best[i]) s = spmv__best_width(c, &c->cand[best[i] - 1], l, f, prefix);
+        if (best[i]) s = spmv__offer_width(c, &c->cand[best[i] - 1], l, f, prefix);
     return s;
 }
 
 /* ---- dense diagonals and dense blocks (clSpMV 3.3) ------------------------------------------------------------------ */
 
-enum { SPMV__PREFIXES = 4 };
+enum { SPMV__PREFIXES = 2 };
 
 /* A first part that takes some of the matrix: found by the histograms, with a guess of the whole. */
 typedef struct spmv__prefix {
@@ -1337,44 +1415,44 @@ static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const 
     return best;
 }
 
-/* Offers a plan whose parts are flat, as builders make them. */
-static spmv_status spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan)
+/* Offers a plan as builders make it: parts of ELL, each w wide and over the rows that still have entries if it has a list, then one that takes
+ * the rest. What each takes follows from the lengths alone. */
+static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv__look *l, const spmv_features *f)
 {
-    spmv_split split;
     spmv__mix m;
-    int i, known = 1;
-    spmv_status s;
-    for (i = 0; i < plan->count; i++)
-        if (!spmv__usable(c, plan->part[i].format)) return SPMV_OK;
-    s = spmv_split_make(&split, plan, c->a, c->h);
-    if (s) return s;
+    spmv__beyond_w b;
+    spmv__load load;
+    int i;
     memset(&m, 0, sizeof m);
-    for (i = 0; i < plan->count && !s && known; i++) {
-        spmv_view v = spmv_split_view(&split, c->a, i), all = v;
+    spmv__beyond_begin(l, &b);
+    for (i = 0; i < plan->count; i++) {
         const spmv_spec *spec = &plan->part[i];
         const spmv__candidate *k;
-        spmv_features f;
-        spmv__look l;
-        spmv__load load;
-        double t;
-        if (!split.nnz[i]) continue;
-        all.list = NULL;
-        all.rows = c->a->rows;
-        s = spmv__look_make(&l, &all, c->h);
-        if (s) break;
-        s = spmv__look_features(&l, &f, 0, SPMV__DIAGONAL_BITS | SPMV__BLOCK_BITS);
-        known = !s && spmv__load_of(c, spec, &l, &f, UINT64_MAX, &load, &s);
-        k = known ? spmv__candidate_for(c, spec, &load, &t) : NULL;
-        known = k != NULL;
-        if (known) spmv__mix_add(c, &m, spec, k->variant, t, (double)l.rows);
-        spmv__look_free(&l);
+        uint64_t w = spec->key[SPMV_KEY_W] ? (uint64_t)spec->key[SPMV_KEY_W] : l->longest;
+        double t, before = b.nnz;
+        if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format)) return;
+        memset(&load, 0, sizeof load);
+        load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
+        load.gather = f->gather;
+        load.uneven = spmv__is_padded(spec->format) || b.nnz <= 0 ? 0 : spmv__beyond_deviation(&b) * b.rows / b.nnz;
+        if (spmv__is_padded(spec->format)) {
+            w = spmv__smaller(w, l->longest - b.w);
+            load.slots = load.rows * (double)w;
+            spmv__beyond_go(l, &b, b.w + w);
+            load.nnz = before - b.nnz;
+        } else {
+            load.slots = load.nnz = before;
+            if (spec->format == SPMV_COO) load.rows = b.rows;
+        }
+        if (load.nnz <= 0 || load.slots * (double)spmv_value_size(c->how->type) > c->limit) return;
+        k = spmv__candidate_for(c, spec, &load, &t);
+        if (!k) return;
+        spmv__mix_add(c, &m, spec, k->variant, t, load.rows);
     }
-    spmv_split_free(&split);
-    if (!s && known && m.count == plan->count) spmv__offer(c, &m);
-    return s;
+    spmv__offer(c, &m);
 }
 
-static spmv_status spmv__offer_builders(spmv__chooser *c)
+static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv_build_hints none;
     int b;
@@ -1383,7 +1461,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c)
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
         s = spmv_plan_make(&plan, spmv_builder_name((spmv_builder)b), c->a, &none, NULL, c->h);
-        if (!s) s = spmv__offer_plan(c, &plan);
+        if (!s) spmv__offer_plan(c, &plan, l, f);
     }
     return s;
 }
@@ -1479,13 +1557,13 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     }
     for (j = 0; j < SPMV__PREFIXES && !s; j++) {
         two[0] = &diagonal[j];
-        if (diagonal[j].guess > 0 && diagonal[j].guess < least * 1.02) s = spmv__offer_prefix(c, two, 1);
+        if (diagonal[j].guess > 0 && diagonal[j].guess < least * 0.98) s = spmv__offer_prefix(c, two, 1);
         two[0] = &block[j];
-        if (!s && block[j].guess > 0 && block[j].guess < least * 1.02) s = spmv__offer_prefix(c, two, 1);
+        if (!s && block[j].guess > 0 && block[j].guess < least * 0.98) s = spmv__offer_prefix(c, two, 1);
     }
     two[0] = &diagonal[0];
     two[1] = &block[0];
-    if (!s && diagonal[0].guess > 0 && block[0].guess > 0 && diagonal[0].guess < least * 1.02 && block[0].guess < least * 1.02)
+    if (!s && diagonal[0].guess > 0 && block[0].guess > 0 && diagonal[0].guess < least * 0.98 && block[0].guess < least * 0.98)
         s = spmv__offer_prefix(c, two, 2);
     return s;
 }
@@ -1524,7 +1602,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c, int greedy)
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
-    if (!s && !greedy) s = spmv__offer_builders(c);
+    if (!s && !greedy) s = spmv__offer_builders(c, &l, &c->out->features);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     return s;
