@@ -340,6 +340,15 @@ gives 'tune --compare: a missing table' 1 tune --compare b.tune nosuch.tune
 if [ "$devices" != host ]; then
     gives 'tune on a device' 0 tune --device 0 --budget 4 --rows-max 1024 --type f32 --out g.tune
     says 'tune on a device: rows' g.tune '^f32 banded csr'
+    if [ -x "$defect" ]; then
+        for d in 'sum += product[k]=>sum -= product[k]' 'tail_sum[lid] += before=>tail_som[lid] += before'; do
+            SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
+            verdict "tune goes on after '$d'" $?
+            says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'
+            grep -q '^f32 banded csr' g.tune && ! grep -q '^f32 banded coo' g.tune
+            verdict "tune: no rate of '$d'" $?
+        done
+    fi
 fi
 
 # ---- self-check ----

@@ -17,7 +17,7 @@
 #  include <omp.h>
 #endif
 
-enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SEEN = 64 };
+enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64, TUNE_FAILURES = 10 };
 
 static const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
 static const uint64_t tune_per[TUNE_PER] = {1, 2, 4, 8, 16, 32, 64, 256, 1024};
@@ -116,6 +116,7 @@ static uint64_t row_of_blocks(const tune_shape *s, uint64_t r, uint32_t *out)
 {
     uint64_t all = (s->rows + s->bw - 1) / s->bw, n = (s->per_row + s->bw / 2) / s->bw, super = r / s->bh, i, count = 0;
     uint64_t first = window(super * s->bh / s->bw, n, all);
+    if (!out && s->rows % s->bw == 0) return n * s->bw;
     for (i = 0; i < n; i++) {
         uint64_t block = s->kind == SPMV_TUNE_SCATTERED ? spread(super, i, n, all) : first + i, c = block * s->bw, end = c + s->bw;
         for (; c < end && c < s->rows; c++, count++)
@@ -275,6 +276,16 @@ typedef struct seen {
     float rate;
 } seen;
 
+/* A matrix, the layout it is stored in, and what variants were measured on it. */
+typedef struct slot {
+    workload   w;
+    spmv_store store;
+    int        stored;
+    int        row, per; /* the matrix's size */
+    seen       seen[TUNE_SEEN];
+    int        seens;
+} slot;
+
 typedef struct tuner {
     tool        *t;
     spmv_device *device;     /* NULL: host */
@@ -282,12 +293,10 @@ typedef struct tuner {
     uint64_t     most;       /* nonzeros at most */
     candidate   *c;
     size_t       count, room;
-    workload     w;
-    spmv_store   store;      /* of the present layout */
-    seen         seen[TUNE_SEEN];
-    int          seens;
+    slot         slots[TUNE_SLOTS], *at; /* at: the one at hand; the others serve to keep several while knobs turn */
     runner       run;        /* its vectors on the device */
     double       begun, end, until; /* seconds: when it began, when all must end, and the present phase */
+    double       patience;   /* seconds that a sample may take: less where the budget is short */
     double       share, done;       /* of all work: what the present phase is, and what came before it */
     const char  *phase;
     spmv_type    type;
@@ -526,12 +535,14 @@ static void strike(tuner *u, candidate *c, const char *why)
     u->failures++;
     complain(u->t, "struck out: %s: %s", name, words);
     if (u->journal) fprintf(u->journal, "x %s %s\n", name, words);
+    if (u->journal) fflush(u->journal);
+    if (u->failures == TUNE_FAILURES) complain(u->t, "%d failures in a row: measuring ends here", TUNE_FAILURES);
 }
 
 /* ---- one sample -------------------------------------------------------------------------------------------------- */
 
-/* The median of five or more; more while they are spread, as on a machine that does something else as well. */
-static spmv_status sample_many(runner *r, double *out)
+/* The median of five or more; more while they are spread, as on a machine that does something else as well, for patience seconds. */
+static spmv_status sample_many(runner *r, double patience, double *out)
 {
     double v[25], one = 0, from = seconds(), spent;
     spmv_status s = SPMV_OK;
@@ -543,9 +554,9 @@ static spmv_status sample_many(runner *r, double *out)
     for (n = 0; s == SPMV_OK && n < 25;) {
         s = sample(r, times, &v[n++]);
         spent = seconds() - from;
-        if (n < 5 && (n < 3 || spent < 0.15)) continue;
+        if (n < 5 && (n < 3 || spent < 0.6 * patience)) continue;
         *out = median(v, n);
-        if (v[3 * n / 4] - v[n / 4] < 0.04 * *out || spent > 0.25) break;
+        if (v[3 * n / 4] - v[n / 4] < 0.04 * *out || spent > patience) break;
     }
     if (s == SPMV_OK) *out = median(v, n);
     return s;
@@ -554,7 +565,7 @@ static spmv_status sample_many(runner *r, double *out)
 /* y from not a number to A x, which must come out exact. *right: whether it did. */
 static spmv_status check_host(tuner *u, int *right)
 {
-    workload *w = &u->w;
+    workload *w = &u->at->w;
     double took;
     uint64_t r;
     spmv_status s;
@@ -569,7 +580,7 @@ static spmv_status check_host(tuner *u, int *right)
 #ifndef SPMV_NO_OPENCL
 static spmv_status check_cl(tuner *u, int *right)
 {
-    workload *w = &u->w;
+    workload *w = &u->at->w;
     cl_command_queue q = u->device->queue;
     size_t bytes = (size_t)w->a.rows * spmv_vector_size(w->type);
     uint64_t r;
@@ -593,8 +604,8 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
 {
     int i;
     spmv_variant_print(v, name, size);
-    for (i = 0; i < u->seens; i++)
-        if (!strcmp(u->seen[i].variant, name)) return u->seen[i].rate;
+    for (i = 0; i < u->at->seens; i++)
+        if (!strcmp(u->at->seen[i].variant, name)) return u->at->seen[i].rate;
     return 0;
 }
 
@@ -606,25 +617,25 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
     double took = 0;
     runner *r = &u->run;
     spmv_status s = spmv_variant_parse(&v, c->row.layout.format, c->row.variant, &u->t->hooks);
-    if (s == SPMV_OK) s = spmv_variant_resolve(&v, u->device, &u->store.part[0]);
+    if (s == SPMV_OK) s = spmv_variant_resolve(&v, u->device, &u->at->store.part[0]);
     if (s != SPMV_OK) return s;
     *rate = rate_seen(u, &v, name, sizeof name);
     if (*rate > 0) {
         c->twin++;
         return SPMV_OK;
     }
-    s = spmv_cl_create(&r->m.cl, u->device, u->w.a.rows, u->w.cols, u->type, u->store.part, 1, &v);
+    s = spmv_cl_create(&r->m.cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
     if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &r->m.cl, NULL);
     if (s == SPMV_OK) r->events = spmv_exec_timing(&r->exec, 1) == SPMV_OK;
     if (s == SPMV_OK) s = check_cl(u, right);
-    if (s == SPMV_OK && *right) s = sample_many(r, &took);
+    if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
     spmv_exec_free(&r->exec);
     spmv_cl_free(&r->m.cl);
-    if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->w.a.nnz / took);
+    if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
-    if (*rate > 0 && u->seens < TUNE_SEEN) {
-        snprintf(u->seen[u->seens].variant, sizeof u->seen[0].variant, "%s", name);
-        u->seen[u->seens++].rate = *rate;
+    if (*rate > 0 && u->at->seens < TUNE_SEEN) {
+        snprintf(u->at->seen[u->at->seens].variant, sizeof u->at->seen[0].variant, "%s", name);
+        u->at->seen[u->at->seens++].rate = *rate;
     }
     return s;
 }
@@ -634,8 +645,8 @@ static spmv_status measure_host(tuner *u, candidate *c, float *rate, int *right)
 {
     double took = 0;
     spmv_status s = check_host(u, right);
-    if (s == SPMV_OK && *right) s = sample_many(&u->run, &took);
-    if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->w.a.nnz / took);
+    if (s == SPMV_OK && *right) s = sample_many(&u->run, u->patience, &took);
+    if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     c->own++;
     return s;
 }
@@ -670,7 +681,7 @@ static void measure(tuner *u, candidate *c, int row, int per)
 
 static int out_of_time(tuner *u)
 {
-    return seconds() > u->until || u->failures >= 10;
+    return seconds() > u->until || u->failures >= TUNE_FAILURES;
 }
 
 static int is_wanted(const tuner *u, const candidate *c, int row, int per)
@@ -712,48 +723,95 @@ static int store_layout(tuner *u, const spmv_spec *layout)
     memset(&how, 0, sizeof how);
     how.type = u->type;
     how.borrow = 1;
-    u->seens = 0;
+    u->at->seens = 0;
     u->t->keep = 1;
     if (one) {
         one->count = 1;
         one->part[0] = *layout;
-        s = spmv_store_make(&u->store, one, &u->w.a, &how, &u->t->hooks);
+        s = spmv_store_make(&u->at->store, one, &u->at->w.a, &how, &u->t->hooks);
     }
     u->t->keep = 0;
     u->t->text[0] = 0;
     free(one);
-    if (s == SPMV_OK && (u->store.count != 1 || (layout->key[SPMV_KEY_IDX] && !is_narrow(&u->store.part[0])))) {
-        spmv_store_free(&u->store);
+    if (s == SPMV_OK && (u->at->store.count != 1 || (layout->key[SPMV_KEY_IDX] && !is_narrow(&u->at->store.part[0])))) {
+        spmv_store_free(&u->at->store);
         s = SPMV_ERR_UNSUPPORTED;
     }
     return s == SPMV_OK;
+}
+
+/* The slot at hand is what run multiplies. */
+static void slot_begin(tuner *u)
+{
+    u->run.t = u->t;
+    u->run.rows = u->at->w.a.rows;
+    u->run.cols = u->at->w.cols;
+    u->run.x = u->at->w.x.at;
+    u->run.y = u->at->w.y.at;
+    u->run.m.store = u->at->store;
+#ifndef SPMV_NO_OPENCL
+    u->run.m.device = u->device;
+#endif
+}
+
+static void slot_end(tuner *u)
+{
+    memset(&u->run.m.store, 0, sizeof u->run.m.store);
+}
+
+static void slot_empty(slot *s)
+{
+    if (s->stored) spmv_store_free(&s->store);
+    s->stored = s->seens = 0;
+}
+
+static int same_kind_and_layout(const candidate *a, const candidate *b)
+{
+    return a->row.type == b->row.type && a->row.kind == b->row.kind && same_layout(&a->row.layout, &b->row.layout);
+}
+
+/* What was measured of the layout at this size before, by the knobs' whole names. */
+static void slot_recall(tuner *u, const candidate *like, int row, int per)
+{
+#ifndef SPMV_NO_OPENCL
+    size_t i;
+    u->t->keep = 1;
+    for (i = 0; u->device && i < u->count && u->at->seens < TUNE_SEEN; i++) {
+        const candidate *c = &u->c[i];
+        spmv_variant v;
+        if (!same_kind_and_layout(c, like) || !(*rate_at(u, c, row, per) > 0)) continue;
+        if (spmv_variant_parse(&v, c->row.layout.format, c->row.variant, &u->t->hooks) != SPMV_OK ||
+            spmv_variant_resolve(&v, u->device, &u->at->store.part[0]) != SPMV_OK) continue;
+        spmv_variant_print(&v, u->at->seen[u->at->seens].variant, sizeof u->at->seen[0].variant);
+        u->at->seen[u->at->seens++].rate = *rate_at(u, c, row, per);
+    }
+    u->t->keep = 0;
+    u->t->text[0] = 0;
+#else
+    (void)u;
+    (void)like;
+    (void)row;
+    (void)per;
+#endif
 }
 
 /* All variants that are wanted of the layout of candidate first, whose matrix is the present one. */
 static void measure_layout(tuner *u, size_t first, int row, int per)
 {
     size_t i;
-    int stored = store_layout(u, &u->c[first].row.layout);
-    if (stored) {
-        u->run.t = u->t;
-        u->run.rows = u->w.a.rows;
-        u->run.cols = u->w.cols;
-        u->run.x = u->w.x.at;
-        u->run.y = u->w.y.at;
-        u->run.m.store = u->store;
-#ifndef SPMV_NO_OPENCL
-        u->run.m.device = u->device;
-#endif
+    u->at->stored = store_layout(u, &u->c[first].row.layout);
+    if (u->at->stored) {
+        slot_recall(u, &u->c[first], row, per);
+        slot_begin(u);
     }
-    for (i = first; i < u->count && !(stored && out_of_time(u)); i++) {
+    for (i = first; i < u->count && !(u->at->stored && out_of_time(u)); i++) {
         candidate *c = &u->c[i];
-        if (c->row.kind != u->c[first].row.kind || !same_layout(&c->row.layout, &u->c[first].row.layout)) continue;
-        if (!is_wanted(u, c, row, per)) continue;
-        if (stored) measure(u, c, row, per);
+        if (!same_kind_and_layout(c, &u->c[first]) || !is_wanted(u, c, row, per)) continue;
+        if (u->at->stored) measure(u, c, row, per);
         else *rate_at(u, c, row, per) = -1;
     }
-    memset(&u->run.m.store, 0, sizeof u->run.m.store);
-    if (stored) spmv_store_free(&u->store);
+    slot_end(u);
+    slot_empty(u->at);
 }
 
 /* Everything that is wanted and has the matrix of candidate first; each matrix is made once and each layout stored once. */
@@ -761,7 +819,7 @@ static void measure_matrix(tuner *u, size_t first, int row, int per, double part
 {
     tune_shape of = candidate_shape(u, &u->c[first], row, per), other;
     size_t i;
-    if (workload_make(&u->w, &of, u->type, &u->t->hooks) != SPMV_OK) {
+    if (workload_make(&u->at->w, &of, u->type, &u->t->hooks) != SPMV_OK) {
         *rate_at(u, &u->c[first], row, per) = -1;
         return;
     }
@@ -890,11 +948,12 @@ static void tune_layouts(tuner *u)
 /* ---- phase 2: knobs ---------------------------------------------------------------------------------------------- */
 
 #ifndef SPMV_NO_OPENCL
-/* In the order in which they tend to matter. Not tried: I64 is for huge matrices; ATOMIC changes last bits from product to
- * product; ZERO pays only where there is fill. */
+/* In the order in which they tend to matter, the first ones for all leaders before the others. Not tried: I64 is for huge matrices;
+ * ATOMIC changes last bits from product to product; ZERO pays only where there is fill. */
 static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_UNROLL,
                                        SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,
                                        SPMV_KNOB_IMG, SPMV_KNOB_ALIGN, SPMV_KNOB_FINISH};
+enum { TUNE_KNOBS = sizeof tune_knobs / sizeof *tune_knobs, TUNE_ROUND = 5 /* knobs of the first round */ };
 
 /* Who gets knobs: layouts within 15% of the best at some probe and the best of each format; of blocks, on banded matrices only,
  * the best of each size. */
@@ -949,63 +1008,104 @@ static double gain(const tuner *u, const candidate *a, const candidate *b)
     return n ? sum / n : -1;
 }
 
-/* Each leader goes on from its best variant, if that is 1% better than the one before. */
-static void move_bases(tuner *u)
+/* A leader goes on from its best variant, if that is 1% better than the one before. */
+static void move_base(tuner *u, size_t leader)
 {
-    size_t i, k;
-    for (i = 0; i < u->count; i++) {
-        if (!u->c[i].leads) continue;
-        for (k = 0; k < u->count; k++) {
-            const candidate *c = &u->c[k];
-            if (c->state != LIVE || !c->own || c->row.type != u->type || c->row.kind != u->c[i].row.kind) continue;
-            if (same_layout(&c->row.layout, &u->c[i].row.layout) && gain(u, &u->c[u->c[i].base], c) > 0.0144) u->c[i].base = k;
-        }
+    size_t k;
+    for (k = 0; k < u->count; k++) {
+        const candidate *c = &u->c[k];
+        if (c->state != LIVE || !c->own || !same_kind_and_layout(c, &u->c[leader])) continue;
+        if (gain(u, &u->c[u->c[leader].base], c) > 0.0144) u->c[leader].base = k;
     }
 }
 
-static int is_base(const tuner *u, size_t c)
-{
-    size_t i;
-    for (i = 0; i < u->count; i++)
-        if (u->c[i].leads && u->c[i].base == c) return 1;
-    return 0;
-}
-
 /* Variants stay that are the best of their format or within 3% of all at some size, and that are not another by other words. */
-static void drop_variants(tuner *u)
+static void drop_variants(tuner *u, size_t leader)
 {
     size_t i;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        if (c->row.type != u->type || c->state != LIVE || !*c->row.variant || is_base(u, i)) continue;
+        if (c->state != LIVE || !*c->row.variant || i == u->c[leader].base || !same_kind_and_layout(c, &u->c[leader])) continue;
         if (!c->own || !has_hope(u, c, 1.03f)) c->state = DROPPED;
     }
 }
 
-static void probe_knobs(tuner *u, double part, double span)
+/* The leader's matrix in its layout at three of the probes, a slot each. */
+static void leader_open(tuner *u, size_t leader)
 {
-    measure_probe(u, 0, part, span / 2);
-    measure_probe(u, 1, part + span / 2, span / 8);
-    measure_probe(u, 3, part + span * 5 / 8, span * 3 / 8);
-    move_bases(u);
-    drop_variants(u);
+    static const int probes[TUNE_SLOTS] = {0, 1, 3};
+    int i;
+    for (i = 0; i < TUNE_SLOTS; i++) {
+        slot *s = u->at = &u->slots[i];
+        shape of;
+        s->per = tune_probes[probes[i]][1];
+        s->row = tune_probes[probes[i]][0] < u->head.rows ? tune_probes[probes[i]][0] : u->head.rows - 1;
+        if (!point_fits(u, &u->c[leader], s->row, s->per)) continue;
+        of = candidate_shape(u, &u->c[leader], s->row, s->per);
+        if (workload_make(&s->w, &of, u->type, &u->t->hooks) != SPMV_OK) continue;
+        s->stored = store_layout(u, &u->c[leader].row.layout);
+        if (s->stored) slot_recall(u, &u->c[leader], s->row, s->per);
+    }
+}
+
+static void leader_close(tuner *u)
+{
+    int i;
+    for (i = 0; i < TUNE_SLOTS; i++) slot_empty(&u->slots[i]);
+    u->at = u->slots;
+}
+
+/* All that is wanted of the leader's layout; what is far behind in one slot is not tried in the next. */
+static void leader_measure(tuner *u, size_t leader, double part)
+{
+    int i;
+    size_t k;
+    for (i = 0; i < TUNE_SLOTS; i++) {
+        slot *s = u->at = &u->slots[i];
+        if (!s->stored) continue;
+        slot_begin(u);
+        for (k = 0; k < u->count && !out_of_time(u); k++) {
+            candidate *c = &u->c[k];
+            if (!same_kind_and_layout(c, &u->c[leader]) || !is_wanted(u, c, s->row, s->per)) continue;
+            tune_progress(u, c, s->row, s->per, part);
+            measure(u, c, s->row, s->per);
+            if (*rate_at(u, c, s->row, s->per) < 0.75f * *rate_at(u, &u->c[u->c[leader].base], s->row, s->per)) c->wanted = 0;
+        }
+        slot_end(u);
+    }
+    move_base(u, leader);
+    drop_variants(u, leader);
 }
 
 /* What did well for another type is tried first. */
-static void add_seeds(tuner *u)
+static void add_seeds(tuner *u, size_t leader)
 {
     size_t i, n = u->count, at;
-    want_all(u, 0);
     for (i = 0; i < n; i++) {
-        candidate c = u->c[i], *plain = &c;
-        if (c.row.type == u->type || c.state != LIVE || !*c.row.variant) continue;
-        plain = &c;
+        candidate c = u->c[i];
         c.row.type = u->type;
-        plain = candidate_find(u, plain, (int)c.row.layout.key[SPMV_KEY_IDX], "");
-        if (!plain || plain->state != LIVE) continue;
+        if (u->c[i].row.type == u->type || c.state != LIVE || !*c.row.variant || !same_kind_and_layout(&c, &u->c[leader])) continue;
         at = candidate_add(u, u->type, c.row.kind, &c.row.layout, c.row.variant);
         if (at < u->count) u->c[at].wanted = 1;
     }
+}
+
+/* One knob after another, each around the best that came of those before. */
+static void turn_knobs(tuner *u, size_t leader, int round, double part)
+{
+    int k = round ? TUNE_ROUND : 0, end = round ? TUNE_KNOBS : TUNE_ROUND;
+    want_all(u, 0);
+    leader_open(u, leader);
+    if (!round) {
+        add_seeds(u, leader);
+        leader_measure(u, leader, part);
+    }
+    for (; k < end && !out_of_time(u); k++) {
+        want_all(u, 0);
+        add_values(u, leader, tune_knobs[k]);
+        leader_measure(u, leader, part);
+    }
+    leader_close(u);
 }
 
 /* What knobs blocks got on banded matrices they get on scattered ones. */
@@ -1019,21 +1119,20 @@ static void copy_block_knobs(tuner *u)
     }
 }
 
+/* Kind after kind, as leaders of a kind share matrices. */
 static void tune_variants(tuner *u)
 {
-    size_t k, i, n, knobs = sizeof tune_knobs / sizeof *tune_knobs;
-    if (!u->device) return;
+    size_t i, leaders = 0, done = 0, n = u->count;
+    int round, kind;
     choose_leaders(u);
-    add_seeds(u);
-    probe_knobs(u, 0, 0.05);
-    for (k = 0; k < knobs && !out_of_time(u); k++) {
-        want_all(u, 0);
-        n = u->count;
-        for (i = 0; i < n; i++)
-            if (u->c[i].leads) add_values(u, i, tune_knobs[k]);
-        probe_knobs(u, 0.05 + 0.95 * (double)k / (double)knobs, 0.95 / (double)knobs);
-    }
-    if (k < knobs) u->complete = 0;
+    for (i = 0; i < n; i++) leaders += u->c[i].leads != 0;
+    for (round = 0; round < 2; round++)
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
+            for (i = 0; i < n; i++) {
+                if (!u->c[i].leads || u->c[i].row.kind != (spmv_tune_kind)kind) continue;
+                if (out_of_time(u)) u->complete = 0;
+                else turn_knobs(u, i, round, (double)done++ / (double)(2 * leaders));
+            }
     copy_block_knobs(u);
 }
 #else
@@ -1057,12 +1156,23 @@ static int compare_points(const void *a, const void *b)
     return (x->nonzeros > y->nonzeros) - (x->nonzeros < y->nonzeros);
 }
 
-/* Every other size first, of those the cheap ones first. */
-static void tune_grid(tuner *u)
+/* 1: at some size within 3% of the best, or, of formats without blocks, the best of its own: what the table will hold. */
+static int is_front(const tuner *u, const candidate *c)
+{
+    int p;
+    for (p = 0; p < u->head.rows * u->head.per_row; p++)
+        if (c->row.rate[p] > 0 && (c->row.rate[p] * 1.03f >= best_rate(u, c, p, 0) ||
+                                   (row_class(&c->row) < 2 && c->row.rate[p] * 1.01f >= best_rate(u, c, p, 1)))) return 1;
+    return 0;
+}
+
+/* Every other size first, of those the cheap ones first; a first pass measures those in front only. */
+static void tune_grid(tuner *u, int front, double from, double share)
 {
     grid_point all[TUNE_POINTS];
     int row, per, n = 0, i;
-    double sum = 0, part = 0;
+    double sum = 0, part = from;
+    size_t k;
     for (row = 0; row < u->head.rows; row++)
         for (per = 0; per < u->head.per_row; per++) {
             all[n].row = row;
@@ -1074,8 +1184,9 @@ static void tune_grid(tuner *u)
         }
     qsort(all, (size_t)n, sizeof *all, compare_points);
     want_all(u, 1);
+    for (k = 0; front && k < u->count; k++) u->c[k].wanted = u->c[k].wanted && is_front(u, &u->c[k]);
     for (i = 0; i < n; i++) {
-        double span = all[i].nonzeros <= (double)u->most ? (2e5 + all[i].nonzeros) / sum : 0;
+        double span = all[i].nonzeros <= (double)u->most ? share * (2e5 + all[i].nonzeros) / sum : 0;
         measure_point(u, all[i].row, all[i].per, part, span);
         part += span;
     }
@@ -1289,7 +1400,7 @@ static int tune_launch(tuner *u)
     desc.device = u->device;
     desc.hooks = u->t->hooks;
     s = runner_open(&r, u->t, &desc, &x, &y);
-    if (s == SPMV_OK) s = sample_many(&r, &took);
+    if (s == SPMV_OK) s = sample_many(&r, 0.25, &took);
     runner_close(&r);
     u->head.launch = took;
     return s == SPMV_OK ? DONE : FAILED;
@@ -1310,14 +1421,15 @@ static int tune_type(tuner *u, double share, double end)
     int knobs = u->device != NULL;
     if (tune_inputs(u) != DONE) return FAILED;
     layouts_add(u);
-    tune_phase(u, "layouts", share * 0.2, now + time * 0.7);
+    tune_phase(u, "layouts", share * 0.2, now + time * 0.6);
     tune_layouts(u);
     if (knobs) {
-        tune_phase(u, "knobs", share * 0.4, now + time * 0.85);
+        tune_phase(u, "knobs", share * 0.4, now + time * 0.65);
         tune_variants(u);
     }
     tune_phase(u, "grid", share * (knobs ? 0.4 : 0.8), end);
-    tune_grid(u);
+    tune_grid(u, 1, 0, 0.6);
+    tune_grid(u, 0, 0.6, 0.4);
     return DONE;
 }
 
@@ -1381,7 +1493,10 @@ static void tuner_free(tuner *u)
     size_t i;
     for (i = 0; i < u->count; i++) free(u->c[i].row.rate);
     free(u->c);
-    workload_free(&u->w);
+    for (i = 0; i < TUNE_SLOTS; i++) {
+        slot_empty(&u->slots[i]);
+        workload_free(&u->slots[i].w);
+    }
     text_free(&u->past);
 #ifndef SPMV_NO_OPENCL
     runner_close_cl(&u->run);
@@ -1430,7 +1545,9 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
     u->t = t;
     u->begun = seconds();
     u->end = u->until = budget > 0 ? u->begun + budget : 1e300;
+    u->patience = budget > 0 && budget < 500 ? budget / 2000 : 0.25;
     u->complete = 1;
+    u->at = u->slots;
     u->head.hooks = t->hooks;
     progress_begin(t);
     tuner_sizes(u, rows_max);
