@@ -341,7 +341,7 @@ if [ "$devices" != host ]; then
     gives 'tune on a device' 0 tune --device 0 --budget 4 --rows-max 1024 --type f32 --out g.tune
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
-        for d in 'sum += product[k]=>sum -= product[k]' 'tail_sum[lid] += before=>tail_som[lid] += before'; do
+        for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # in coo.cl alone
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'

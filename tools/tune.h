@@ -17,7 +17,7 @@
 #  include <omp.h>
 #endif
 
-enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64, TUNE_FAILURES = 10 };
+enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64, TUNE_FAILURES = 10, TUNE_LEAST = 8 };
 
 static const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
 static const uint64_t tune_per[TUNE_PER] = {1, 2, 4, 8, 16, 32, 64, 256, 1024};
@@ -679,9 +679,10 @@ static void measure(tuner *u, candidate *c, int row, int per)
 
 /* ---- all that is wanted at one size ------------------------------------------------------------------------------ */
 
+/* Some samples are taken whatever the budget. */
 static int out_of_time(tuner *u)
 {
-    return seconds() > u->until || u->failures >= TUNE_FAILURES;
+    return (seconds() > u->until && u->samples + u->recalled >= TUNE_LEAST) || u->failures >= TUNE_FAILURES;
 }
 
 static int is_wanted(const tuner *u, const candidate *c, int row, int per)
@@ -1037,7 +1038,7 @@ static void leader_open(tuner *u, size_t leader)
     int i;
     for (i = 0; i < TUNE_SLOTS; i++) {
         slot *s = u->at = &u->slots[i];
-        shape of;
+        tune_shape of;
         s->per = tune_probes[probes[i]][1];
         s->row = tune_probes[probes[i]][0] < u->head.rows ? tune_probes[probes[i]][0] : u->head.rows - 1;
         if (!point_fits(u, &u->c[leader], s->row, s->per)) continue;
@@ -1202,7 +1203,7 @@ static void host_bandwidth(tuner *u)
     double *a = (double *)malloc((size_t)n * sizeof *a), *b = (double *)malloc((size_t)n * sizeof *b);
     double from, copy = 1e9, read = 1e9, sum = 0, took;
     for (i = 0; a && b && i < n; i++) a[i] = b[i] = 1;
-    for (run = 0; a && b && run < 8; run++) {
+    for (run = 0; a && b && run < 5; run++) {
         from = seconds();
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static)
@@ -1263,7 +1264,7 @@ static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, siz
 {
     double best = 0;
     int i;
-    for (i = 0; i < 8; i++) {
+    for (i = 0; i < 5; i++) {
         cl_event e = NULL;
         cl_ulong from = 0, to = 0;
         cl_int code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, &e);
@@ -1303,10 +1304,10 @@ static void bandwidth_run(tuner *u, cl_program p, cl_mem *m, size_t bytes, int g
 static void device_bandwidth(tuner *u, int gpu)
 {
     const char *source = bandwidth_source;
-    size_t bytes = gpu ? 512u << 20 : 128u << 20;
+    size_t bytes = gpu ? 512u << 20 : 128u << 20, length = sizeof bandwidth_source - 1;
     cl_mem m[2];
     cl_float zero = 0;
-    cl_program p = clCreateProgramWithSource(u->device->context, 1, &source, NULL, NULL);
+    cl_program p = clCreateProgramWithSource(u->device->context, 1, &source, &length, NULL);
     int i, fine;
     while (bytes > 1u << 20 && (bytes > u->device->info.alloc_bytes || bytes > u->device->info.global_bytes / 4)) bytes /= 2;
     for (i = 0; i < 2; i++) m[i] = clCreateBuffer(u->device->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
@@ -1543,8 +1544,6 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
     int result;
     if (!u) return no_memory(t);
     u->t = t;
-    u->begun = seconds();
-    u->end = u->until = budget > 0 ? u->begun + budget : 1e300;
     u->patience = budget > 0 && budget < 500 ? budget / 2000 : 0.25;
     u->complete = 1;
     u->at = u->slots;
@@ -1556,6 +1555,8 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
     if (u->device && !u->device->info.f64) types &= 1u << SPMV_F32;
 #endif
     if (result == DONE) result = journal_open(u, args->value[OPT_OUT], args->value[OPT_RESUME] != NULL);
+    u->begun = seconds();
+    u->end = u->until = budget > 0 ? u->begun + budget : 1e300;
     if (result == DONE) result = tune_types(u, types);
     if (result == DONE) result = tune_finish(u, args->value[OPT_OUT]);
     journal_close(u, result);
