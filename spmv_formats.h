@@ -2163,6 +2163,7 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
+#define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
 #define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
 
 /* The template below is included once a type: V values, T vectors, and the suffix of the names. */
@@ -2642,7 +2643,7 @@ done:
 #endif /* SPMV_IMPLEMENTATION */
 
 /* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
- * order: that of its entries, in four interleaved partial sums where they lie next to each other, which hides the
+ * order: that of its entries, in four interleaved partial sums where many lie next to each other, which hides the
  * latency of addition. */
 #ifdef SPMV__TEMPLATE
 /* TEMPLATE BEGIN */
@@ -2673,13 +2674,17 @@ SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SP
 }
 
 /* For columns of a type C, x being moved to their base:
- * dot   sum of n values times the elements of x that their columns name. Short rows cost a branch, not a loop set-up
+ * dot   sum of n values times the elements of x that their columns name
  * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
 #define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
     static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
                                        const SPMV__T *SPMV__RESTRICT x)                                                      \
     {                                                                                                                        \
         SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                              \
+        if (n < SPMV__SHORT) {                                                                                               \
+            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                           \
+            return s0;                                                                                                       \
+        }                                                                                                                    \
         for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                         \
             s0 += val[0] * x[col[0]];                                                                                        \
             s1 += val[1] * x[col[1]];                                                                                        \
