@@ -249,7 +249,7 @@ static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t 
         float other = t->row[i].rate[p] > 0 ? rival(t, keep, i, p, 0) : 0;
         if (t->row[i].rate[p] > other) sum += other > 0 ? spmv__log2((double)t->row[i].rate[p] / (double)other) : 4;
     }
-    return sum;
+    return row_class(&t->row[i]) < 2 ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
 }
 
 static double row_score(const spmv_tuning *t, const unsigned char *keep, size_t i)

@@ -541,7 +541,8 @@ static void strike(tuner *u, candidate *c, const char *why)
 
 /* ---- one sample -------------------------------------------------------------------------------------------------- */
 
-/* The median of five or more; more while they are spread, as on a machine that does something else as well, for patience seconds. */
+/* The median of five or so; of more, while they are spread as on a machine that does something else as well, the lower quartile. It
+ * ends after patience seconds. */
 static spmv_status sample_many(runner *r, double patience, double *out)
 {
     double v[25], one = 0, from = seconds(), spent;
@@ -558,7 +559,9 @@ static spmv_status sample_many(runner *r, double patience, double *out)
         *out = median(v, n);
         if (v[3 * n / 4] - v[n / 4] < 0.04 * *out || spent > patience) break;
     }
-    if (s == SPMV_OK) *out = median(v, n);
+    /* a quarter is fast enough often enough that it is no accident; what else the machine does only adds time */
+    if (s == SPMV_OK && n >= 8) *out = v[n / 4];
+    else if (s == SPMV_OK) *out = median(v, n);
     return s;
 }
 
@@ -724,6 +727,7 @@ static int store_layout(tuner *u, const spmv_spec *layout)
     memset(&how, 0, sizeof how);
     how.type = u->type;
     how.borrow = 1;
+    how.max_bytes = 96 * u->at->w.a.nnz + ((uint64_t)16 << 20); /* eight times CSR: padding that cannot win only costs time */
     u->at->seens = 0;
     u->t->keep = 1;
     if (one) {
@@ -856,21 +860,23 @@ static void measure_probe(tuner *u, int probe, double part, double span)
 
 /* ---- dropping ---------------------------------------------------------------------------------------------------- */
 
-/* The best rate at a point of those that compete with c, or only of those of its format. */
-static float best_rate(const tuner *u, const candidate *c, int point, int of_format)
+/* The best rate at a point of those that compete with c; alike: of those only that are of its format (or, of blocks, of any) and have
+ * columns of the same width, since short ones do not fit every matrix. */
+static float best_rate(const tuner *u, const candidate *c, int point, int alike)
 {
     float best = 0;
     size_t i;
     for (i = 0; i < u->count; i++) {
         const candidate *o = &u->c[i];
-        if (o->state == STRUCK || !rows_compete(&o->row, &c->row)) continue;
-        if (of_format && o->row.layout.format != c->row.layout.format) continue;
-        if (o->row.rate[point] > best) best = o->row.rate[point];
+        if (o->state == STRUCK || !(o->row.rate[point] > best) || !rows_compete(&o->row, &c->row)) continue;
+        if (alike && o->row.layout.key[SPMV_KEY_IDX] != c->row.layout.key[SPMV_KEY_IDX]) continue;
+        if (alike && row_class(&c->row) < 2 && o->row.layout.format != c->row.layout.format) continue;
+        best = o->row.rate[point];
     }
     return best;
 }
 
-/* 1: at some size within the factor of the best, or the best of its format (within a percent). Unmeasured: 1 as well. */
+/* 1: at some size within the factor of the best, or the best of its like (within a percent). Unmeasured: 1 as well. */
 static int has_hope(const tuner *u, const candidate *c, float factor)
 {
     int p, measured = 0;
@@ -1157,14 +1163,12 @@ static int compare_points(const void *a, const void *b)
     return (x->nonzeros > y->nonzeros) - (x->nonzeros < y->nonzeros);
 }
 
-/* 1: at some size within 3% of the best, or, of formats without blocks, the best of its own: what the table will hold. */
+/* 1: what the table will hold: measured, and in front of all or of its like at some size. */
 static int is_front(const tuner *u, const candidate *c)
 {
-    int p;
-    for (p = 0; p < u->head.rows * u->head.per_row; p++)
-        if (c->row.rate[p] > 0 && (c->row.rate[p] * 1.03f >= best_rate(u, c, p, 0) ||
-                                   (row_class(&c->row) < 2 && c->row.rate[p] * 1.01f >= best_rate(u, c, p, 1)))) return 1;
-    return 0;
+    int p, measured = 0;
+    for (p = 0; p < u->head.rows * u->head.per_row && !measured; p++) measured = c->row.rate[p] > 0;
+    return measured && has_hope(u, c, 1.03f);
 }
 
 /* Every other size first, of those the cheap ones first; a first pass measures those in front only. */
