@@ -7,6 +7,7 @@
  *   probes   every layout with default knobs on a few sizes; hopeless ones are dropped
  *   knobs    one knob after another around the layouts that lead
  *   grid     what is left over all sizes, every other one first
+ *   again    samples that are far from their neighbours
  */
 #ifndef SPMV_TOOLS_TUNE_H
 #define SPMV_TOOLS_TUNE_H
@@ -267,6 +268,7 @@ typedef struct candidate {
     candidate_state state;
     int             wanted;  /* 1: to be measured in the present wave */
     int             own, twin; /* samples of its own; those that other knobs already gave, meaning the same */
+    float          *before;  /* while samples are taken again: what they were; else NULL */
     size_t          base;    /* while it leads: the best variant so far */
     int             leads;
 } candidate;
@@ -379,7 +381,7 @@ static void candidate_recall(tuner *u, candidate *c)
         r = axis_index(u->head.rows_at, u->head.rows, rows);
         k = axis_index(u->head.per_row_at, u->head.per_row, per);
         if (r < 0 || k < 0) continue;
-        *rate_at(u, c, r, k) = (float)rate;
+        if ((float)rate > *rate_at(u, c, r, k)) *rate_at(u, c, r, k) = (float)rate;
         c->own++;
         u->recalled++;
     }
@@ -668,6 +670,7 @@ static void measure(tuner *u, candidate *c, int row, int per)
 #endif
         s = measure_host(u, c, &rate, &right);
     u->t->keep = 0;
+    if (c->before && c->before[row * u->head.per_row + per] > rate && right) rate = c->before[row * u->head.per_row + per];
     *rate_at(u, c, row, per) = rate > 0 ? rate : -1;
     if (s == SPMV_OK && !right) strike(u, c, "the product is wrong");
     else if (s == SPMV_OK && rate > 0) {
@@ -1197,6 +1200,70 @@ static void tune_grid(tuner *u, int front, double from, double share)
     }
 }
 
+/* ---- phase 4: what looks wrong -------------------------------------------------------------------------------------
+ * Whatever else the machine does can only make a product slower, and not at all sizes alike. */
+
+/* The nearest sample along a row or a column of the table; 0 if there is none. */
+static double nearest(const tuner *u, const candidate *c, int row, int per, int down, int right)
+{
+    for (row += down, per += right; row >= 0 && row < u->head.rows && per >= 0 && per < u->head.per_row; row += down, per += right)
+        if (*rate_at(u, c, row, per) > 0) return (double)*rate_at(u, c, row, per);
+    return 0;
+}
+
+/* 1: far below the geometric mean of its neighbours. */
+static int is_odd(const tuner *u, const candidate *c, int row, int per)
+{
+    static const int way[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
+    double sum = 0, v;
+    int i, n = 0;
+    for (i = 0; i < 4; i++) {
+        v = nearest(u, c, row, per, way[i][0], way[i][1]);
+        if (v > 0) sum += spmv__log2(v);
+        n += v > 0;
+    }
+    return n && *rate_at(u, c, row, per) > 0 && spmv__log2((double)*rate_at(u, c, row, per)) < sum / n - 0.75;
+}
+
+/* Forgets such samples of candidates in front; how many. */
+static int forget_odd(tuner *u)
+{
+    size_t i;
+    int row, per, n = 0;
+    for (i = 0; i < u->count; i++) {
+        candidate *c = &u->c[i];
+        c->wanted = 0;
+        if (c->row.type != u->type || c->state != LIVE || !is_front(u, c)) continue;
+        c->before = (float *)malloc(TUNE_POINTS * sizeof *c->before);
+        if (!c->before) continue;
+        memcpy(c->before, c->row.rate, TUNE_POINTS * sizeof *c->before);
+        for (row = 0; row < u->head.rows; row++)
+            for (per = 0; per < u->head.per_row; per++)
+                if (is_odd(u, c, row, per)) c->wanted = ++n;
+    }
+    for (i = 0; i < u->count; i++)
+        for (row = 0; u->c[i].wanted && row < u->head.rows; row++)
+            for (per = 0; per < u->head.per_row; per++)
+                if (u->c[i].before[row * u->head.per_row + per] > 0 && is_odd(u, &u->c[i], row, per)) *rate_at(u, &u->c[i], row, per) = 0;
+    return n;
+}
+
+static void tune_again(tuner *u)
+{
+    size_t i;
+    int row, per, p, n = forget_odd(u);
+    for (row = 0; n && row < u->head.rows; row++)
+        for (per = 0; per < u->head.per_row; per++)
+            measure_point(u, row, per, (double)row / u->head.rows, 1.0 / (double)(u->head.rows * u->head.per_row));
+    for (i = 0; i < u->count; i++) {
+        candidate *c = &u->c[i];
+        for (p = 0; c->before && p < u->head.rows * u->head.per_row; p++)
+            if (c->before[p] > 0 && !(c->row.rate[p] > 0)) c->row.rate[p] = c->before[p]; /* time ran out first */
+        free(c->before);
+        c->before = NULL;
+    }
+}
+
 /* ---- the head ---------------------------------------------------------------------------------------------------- */
 
 /* GB/s of the best of some runs: what the memory can do, not what the machine did meanwhile. */
@@ -1432,9 +1499,11 @@ static int tune_type(tuner *u, double share, double end)
         tune_phase(u, "knobs", share * 0.4, now + time * 0.65);
         tune_variants(u);
     }
-    tune_phase(u, "grid", share * (knobs ? 0.4 : 0.8), end);
+    tune_phase(u, "grid", share * (knobs ? 0.35 : 0.75), now + time * 0.92);
     tune_grid(u, 1, 0, 0.6);
     tune_grid(u, 0, 0.6, 0.4);
+    tune_phase(u, "again", share * 0.05, end);
+    tune_again(u);
     return DONE;
 }
 
