@@ -534,11 +534,9 @@ static void strike(tuner *u, candidate *c, const char *why)
     for (p = words; *p; p++) if (*p == '\n' || *p == '\r') *p = ' ';
     c->state = STRUCK;
     u->struck++;
-    u->failures++;
     complain(u->t, "struck out: %s: %s", name, words);
     if (u->journal) fprintf(u->journal, "x %s %s\n", name, words);
     if (u->journal) fflush(u->journal);
-    if (u->failures == TUNE_FAILURES) complain(u->t, "%d failures in a row: measuring ends here", TUNE_FAILURES);
 }
 
 /* ---- one sample -------------------------------------------------------------------------------------------------- */
@@ -679,6 +677,8 @@ static void measure(tuner *u, candidate *c, int row, int per)
         journal_sample(u, c, row, per);
     } else if (s != SPMV_OK && !is_refusal(s) && s != SPMV_ERR_ARGUMENT) {
         strike(u, c, *u->t->text ? u->t->text : spmv_status_text(s));
+        if (s == SPMV_ERR_OPENCL && ++u->failures == TUNE_FAILURES)
+            complain(u->t, "%d failures in a row, the device may be lost: measuring ends here", TUNE_FAILURES);
     }
     u->t->text[0] = 0;
 }
@@ -688,7 +688,7 @@ static void measure(tuner *u, candidate *c, int row, int per)
 /* Some samples are taken whatever the budget. */
 static int out_of_time(tuner *u)
 {
-    return (seconds() > u->until && u->samples + u->recalled >= TUNE_LEAST) || u->failures >= TUNE_FAILURES;
+    return (seconds() > u->until && u->samples + u->recalled + u->struck >= TUNE_LEAST) || u->failures >= TUNE_FAILURES;
 }
 
 static int is_wanted(const tuner *u, const candidate *c, int row, int per)
