@@ -80,7 +80,7 @@ for line in lines:
 gives 'help' 0 --help
 says 'help names the commands' out 'spmv bench'
 gives 'version' 0 --version
-for c in devices info mul bench self-check convert plan tune gen; do
+for c in devices info mul bench self-check convert plan plot tune gen; do
     gives "$c --help" 0 $c --help
     says "$c --help names the exit status" out '2 usage error'
     gives "$c: unknown option" 2 $c --nonsense
@@ -252,6 +252,89 @@ product 'binary input' '5 6 15' s.bin --x x.mtx
 gives 'convert: nowhere' 1 convert small.mtx no/such/place.bin
 head -c 100 a.bin >cut.bin
 gives 'cut binary' 1 info cut.bin
+
+# ---- plot ----
+is_png() { # the signature, every chunk's checksum, the rows inflated, the size; python3 is what tools/install.sh installs
+    python3 - "$1" <<'END'
+import struct, sys, zlib
+data = open(sys.argv[1], "rb").read()
+assert data[:8] == b"\x89PNG\r\n\x1a\n"
+at, names, rows = 8, [], b""
+while at < len(data):
+    n, = struct.unpack(">I", data[at:at + 4])
+    name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
+    assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
+    names.append(name)
+    if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
+    if name == b"PLTE": colours = n // 3
+    if name == b"IDAT": rows += body
+    at += 12 + n
+rows = zlib.decompress(rows)
+assert names == [b"IHDR", b"PLTE", b"IDAT", b"IEND"] and (depth, kind) == (8, 3) and len(rows) == height * (width + 1)
+for y in range(height):
+    line = rows[y * (width + 1):(y + 1) * (width + 1)]
+    assert line[0] == 0 and max(line) < colours
+END
+}
+is_svg() { # well-formed, and the PNG inside whole
+    python3 - "$1" inside.png <<'END' && is_png inside.png
+import base64, sys, xml.dom.minidom
+top = xml.dom.minidom.parse(sys.argv[1]).documentElement
+assert top.tagName == "svg" and top.getElementsByTagName("text")
+image = top.getElementsByTagName("image")[0].getAttribute("href").split(",", 1)
+assert image[0] == "data:image/png;base64"
+open(sys.argv[2], "wb").write(base64.b64decode(image[1], validate=True))
+END
+}
+cp small.mtx 'a<b>&"c".mtx'
+"$spmv" gen clspmv_circuit -o circuit.bin
+printf '%%%%MatrixMarket matrix coordinate real general\n3 1000 1\n2 900 1\n' >thin.mtx
+cat >table.tune <<'END'
+spmv tuning table 1
+device <a & b>
+class gpu
+rows 1024 2048
+per_row 1 4 16
+f64 banded csr/ 1 2 3 4 5 6
+f64 banded dia/L=2 2 1 - 8 5 -
+f32 uneven sell:h=32/ 1 2 3 4 - 0.001
+END
+for s in png svg; do
+    gives "plot: $s of a small matrix" 0 plot 'a<b>&"c".mtx' -o p.$s
+    is_$s p.$s >out 2>err
+    verdict "plot: $s of a small matrix is one" $?
+    gives "plot: $s of three parts" 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.$s
+    is_$s p.$s >out 2>err
+    verdict "plot: $s of three parts is one" $?
+    gives "plot: $s of a thin matrix by a builder" 0 plot thin.mtx --plan hyb -o p.$s
+    is_$s p.$s >out 2>err
+    verdict "plot: $s of a thin matrix is one" $?
+    gives "plot tune: $s" 0 plot tune table.tune -o t.$s
+    is_$s t.$s >out 2>err
+    verdict "plot tune: $s is one" $?
+done
+gives 'plot: the same picture again' 0 plot tune table.tune -o t2.png
+cmp t.png t2.png
+verdict 'plot: the same bytes' $?
+gives 'plot: no name' 2 plot small.mtx
+says 'plot: no name: what is wanted' err '-o NAME.png or -o NAME.svg'
+gives 'plot: another suffix' 2 plot small.mtx -o p.gif
+says 'plot: another suffix is named' err "'p.gif'"
+gives 'plot: nowhere' 1 plot small.mtx -o /nowhere/at/all.png
+says 'plot: nowhere is named' err '/nowhere/at/all.png: No such file'
+if [ -w /dev/full ]; then
+    ln -s /dev/full full.png
+    gives 'plot: no room' 1 plot small.mtx -o full.png
+    says 'plot: no room is told' err 'full.png: No space'
+fi
+gives 'plot: no plan' 2 plot small.mtx --plan 'elll' -o p.png
+gives 'plot: a plan that leaves nonzeros' 1 plot small.mtx --plan 'ell:w=1' -o p.png
+gives 'plot: nothing to draw' 1 plot none.mtx -o p.png
+says 'plot: nothing to draw, why' err 'none.mtx: there is nothing to draw'
+gives 'plot tune: no such table' 1 plot tune nosuch.tune -o p.png
+gives 'plot tune: no table' 1 plot tune small.mtx -o p.png
+says 'plot tune: no table: the line' err 'small.mtx, line 1'
+gives 'plot: two matrices' 2 plot small.mtx thin.mtx -o p.png
 
 # ---- bench ----
 for d in $devices; do

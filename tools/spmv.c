@@ -26,6 +26,7 @@
 #include "bench.h"
 #include "check.h"
 #include "tune.h"
+#include "heat.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
@@ -328,6 +329,10 @@ static const command commands[] = {
      "spmv tune --compare A B               how two differ\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
      tune_command},
+    {"plot", "FILE -o OUT", "a picture of a matrix by its plan's parts, or of a tuning table",
+     "spmv plot FILE -o OUT [--plan P]      the matrix; the colour of a cell tells which part owns its nonzeros (default csr)\n"
+     "spmv plot tune TABLE -o OUT           rates of a tuning table over rows and nonzeros a row, best of each format\n\n"
+     "OUT ends in .png or .svg.\n" PLAN_TEXT, BIT(PLAN) | BIT(OUT), 1, 2, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };
