@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - pictures as PNG: each matrix under PLAN (default cocktail), and the heat maps
+# of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. They go to build/pictures.
+set -u
+spmv=$(dirname "$0")/../build/spmv
+tables=$(dirname "$0")/../tuning
+plan=cocktail
+out=build/pictures
+while getopts p:o: option; do
+    case $option in
+    p) plan=$OPTARG ;;
+    o) out=$OPTARG ;;
+    *) echo "usage: bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...]" >&2; exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+mkdir -p "$out" || exit 1
+rc=0
+picture() { # picture NAME ARGUMENTS...
+    name=$1
+    shift
+    "$spmv" plot "$@" -o "$out/$name.png" && echo "$out/$name.png" || rc=1
+}
+for f; do picture "$(basename "$f" | sed 's/\.gz$//; s/\.[a-z]*$//')" "$f" --plan "$plan"; done
+if [ $# = 0 ]; then
+    for m in circuit5m eu-2005 ga41as41h72 in-2004 mip1 si41ge41h72; do
+        "$spmv" gen clspmv_$m -o "$out/clspmv_$m.bin" || { rc=1; continue; }
+        picture clspmv_$m "$out/clspmv_$m.bin" --plan "$plan"
+        rm -f "$out/clspmv_$m.bin"
+    done
+fi
+for t in "$tables"/*.tune; do
+    [ ! -e "$t" ] || picture "$(basename "$t" .tune)" tune "$t"
+done
+exit $rc
