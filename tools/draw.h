@@ -139,6 +139,7 @@ typedef struct recipe {
     int        shell;     /* 1: of 6 unknowns, those in the plane of the shell and those out of it do not meet */
     int        fill;      /* percent of the entries of a block; ATOMS: number of atoms */
     int        loss;      /* percent of the neighbours that are missing, here and there */
+    int        plain, rich; /* beyond the nearest so many pairs of offsets only so many percent of the points are joined; 0: all */
     int        cell;      /* points are numbered cube by cube of so many, to and fro; 1: line by line */
     int        chunk;     /* runs of so many points are shuffled; 0: none */
     int        empty;     /* rows without any entry */

@@ -161,6 +161,7 @@ static uint32_t point_beside(const lattice *g, const int *at, const int *offset,
 
 typedef struct mesh {
     lattice  g;
+    int      plain, rich;    /* of the recipe */
     int      pairs;          /* offsets that are used, each both ways */
     int      pair[OFFSETS];  /* which */
     uint64_t keep[OFFSETS];  /* how many of 2^32 such neighbours there are */
@@ -172,35 +173,52 @@ static int is_forward(const int *offset)
     return offset[2] > 0 || (offset[2] == 0 && (offset[1] > 0 || (offset[1] == 0 && offset[0] > 0)));
 }
 
-static uint64_t count_pairs(const lattice *g, const int *offset)
+/* Whether a point, like those numbered near it, has neighbours beyond the nearest. */
+static int is_rich(const mesh *m, uint64_t point)
+{
+    return hash_below(11, point / 64, 100) < (uint64_t)m->rich;
+}
+
+/* Whether both may be joined by the k-th pair of offsets. */
+static int may_join(const mesh *m, int k, uint64_t a, uint64_t b)
+{
+    return !m->rich || k < m->plain || (is_rich(m, a) && is_rich(m, b));
+}
+
+static uint64_t count_pairs(const mesh *m, const int *offset)
 {
     uint64_t i, n = 0;
     int at[3];
-    for (i = 0; i < g->count; i++) {
-        point_at(g, i, at);
-        n += point_beside(g, at, offset, 1) != 0;
+    for (i = 0; i < m->g.count; i++) {
+        uint32_t there;
+        point_at(&m->g, i, at);
+        there = point_beside(&m->g, at, offset, 1);
+        n += there && may_join(m, m->pairs, i, there - 1);
     }
     return n;
 }
 
 /* Joins nearest neighbours until there are so many pairs. */
-static void choose_pairs(mesh *m, double wanted, int loss)
+static void choose_pairs(mesh *m, double wanted, const recipe *r)
 {
-    double share = (100 - loss) / 100.0;
+    double part = (100 - r->loss) / 100.0;
     int k;
+    m->plain = r->plain;
+    m->rich = r->rich;
     for (k = 0; k < m->g.offsets && wanted >= 1; k++) {
         double there;
         if (!is_forward(m->g.offset[k])) continue;
-        there = share * (double)count_pairs(&m->g, m->g.offset[k]);
+        there = part * (double)count_pairs(m, m->g.offset[k]);
         if (there < 1) continue;
         m->pair[m->pairs] = k;
-        m->keep[m->pairs++] = (uint64_t)(4294967296.0 * share * (there <= wanted ? 1 : wanted / there));
+        m->keep[m->pairs++] = (uint64_t)(4294967296.0 * part * (there <= wanted ? 1 : wanted / there));
         wanted -= there;
     }
 }
 
 static int is_joined(const mesh *m, int k, uint64_t a, uint64_t b)
 {
+    if (!may_join(m, k, a, b)) return 0;
     if (m->keep[k] >= 1ull << 32) return 1;
     return hash_below(a < b ? a : b, a < b ? b : a, 1ull << 32) < m->keep[k];
 }
@@ -252,7 +270,7 @@ static void draw_mesh(sketch *p, const recipe *r)
     double in_block = (double)(b * b) * (r->shell ? 0.5 : 1) * r->fill / 100;
     mesh *m = (mesh *)calloc(1, sizeof *m);
     if (m && points_make(&m->g, r, count)) {
-        choose_pairs(m, ((double)r->nnz / in_block - (double)count) / 2, r->loss);
+        choose_pairs(m, ((double)r->nnz / in_block - (double)count) / 2, r);
         mesh_rows(p, r, m);
     } else {
         p->failed = 1;
