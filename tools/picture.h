@@ -15,7 +15,7 @@ typedef struct bytes {
 
 static void bytes_add(bytes *b, const void *data, size_t n)
 {
-    if (b->failed) return;
+    if (b->failed || !n) return;
     if (b->used + n > b->room) {
         size_t room = 2 * (b->used + n) + 4096;
         unsigned char *more = (unsigned char *)realloc(b->at, room);

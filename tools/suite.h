@@ -258,7 +258,7 @@ static const recipe recipes[] = {
     {.name = "Ga41As41H72", .rows = 268096, .cols = 268096, .nnz = 18488476, .drawing = ATOMS, .shape = BALL, .size = {81, 81, 81}, .fill = 154},
     {.name = "Si41Ge41H72", .rows = 185639, .cols = 185639, .nnz = 15011265, .drawing = ATOMS, .shape = BALL, .size = {71, 71, 71}, .fill = 154},
     /* rows by length */
-    {.name = "mac_econ_fwd500", .rows = 206500, .cols = 206500, .nnz = 1273389, .drawing = ROWS, .period = 500, .near = 80, .reach = 1000, .diagonal = 1,
+    {.name = "mac_econ_fwd500", .rows = 206500, .cols = 206500, .nnz = 1273389, .drawing = ROWS, .period = 500, .near = 100, .reach = 3000, .diagonal = 1,
      .knots = {{0, 1}, {300000, 3}, {600000, 6}, {700000, 7}, {900000, 9}, {990000, 20}, {ALL, 44}}},
     {.name = "scircuit", .rows = 170998, .cols = 170998, .nnz = 958936, .drawing = ROWS, .near = 75, .reach = 2000, .popular = 10, .diagonal = 1,
      .knots = {{0, 3}, {330000, 4}, {660000, 5}, {900000, 7}, {990000, 15}, {999000, 50}, {ALL, 353}}},
