@@ -59,6 +59,7 @@ typedef struct spmv_tune_row {
     spmv_spec      layout;                     /* format and layout keys */
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": defaults */
     float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
+    float         *curve;                      /* logarithm to base 2 of the rate, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
 typedef struct spmv_tuning {
@@ -85,7 +86,8 @@ SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
 /* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row and of the rate; outside the table as at its
- * edge. 0: the row has no sample at all. */
+ * edge, where longer rows count as more of them. Sizes that were not measured count as the measured ones around them, weighted by distance in nonzeros above all: a
+ * rate levels off with the work there is. 0: the row has no sample at all. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ typedef struct spmv_features {
     uint64_t longest, empty;             /* row lengths */
     double   mean, deviation;
     double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
-    uint64_t diagonals;                  /* that hold nonzeros */
+    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
     double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
@@ -123,7 +125,7 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product and its share of convert */
+    double cost;       /* what options are ranked by: the time of a product, 6% more for each part after the first, and its share of convert */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -308,9 +310,40 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
     return SPMV_OK;
 }
 
+static double spmv__log2(double v);
+
+/* How near two points of the grid are: by nonzeros, less by nonzeros a row. */
+static double spmv__tune_nearness(const spmv_tuning *t, int a, int b)
+{
+    int rows = a / t->per_row - b / t->per_row, per = a % t->per_row - b % t->per_row;
+    double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
+    double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
+    double d = (x + y) * (x + y) + 0.12 * y * y;
+    return rows || per ? 1 / (d * d + 1e-3) : 1e9;
+}
+
+/* The curve: samples as they are, gaps as the mean of all samples by nearness. */
+static void spmv__tune_fill(const spmv_tuning *t, spmv_tune_row *r, float *curve)
+{
+    int i, j, n = t->rows * t->per_row;
+    for (i = 0; i < n; i++)
+        if (r->rate[i] > 0) curve[i] = (float)spmv__log2((double)r->rate[i]);
+    for (i = 0; i < n; i++) {
+        double sum = 0, weights = 0;
+        if (r->rate[i] > 0) continue;
+        for (j = 0; j < n; j++)
+            if (r->rate[j] > 0) {
+                double w = spmv__tune_nearness(t, i, j);
+                sum += w * (double)curve[j];
+                weights += w;
+            }
+        curve[i] = (float)(sum / weights);
+    }
+}
+
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
 {
-    int i, n = t->rows * t->per_row;
+    int i, n = t->rows * t->per_row, any = 0;
     double v;
     void *block;
     spmv_status s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
@@ -321,8 +354,15 @@ static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv
         if (!strcmp(l->word, "-")) continue;
         if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "a rate is a number of GFLOP/s, or -");
         r->rate[i] = (float)v;
+        any = any || v > 0;
     }
-    return spmv__next_word(l) ? spmv__bad_line(l, "too many rates") : SPMV_OK;
+    if (spmv__next_word(l)) return spmv__bad_line(l, "too many rates");
+    if (!any) return SPMV_OK;
+    s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
+    if (s) return s;
+    r->curve = (float *)block;
+    spmv__tune_fill(t, r, r->curve);
+    return SPMV_OK;
 }
 
 static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
@@ -356,8 +396,12 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
     if (!s && t->count == *room) s = spmv__tune_grow(t, room);
     if (s) return s;
     s = spmv__tune_rates(t, &r, l);
-    if (s || ignore) spmv_free(l->h, r.rate);
-    else t->row[t->count++] = r;
+    if (s || ignore) {
+        spmv_free(l->h, r.rate);
+        spmv_free(l->h, r.curve);
+    } else {
+        t->row[t->count++] = r;
+    }
     return s;
 }
 
@@ -394,7 +438,10 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
 SPMV_API void spmv_tuning_free(spmv_tuning *t)
 {
     size_t i;
-    for (i = 0; i < t->count; i++) spmv_free(&t->hooks, t->row[i].rate);
+    for (i = 0; i < t->count; i++) {
+        spmv_free(&t->hooks, t->row[i].rate);
+        spmv_free(&t->hooks, t->row[i].curve);
+    }
     spmv_free(&t->hooks, t->row);
     memset(t, 0, sizeof *t);
 }
@@ -485,37 +532,44 @@ static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, do
         *part = spmv__log2(v / (double)at[*i]) / spmv__log2((double)at[*i + 1] / (double)at[*i]);
 }
 
-/* The sample at a point, else the nearest one with fewer rows, more rows, fewer nonzeros a row, more: rates level off with size. */
-static double spmv__tune_sample(const spmv_tuning *t, const spmv_tune_row *r, int row, int per)
+/* A place in a table, which serves all of its rows. */
+typedef struct spmv__tune_place {
+    int    corner[4];
+    double weight[4];
+} spmv__tune_place;
+
+static spmv__tune_place spmv__tune_at(const spmv_tuning *t, double rows, double per_row)
 {
-    int i, j;
-    for (j = 0; j < 2 * t->per_row; j++) {
-        int p = j < t->per_row ? per - j : j - t->per_row + per + 1;
-        if (p < 0 || p >= t->per_row) continue;
-        for (i = 0; i < 2 * t->rows; i++) {
-            int q = i < t->rows ? row - i : i - t->rows + row + 1;
-            if (q >= 0 && q < t->rows && r->rate[q * t->per_row + p] > 0) return (double)r->rate[q * t->per_row + p];
+    spmv__tune_place p;
+    int i, j, n = 0, a, b;
+    double down, right;
+    memset(&p, 0, sizeof p);
+    /* beyond the longest rows that were measured: as many nonzeros in more rows */
+    if (per_row > (double)t->per_row_at[t->per_row - 1]) rows *= per_row / (double)t->per_row_at[t->per_row - 1];
+    spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
+    spmv__axis_place(t->per_row_at, t->per_row, per_row, &j, &right);
+    for (a = 0; a < 2; a++)
+        for (b = 0; b < 2; b++, n++) {
+            p.weight[n] = (a ? down : 1 - down) * (b ? right : 1 - right);
+            p.corner[n] = p.weight[n] > 0 ? (i + a) * t->per_row + j + b : 0;
         }
-    }
-    return 0;
+    return p;
+}
+
+static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
+{
+    int n;
+    double sum = 0;
+    for (n = 0; n < 4; n++) sum += p->weight[n] * (double)curve[p->corner[n]];
+    return spmv__exp2(sum);
 }
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
-    int i, j, a, b;
-    double down, right, sum = 0;
-    spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
-    spmv__axis_place(t->per_row_at, t->per_row, per_row, &j, &right);
-    for (a = 0; a < 2; a++)
-        for (b = 0; b < 2; b++) {
-            double weight = (a ? down : 1 - down) * (b ? right : 1 - right), rate;
-            if (weight <= 0) continue;
-            rate = spmv__tune_sample(t, r, i + a, j + b);
-            if (rate <= 0) return 0;
-            sum += weight * spmv__log2(rate);
-        }
-    return spmv__exp2(sum);
+    spmv__tune_place p = spmv__tune_at(t, rows, per_row);
+    return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
+
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -668,6 +722,7 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
         int bin = (int)((double)mark[d] * SPMV_FILL_BINS / (double)length);
         if (!mark[d]) continue;
         f->diagonals++;
+        f->bands += !d || !mark[d - 1];
         f->diagonal_nnz[bin] += (double)mark[d];
         f->diagonal_count[bin]++;
     }
@@ -884,6 +939,8 @@ typedef struct spmv__chooser {
     spmv_choice            *out;
     spmv__candidate        *cand;
     size_t                  cands;
+    float                  *best;  /* the highest curve of all candidates of a class for a kind: [class][kind][rows][per_row] */
+    unsigned char           any[3][SPMV_TUNE_KIND_COUNT]; /* 1: there is one */
     double                  flat; /* least predicted seconds of a flat format for the whole matrix */
     unsigned                without;
     double                  limit; /* bytes that a part may take */
@@ -902,16 +959,40 @@ static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
 }
 
+/* Flat, diagonal, block. */
+static int spmv__class_of(spmv_format f)
+{
+    unsigned bit = 1u << f;
+    return bit & SPMV__DIAGONAL_BITS ? 1 : bit & SPMV__BLOCK_BITS ? 2 : 0;
+}
+
+static float *spmv__class_best(const spmv__chooser *c, int class_number, int kind)
+{
+    return c->best + (size_t)(class_number * SPMV_TUNE_KIND_COUNT + kind) * (size_t)(c->t->rows * c->t->per_row);
+}
+
+static void spmv__raise_best(spmv__chooser *c, const spmv_tune_row *r)
+{
+    int i, n = c->t->rows * c->t->per_row, class_number = spmv__class_of(r->layout.format);
+    float *best = spmv__class_best(c, class_number, (int)r->kind);
+    for (i = 0; i < n; i++)
+        if (!c->any[class_number][r->kind] || r->curve[i] > best[i]) best[i] = r->curve[i];
+    c->any[class_number][r->kind] = 1;
+}
+
 static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
 {
     void *block;
     size_t i, j;
     spmv_status s = spmv__new(c->h, &block, c->t->count + 1, sizeof *c->cand, 0);
     if (s) return s;
+    spmv_free(c->h, c->cand);
     c->cand = (spmv__candidate *)block;
     for (i = 0; i < c->t->count; i++) {
         const spmv_tune_row *r = &c->t->row[i];
-        if (r->type != type || !spmv__usable(c, r->layout.format)) continue;
+        if (r->type != type || !r->curve) continue;
+        spmv__raise_best(c, r);
+        if (!spmv__usable(c, r->layout.format)) continue;
         for (j = 0; j < c->cands; j++)
             if (spmv__same_spec(c->cand[j].layout, &r->layout) && !strcmp(c->cand[j].variant, r->variant)) break;
         if (j == c->cands) {
@@ -929,37 +1010,83 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
 /* What a part asks of a candidate. */
 typedef struct spmv__load {
     double rows, slots, nnz;
-    double gather; /* as in spmv_features */
-    double uneven; /* deviation of row lengths over their mean, where the layout does not pad it away */
+    double gather;  /* as in spmv_features */
+    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
+    double longest; /* slots of the longest row (super-row: of one of its rows) */
+    double bands;   /* groups of neighbouring diagonals */
 } spmv__load;
 
-static double spmv__seconds(const spmv__chooser *c, const spmv_tune_row *row, double rows, double per_row, double slots)
+/* Seconds for a kind of matrix. Where the table has other candidates of the class for it but not this one, this one was never
+ * near the best there. 0: nothing is known. */
+static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    double rate = row ? spmv_tuning_rate(c->t, row, rows, per_row) : 0;
-    return rate > 0 ? 2e-9 * slots / rate : 0;
+    spmv__tune_place p = spmv__tune_at(c->t, rows, per_row);
+    int class_number = spmv__class_of(k->layout->format);
+    if (k->kind[kind]) return 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+    if (c->any[class_number][kind]) return 1.1 * 2e-9 * slots / spmv__tune_read(&p, spmv__class_best(c, class_number, kind));
+    return 0;
+}
+
+/* A knob's number in a variant's text, else 0. */
+static int spmv__knob_in(const char *variant, const char *name)
+{
+    const char *at = strstr(variant, name);
+    int v = 0;
+    if (!at || (at > variant && at[-1] != ',')) return 0;
+    for (at += strlen(name); spmv__is_digit(*at) && v < 10000; at++) v = v * 10 + (*at - '0');
+    return v;
+}
+
+/* The time that the longest row alone takes: its lanes go through it step by step. On a GPU a step waits for memory (H200: rows of
+ * 10^4 to 10^5 nonzeros by one item took 0.3 to 0.5 us an entry); on a CPU one core has to do it. */
+static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l, double seconds)
+{
+    const spmv_spec *spec = k->layout;
+    double lanes = spmv__knob_in(k->variant, "L="), steps = l->longest, mean = l->slots / (l->rows > 0 ? l->rows : 1);
+    int block = spmv__class_of(spec->format) == 2;
+    if (spec->format == SPMV_COO || (spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]) || spmv__class_of(spec->format) == 1 ||
+        spec->format == SPMV_DENSE) return 0;
+    if (strcmp(c->t->device_class, "gpu") != 0)
+        return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
+    if (block) {
+        steps /= (double)spmv__block_cols(spec);
+        mean /= (double)spmv__block_cols(spec);
+        if (spmv__block_rows(spec) > 2) steps *= (double)spmv__block_rows(spec) / 2;
+    }
+    if (spec->format == SPMV_CMRS) lanes = 16;
+    if (lanes < 1 && (spec->format == SPMV_CSR || spec->format == SPMV_BCSR))
+        for (lanes = 1; lanes < 32 && lanes < mean; lanes *= 2) {}
+    return c->t->launch + steps / (lanes > 1 ? lanes : 1) * 0.3e-6;
+}
+
+/* What no table measures, as factors seen on an H200 (bench/results): bcsr on uneven rows; bdia on bands that lie apart. */
+static double spmv__unmeasured(const spmv__candidate *k, const spmv__load *l)
+{
+    if (k->layout->format == SPMV_BCSR && l->uneven > 0.3) return 1 + 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7);
+    if (k->layout->format == SPMV_BDIA) return 1 + 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
+    return 1;
 }
 
 /* Predicted seconds: the banded matrix of this size, slower as far as x is scattered and rows are uneven, both as the
  * table has them. What x costs goes by its length, which is the number of columns. Negative: nothing is known. */
 static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
-    const double deviation = 2; /* over the mean, of the uneven matrices that are measured */
-    double per_row = l->slots / (l->rows > 0 ? l->rows : 1), base, gather, cols = (double)c->a->cols;
-    const spmv_tune_row *plain = k->kind[SPMV_TUNE_BANDED], *scattered = k->kind[SPMV_TUNE_SCATTERED];
-    if (!plain) plain = scattered;
-    if (!plain) plain = k->kind[SPMV_TUNE_UNEVEN];
-    base = spmv__seconds(c, plain, l->rows, per_row, l->slots);
+    const double deviation = 4; /* over the mean, of the uneven matrices that are measured */
+    double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)c->a->cols, longest;
+    double plain = spmv__kind_seconds(c, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
+    other = l->gather > 0 ? spmv__kind_seconds(c, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
+    if (plain <= 0) base = spmv__kind_seconds(c, k, SPMV_TUNE_SCATTERED, rows, per_row, l->slots);
+    else if (other > 0) {
+        double more = other - spmv__kind_seconds(c, k, SPMV_TUNE_BANDED, cols, per_row, l->nnz);
+        if (more > 0) base += more * l->gather;
+    }
+    other = l->uneven > 0 ? spmv__kind_seconds(c, k, SPMV_TUNE_UNEVEN, rows, per_row, l->slots) : 0;
+    if (base <= 0) base = other;
+    else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
     if (base <= 0) return -1;
-    if (scattered && scattered != plain) {
-        gather = spmv__seconds(c, scattered, cols, per_row, l->nnz) - spmv__seconds(c, plain, cols, per_row, l->nnz);
-        if (gather > 0) base += gather * l->gather;
-    }
-    if (k->kind[SPMV_TUNE_UNEVEN] && k->kind[SPMV_TUNE_UNEVEN] != plain && l->uneven > 0) {
-        double share = l->uneven < 2 * deviation ? l->uneven / deviation : 2;
-        double more = spmv__seconds(c, k->kind[SPMV_TUNE_UNEVEN], l->rows, per_row, l->slots) / base - 1;
-        if (more > 0) base *= 1 + more * share;
-    }
-    return base;
+    base *= spmv__unmeasured(k, l);
+    longest = spmv__longest_seconds(c, k, l, base);
+    return longest > base ? longest : base;
 }
 
 /* What a whole-taking layout of the view would be. 0 if it makes no sense there. */
@@ -967,7 +1094,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
                          spmv__load *out, spmv_status *s)
 {
     uint64_t h = spec->key[SPMV_KEY_H] ? (uint64_t)spec->key[SPMV_KEY_H] : 32;
-    double rows = (double)f->rows, element = (double)spmv_value_size(c->how->type);
+    double rows = (double)f->rows, element = (double)spmv_value_size(c->how->type), widest;
     int i;
     memset(out, 0, sizeof *out);
     out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : rows;
@@ -975,6 +1102,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     if (!h) h = 32;
     out->nnz = out->slots = (double)f->nnz;
     out->gather = f->gather;
+    out->longest = (double)spmv__smaller(l->longest, w);
     switch (spec->format) {
     case SPMV_DENSE:
         out->slots = rows * (double)f->cols;
@@ -982,6 +1110,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     case SPMV_DIA: case SPMV_BDIA:
         out->slots = rows * (double)f->diagonals;
         out->gather = 0;
+        out->bands = (double)f->bands;
         break;
     case SPMV_ELL:
         out->slots = out->rows * (double)spmv__smaller(l->longest, w);
@@ -999,9 +1128,14 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
             if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) break;
         if (i == SPMV_BLOCK_SIZES || f->block[i].sampled <= 0) return 0;
         out->slots = f->block[i].blocks * (double)(f->block[i].bh * f->block[i].bw);
-        if (spec->format == SPMV_BELL) out->slots = f->block[i].widest * rows * (double)f->block[i].bw;
-        if (spec->format == SPMV_SBELL) out->slots = f->block[i].slots;
+        /* a sample may have missed the longest row; its blocks are at least as many as it fills */
+        widest = (double)l->longest / (double)f->block[i].bw;
+        if (widest < f->block[i].widest) widest = f->block[i].widest;
+        if (spec->format == SPMV_BELL) out->slots = widest * rows * (double)f->block[i].bw;
+        if (spec->format == SPMV_SBELL) out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
+        out->longest = widest * (double)f->block[i].bw;
         out->gather /= (double)f->block[i].bw;
+        if (f->mean > 0) out->uneven = f->deviation / f->mean;
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32 * (uint64_t)f->block[i].bh)) return 0;
         break;
     default:
@@ -1083,7 +1217,8 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    o.cost = o.predicted + (calls > 0 ? o.convert * out->csr / calls : 0);
+    /* estimates of several parts err more: they must promise something */
+    o.cost = o.predicted * (1 + 0.06 * (m->count - 1)) + (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
         if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;
@@ -1106,20 +1241,21 @@ static int spmv__is_flat(spmv_format f)
 
 static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
 
-static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather)
+static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather, double longest)
 {
     spmv__load load;
     memset(&load, 0, sizeof load);
     load.rows = b->rows;
     load.nnz = load.slots = b->nnz;
     load.gather = gather;
+    load.longest = longest;
     load.uneven = b->nnz > 0 ? spmv__beyond_deviation(b) * b->rows / b->nnz : 0;
     return spmv__cost(c, k, &load);
 }
 
 /* The candidate that multiplies best what rows keep beyond their first entries: CSR or COO, by load balance, which the rates on uneven
  * matrices stand for. NULL: none. */
-static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather)
+static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather, double longest)
 {
     const spmv__candidate *best = NULL;
     double least = 0;
@@ -1128,7 +1264,7 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
         const spmv_spec *spec = c->cand[i].layout;
         double t;
         if (!spmv__is_flat(spec->format) || spmv__is_padded(spec->format) || spec->key[SPMV_KEY_IDX]) continue;
-        t = spmv__rest_seconds(c, &c->cand[i], b, gather);
+        t = spmv__rest_seconds(c, &c->cand[i], b, gather, longest);
         if (t <= 0 || (best && t >= least)) continue;
         best = &c->cand[i];
         least = t;
@@ -1188,13 +1324,14 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
         for (; at < w; at++) slots += (double)(reach[at + 1] * h);
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
-            rest = spmv__policy_csr_or_coo(c, &b, f->gather);
+            rest = spmv__policy_csr_or_coo(c, &b, f->gather, (double)(l->longest - w));
             chosen_at = w;
         }
         load.slots = slots;
         load.nnz = (double)l->nnz - b.nnz;
+        load.longest = (double)w;
         first = spmv__cost(c, k, &load);
-        tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather) : 0;
+        tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather, (double)(l->longest - w)) : 0;
         if (first <= 0 || tail <= 0 || slots * (double)spmv_value_size(c->how->type) > c->limit) continue;
         if (best->w && first + tail >= best->first + best->tail) continue;
         best->w = w;
@@ -1337,6 +1474,8 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     load.rows = (double)f->rows;
     load.slots = load.nnz = (double)f->nnz;
     load.gather = f->gather / (double)b->bw;
+    load.longest = b->widest * (double)b->bw;
+    load.uneven = f->mean > 0 ? f->deviation / f->mean : 0;
     t = spmv__cost(c, k, &load);
     if (t <= 0) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
@@ -1434,6 +1573,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         memset(&load, 0, sizeof load);
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;
+        load.longest = (double)(spmv__is_padded(spec->format) ? spmv__smaller(w, l->longest - b.w) : l->longest - b.w);
         load.uneven = spmv__is_padded(spec->format) || b.nnz <= 0 ? 0 : spmv__beyond_deviation(&b) * b.rows / b.nnz;
         if (spmv__is_padded(spec->format)) {
             w = spmv__smaller(w, l->longest - b.w);
@@ -1503,11 +1643,12 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
 {
     static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
                                                          { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
-    spmv_status s = SPMV_OK;
+    void *block;
     int i;
+    spmv_status s = spmv__new(c->h, &block, 3 * SPMV_TUNE_KIND_COUNT * (uint64_t)(c->t->rows * c->t->per_row), sizeof *c->best, 0);
+    c->best = (float *)block;
     for (i = 0; i < 3 && !s && !c->cands; i++) {
-        spmv_free(c->h, c->cand);
-        c->cand = NULL;
+        memset(c->any, 0, sizeof c->any);
         s = spmv__gather_candidates(c, order[c->how->type][i]);
     }
     return s;
@@ -1653,6 +1794,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     if (!s && a->nnz) s = spmv__choose_all(&c, greedy);
     if (!s) s = spmv__take_best(&c);
     spmv_free(hooks, c.cand);
+    spmv_free(hooks, c.best);
     spmv_tuning_free(&own);
     if (s) memset(out, 0, sizeof *out);
     return s;
