@@ -30,6 +30,9 @@ help:
 	@echo 'make sanitize     the unit tests under address and undefined-behaviour sanitizers'
 	@echo 'make pairs        every pair of values of two knobs on the first OpenCL device; some minutes'
 	@echo 'make suite        makes every matrix of the papers and checks its size; a minute or two'
+	@echo 'make oclgrind     every listed variant under a simulator that sees races and uninitialised memory'
+	@echo 'make rusticl      every listed variant on Mesa'"'"'s rusticl, and reproducible products there'
+	@echo 'make variants     the table of listed variants on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
@@ -97,6 +100,10 @@ pairs: build/tests/test_cl
 	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter 'pairs/*'
 suite: build/spmv
 	sh tests/suite.sh all
+oclgrind:
+	@sh tests/run.sh oclgrind uninitialized
+rusticl:
+	@sh tests/run.sh rusticl
 examples:
 	@sh tests/run.sh examples
 fuzz: $(addprefix build/fuzz/,$(FUZZ))
@@ -109,10 +116,13 @@ demo:
 	@sh tools/demo.sh
 sizes: dist/spmv.h
 	@sh tools/sizes.sh
+variants:
+	@sh bench/variants.sh
 bench-host: build/host_csr
 	build/host_csr $(FILES)
 
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite examples fuzz demo sizes bench-host clean
+.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
+        variants bench-host clean

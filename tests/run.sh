@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/run.sh [GROUP...] - runs the checks of these groups (all if none is named) and ends with "N passed, N failed".
-# Groups: self tidy headers unit cli races fuzz kernels sanitize compile readme examples; the long ones come early.
+# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples; the long ones come early.
+# By name only: uninitialized (with oclgrind, every listed variant), rusticl.
 # JOBS checks run at a time (2), each for at most LIMIT seconds (1800).
 # Logs stay in build/check/log. Exit status 0 only if something passed and nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-groups=${*:-self tidy headers unit cli races fuzz kernels sanitize compile readme examples}
+groups=${*:-self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples}
 jobs=${JOBS:-2}
 out=build/check
 rm -rf "$out"
@@ -103,6 +104,7 @@ for g in $groups; do
     self) # the traps that would let a failure pass as a success
         check self/nothing-tested trap "\${CC:-cc} tests/self/planted.c -o $out/planted -lcriterion && $out/planted --filter 'none/*'"
         check self/leak trap "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-leak -lcriterion && $out/planted-leak --filter 'planted/leak'"
+        check self/lint plain "sh tests/self/lint.sh"
         check self/no-leak criterion "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-good -lcriterion && $out/planted-good --filter 'planted/good'"
         ;;
     tidy) sh tests/tidy.sh list >"$out/part" && cat "$out/part" >>"$out/list" ;;
@@ -146,7 +148,13 @@ for g in $groups; do
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
     cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh"
         have tests/suite.sh && check cli/suite sum "$make build/spmv && sh tests/suite.sh some" ;;
-    races) have tools/spmv.c && check races/every-plan plain "$make build/spmv && sh tests/races.sh" ;;
+    oclgrind)
+        check oclgrind/races plain "$make build/spmv && sh tests/oclgrind.sh races"
+        check oclgrind/plans plain "$make build/spmv && sh tests/oclgrind.sh plans"
+        check oclgrind/planted plain "$make build/spmv-defect && sh tests/oclgrind.sh planted" ;;
+    uninitialized) check oclgrind/uninitialized plain "$make build/spmv-defect && sh tests/oclgrind.sh uninitialized" ;;
+    reproducible) check reproducible sum "$make build/spmv build/spmv-defect && sh tests/reproducible.sh" ;;
+    rusticl) check rusticl plain "$make build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
     *) echo "no group named $g" >&2; exit 2 ;;
     esac
 done

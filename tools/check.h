@@ -108,6 +108,7 @@ static int check_command(tool *t, const arguments *args)
     memset(&desc, 0, sizeof desc);
     if (args->value[OPT_TYPE]) desc.types = 1u << option_type(t, args, &result);
     desc.pairs = args->value[OPT_PAIRS] != NULL;
+    desc.brief = args->value[OPT_BRIEF] != NULL;
     desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
     if (result == DONE) result = check_formats(t, args, &desc);
     if (result == DONE) result = device_open(t, which, &d);

@@ -309,7 +309,8 @@ static const command commands[] = {
      "A line for each variant that cannot be used: refused (known beforehand to be beyond the device), FAILED (the\n"
      "driver did not compile or run it) or WRONG; with --json a line for each variant, the counts on standard error.\n"
      "The default device is the first GPU, or else the first device. Exit status 1 if any was wrong or failed.\n",
-     BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(PAIRS) | BIT(REPRODUCIBLE), 0, SPMV_FORMAT_COUNT, check_command},
+     BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(PAIRS) | BIT(BRIEF) | BIT(REPRODUCIBLE), 0, SPMV_FORMAT_COUNT,
+     check_command},
     {"convert", "IN OUT", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Kernels with a planted defect, for tests of tests. Included before anything else (cc -include tests/self/defect.h) it
  * puts itself between the library and clCreateProgramWithSource. The environment variable SPMV_DEFECT, "FROM=>TO",
- * replaces the text FROM by TO wherever a source has it; unset, nothing changes. */
+ * replaces the text FROM by TO wherever a source has it; unset, nothing changes. With SPMV_KEEP buffers are never released. */
 #ifndef SPMV_TESTS_DEFECT_H
 #define SPMV_TESTS_DEFECT_H
 
@@ -44,4 +44,10 @@ static cl_program defect_create(cl_context c, cl_uint count, const char **text, 
     return p;
 }
 #define clCreateProgramWithSource defect_create
+
+static cl_int defect_release(cl_mem m)
+{
+    return getenv("SPMV_KEEP") ? CL_SUCCESS : clReleaseMemObject(m);
+}
+#define clReleaseMemObject defect_release
 #endif

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/variants.sh [DEVICE [self-check options...]] - a section of bench/results/variants.txt: of each format's listed
+# variants, by type, how many there are, were built, came out exact on integers and within the bound on reals (-: not tried),
+# were refused, failed or were wrong; and below which are not usable and why. DEVICE is one of
+#   host      spmv bench: each layout that the self-check lists on each of three small matrices of integers is a line's one
+#   rusticl, oclgrind           (oclgrind with --brief, which tries integers only)
+#   what spmv --device takes    0, gpu, part of a name (pthread is PoCL)
+# Without arguments: host, pthread, rusticl and oclgrind, and it fails if one is not there. TYPES="f32 f64" takes these only.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+make -s --no-print-directory build/spmv || exit 1
+if [ $# = 0 ]; then
+    rc=0
+    for d in host pthread rusticl oclgrind; do sh bench/variants.sh $d || rc=1; echo; done
+    exit $rc
+fi
+device=$1 call="bench/variants.sh $*"
+shift
+out=build/variants-$device.json
+run=''
+case $device in
+rusticl) run='sh tests/rusticl.sh' device=llvmpipe ;;
+oclgrind)
+    run='oclgrind --build-options -O0' device=0
+    set -- --brief "$@" ;;
+esac
+
+: >"$out"
+rc=0
+if [ "$device" = host ]; then
+    layouts=$(sed -n 's/^#define SPMV__CHECK_[A-Z]* *"\(.*\)"$/\1/p' spmv_cl.h)
+    set -- "$@" $(for l in $layouts; do echo "--plan $l"; done)
+    for m in gr_9_8 ch4-5-b2 mycielskian6; do
+        build/spmv gen $m -o "build/variants-$m.mtx" >/dev/null || exit 1
+        for type in ${TYPES:-f64 f32 mixed}; do
+            build/spmv bench "build/variants-$m.mtx" --type "$type" --json "$@" >>"$out" 2>>"$out.err" || rc=1
+        done
+    done
+else
+    $run build/spmv devices 2>/dev/null | sed -n '/^[0-9]/,$p' >"$out.devices"
+    [ -s "$out.devices" ] || { echo "$call: no such device"; exit 1; }
+    # one type after another: what a run that is stopped has found stands
+    for type in ${TYPES:-f64 f32 mixed}; do
+        $run build/spmv self-check --device "$device" --type "$type" --json "$@" >>"$out" 2>"$out.err" || rc=1
+    done
+fi
+[ -s "$out" ] || { cat "$out.err"; exit 1; }
+
+echo "$call"
+echo "$(date -u +%Y-%m-%d), spmv $(build/spmv --version | cut -d ' ' -f 2), $(git rev-parse --short HEAD 2>/dev/null || echo 'no git')," \
+    "$(uname -sm), $(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1), $(nproc) cores"
+if [ "$device" = host ]; then echo "host products, $(${CC:-cc} --version | head -n 1)"
+else
+    name=$(sed -n '1s/^{"device": "\([^"]*\)".*/\1/p' "$out")
+    grep -F -A 1 -e "  $name" "$out.devices" | head -n 2 | sed 's/^[0-9]* *//; s/^ *//'
+fi
+echo
+awk -v brief="$(case " $* " in *' --brief '*) echo 1 ;; esac)" '
+    function field(key,    v) { # a string, or a word, of a line of JSON
+        if (!match($0, "\"" key "\": ")) return ""
+        v = substr($0, RSTART + RLENGTH)
+        if (v !~ /^"/) { sub(/[,}].*/, "", v); return v }
+        v = substr(v, 2)
+        gsub(/\\"/, "\001", v)
+        sub(/".*/, "", v)
+        gsub(/\001/, "\"", v)
+        gsub(/\\u000a.*/, "", v)
+        return v
+    }
+    function add(column) { sum[row, column]++; sum["all ", column]++ }
+    {
+        plan = field("plan")
+        format = plan
+        sub(/:.*/, "", format)
+        row = format " " field("type")
+        if (!(row in seen)) { seen[row] = 1; order[++rows] = row }
+        result = field("result")
+        if (result == "") { # of spmv bench: exact and within the bound, or the one word "ok": false
+            ok = field("ok")
+            result = ok == "true" ? "usable" : ok == "null" ? "refused" : "WRONG"
+            built = exact = bound = ok == "null" ? "false" : ok
+            if (ok == "null") message = "see " field("matrix")
+        } else {
+            built = field("built"); exact = field("exact"); bound = field("bound"); message = field("message")
+        }
+        add("variants")
+        if (built == "true") add("built")
+        if (exact == "true") add("exact")
+        if (bound == "true") add("bound")
+        if (result == "refused") add("refused")
+        if (result == "FAILED") add("failed")
+        if (result == "WRONG") add("wrong")
+        if (result == "usable") next
+        key = result " " row ": " substr(message, 1, 110)
+        if (!(key in count)) why[++whys] = key
+        count[key]++
+        if (count[key] <= 6) names[key] = names[key] " " plan (field("variant") == "" ? "" : "/" field("variant"))
+    }
+    function line(name,    i) {
+        split(name, part, " ")
+        printf "%-7s %-6s", part[1], part[2]
+        for (i = 1; i <= columns; i++)
+            printf " %8s", brief && head[i] == "bound" ? "-" : sum[name, head[i]] + 0
+        print ""
+    }
+    END {
+        columns = split("variants built exact bound refused failed wrong", head, " ")
+        printf "%-7s %-6s", "format", "type"
+        for (i = 1; i <= columns; i++) printf " %8s", head[i]
+        print ""
+        for (i = 1; i <= rows; i++) line(order[i])
+        line("all ")
+        for (i = 1; i <= whys; i++)
+            printf "%s (%d):%s%s\n", why[i], count[why[i]], names[why[i]], count[why[i]] > 6 ? " ..." : ""
+    }' "$out"
+exit $rc

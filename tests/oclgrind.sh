@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/oclgrind.sh WHAT [FORMAT...] - kernels under oclgrind, a simulator that watches every access. WHAT is one of
+#   races          every listed variant (of these formats): data races, writes of one value by several items, accesses
+#                  outside buffers, barriers that not all items reach, wrong API calls
+#   uninitialized  every listed variant: what depends on memory that nobody wrote
+#   plans          some variants of every format, plans of several parts and builders in every type: races and uninitialized
+#                  memory at once, and the result equal to the host's (small integers)
+#   planted        kernels with a defect each, which must be found
+# oclgrind exits with 0 whatever it finds, so what it prints decides; -O0 because optimised code has instructions that it
+# cannot run. One process takes many variants: the JSON line of each follows what oclgrind said of it.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+command -v oclgrind >/dev/null 2>&1 || { echo "oclgrind is missing"; exit 1; }
+dir=build/oclgrind
+mkdir -p $dir
+faults='data race|[Uu]ninitialized|Invalid (read|write|memory)|divergence|FATAL|errors generated|CL_[A-Z]|OCLGRIND|[Oo]clgrind:|No OpenCL'
+mode=${1-}
+[ $# = 0 ] || shift
+most=100000 # reports, after which it falls silent
+grind() { # grind races|uninitialized COMMAND...
+    if [ "$1" = races ]; then see='--data-races --uniform-writes --check-api'; else see=--uninitialized; fi
+    shift
+    # shellcheck disable=SC2086 # words
+    oclgrind $see --max-errors $most --build-options -O0 "$@"
+}
+variants() { # variants races|uninitialized OUT PROGRAM FORMAT...
+    kind=$1 out=$dir/$2 program=$3
+    shift 3
+    if [ "$kind" = races ]; then type=f32; else type=f64; fi
+    grind "$kind" "$program" self-check --brief --json --device 0 --type $type "$@" >"$out" 2>&1
+}
+# What was found, variant by variant, and the sum; fails if there is anything or nothing was tried.
+judge() { # judge OUT STATUS
+    awk -v faults="$faults" '
+        /^\{"device": / {
+            tried++
+            if (n) {
+                variant = $0
+                sub(/.*"type": "/, "", variant); sub(/", "plan": "/, " ", variant); sub(/", "variant": "/, "/", variant)
+                sub(/".*/, "", variant)
+                printf "%d reports: %s\n%s", n, variant, text
+                hit++
+            }
+            n = 0; text = ""
+            next
+        }
+        $0 ~ faults { n++; all++; room = n <= 3 ? 9 : 0 }
+        room > 0 { text = text "    " $0 "\n"; room-- }
+        / variants: / { counts = $0 }
+        END {
+            if (n) printf "%d reports behind the last variant\n%s", n, text
+            print counts
+            printf "%d variants, %d reports in %d of them\n", tried, all, hit
+            exit !(tried && !all && counts ~ /: [1-9][0-9]* usable, [0-9]+ refused, 0 failed, 0 wrong;/)
+        }' "$1" && [ "$2" = 0 ]
+}
+
+# Rows of 1 to 3, some of 60, one of 300: csr's runs have rows that wait, and rows in pieces.
+skew() {
+    awk 'BEGIN { srand(1); n = 0
+        for (r = 1; r <= 70; r++) {
+            width = r == 35 ? 300 : r % 20 == 7 ? 60 : r % 9 == 0 ? 0 : 1 + r % 3
+            for (k = 0; k < width; k++) entry[++n] = r " " 1 + (k * 5 + r * 7 * (width < 300)) % 301 " " 1 + (k + r) % 5
+        }
+        print "%%MatrixMarket matrix coordinate real general"; print "70 301 " n
+        for (k = 1; k <= n; k++) print entry[k] }' >$dir/skew.mtx
+}
+
+case $mode in
+races)
+    variants races races.out build/spmv "$@"
+    judge $dir/races.out $?
+    ;;
+uninitialized)
+    # Two things that oclgrind 21.10 takes for uninitialized and are not, both in its src/plugins/Uninitialized.cpp:
+    # - What read_imagef() and the like give: for the image's own shadow it takes the bytes of the argument's, a pointer's,
+    #   as an Image (isCleanImage). Only variants with IMG=1 had such reports. So these run as they are but for that read,
+    #   which takes the same element from the buffer.
+    # - Buffers that no host call wrote: a released buffer's shadow stays, and where a larger buffer gets its number, what
+    #   lies behind the old size is uninitialized for ever (kernelBegin, ShadowMemory::load). The sums that csr's pieces
+    #   leave for the second launch were reported from byte 16 on, behind another buffer of 16 bytes; a process with that
+    #   product alone had no report. So no buffer is released here.
+    read='as_double(read_imageui(image, (int)(x0 + (i))).xy)'
+    grep -qF "$read" kernels/common.cl || { echo "kernels/common.cl reads images otherwise now"; exit 1; }
+    SPMV_DEFECT="$read=>x[i]" SPMV_KEEP=1
+    export SPMV_DEFECT SPMV_KEEP
+    variants uninitialized uninitialized.out build/spmv-defect "$@"
+    judge $dir/uninitialized.out $?
+    ;;
+planted)
+    n=0 found=0 most=100
+    plant() { # plant RUN REPORT DEFECT WHAT COMMAND...: the command's products, on kernels with the defect
+        n=$((n + 1))
+        out=$dir/planted$n.out kind=$1 report=$2 what=$4
+        SPMV_DEFECT=$3
+        export SPMV_DEFECT
+        shift 4
+        "$@" "$kind" "planted$n.out"
+        if ! judge "$out" 0 >/dev/null && grep -v '^{' "$out" | grep -E "$faults" | grep -qE "$report"; then
+            found=$((found + 1))
+            echo "found      $what: $(grep -oE "$report" "$out" | head -n 1)"
+        else
+            echo "NOT FOUND  $what"
+            grep -E "$faults" "$out" | head -n 5
+        fi
+        unset SPMV_DEFECT
+    }
+    all() { variants "$2" "$3" build/spmv-defect "$1"; }   # all FORMAT RUN OUT
+    one() { grind "$2" build/spmv-defect mul $dir/skew.mtx --device 0 --type f32 --plan "$1" >"$dir/$3" 2>&1; }   # one PLAN RUN OUT
+    skew
+    barrier='barrier(CLK_LOCAL_MEM_FENCE);' pieces=csr:run=32/STREAM=1,WG=64
+    plant races 'data race' "$barrier=>" 'no barriers, in any variant' all dia
+    plant uninitialized 'Uninitialized' 'acc[w] = 0;=>' 'sums that begin with what was there' one dia
+    plant races 'data race' "$barrier=>" 'no barriers' one csr/L=4
+    plant races 'Write-write data race' 'y[i] = v;=>y[0] = v;' 'items that write one element' one csr
+    plant races 'Invalid read' 'x += x0;=>x += x0 + 100000;' 'a read outside a buffer' one ell
+    plant races 'Invalid write' 'y[i] = v;=>y[i + 100000] = v;' 'a write outside a buffer' one sell
+    plant races 'divergence' "$barrier=>if (get_local_id(0)) $barrier" 'a barrier that not all items reach' one bcsr/L=4
+    plant races 'data race' 'EXCHANGE(place, (WORD)0, (WORD)0)=>*place' 'a plain load beside atomics' one coo/ATOMIC=1
+    plant races 'data race' 'queue[atomic_inc(&waiting)]=>queue[waiting++]' 'a queue without atomics' one csr:run=1024/STREAM=1,WG=32
+    plant races 'CL_INVALID_KERNEL_NAME' 'void spmv(=>void other(' 'a call for a kernel that is not there' one dia
+    plant uninitialized 'Uninitialized' 'scratch[w * WG + lid] = acc[w];=>' 'local memory that nobody wrote' one cmrs/L=4
+    plant uninitialized 'uninitialized' 'waiting = 0;=>;' 'a count that nobody set' one $pieces
+    plant uninitialized 'Uninitialized' 'carry[run] = partial[0];=>;' 'sums for the second launch that nobody wrote' one $pieces
+    echo "$found of $n planted defects found"
+    [ "$found" = "$n" ]
+    ;;
+plans)
+    plans='dense coo csr dia bdia ell sell bell sbell bcsr cmrs hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo
+           sell:h=4,rows=sorted,sigma=16 sell:grow=0.2 dia:d=0.6+csr:rows=nonempty bcsr:b=3x3 cmrs:h=16,sort=1 cmrs:wide=1
+           csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2 csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128
+           csr:run=1024/STREAM=1,WG=32 csr:run=32/STREAM=0,FINISH=1 csr:run=33,rows=nonempty/STREAM=1,WG=64,FINISH=1
+           coo/ATOMIC=1 ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16 dense/L=8,V=4,SEQ=4 ell/V=4,L=2 sell/STAGE=1,L=2,V=4
+           sell:grow=0.2/STAGE=1 sell:grow=0.2/SLICE=1 sell:h=7,idx=16/SLICE=1 bdia/STAGE=1,V=4,L=2 dia/L=4,V=8
+           bcsr/L=4,SEQ=4 bell/L=2,SEQ=4,V=4 cmrs/STAGE=1,ALIGN=1,L=8,SEQ=4'
+    skew
+    build/spmv gen gr_9_8 -o $dir/grid.mtx >/dev/null || exit 1
+    build/spmv gen ch4-5-b2 -o $dir/complex.mtx >/dev/null || exit 1
+    rc=0 run=0
+    for m in skew grid complex; do
+        rows=$(awk '!/^%/ { print $1; exit }' $dir/$m.mtx)
+        { echo '%%MatrixMarket matrix array real general'; echo "$rows 1"; yes 3 | head -n "$rows"; } >$dir/y.mtx
+        for plan in $plans; do
+            type=$(echo "f64 f32 mixed" | cut -d ' ' -f $((run % 3 + 1)))
+            run=$((run + 1))
+            set -- mul $dir/$m.mtx --plan "$plan" --type "$type" --alpha 2 --beta -1 --y $dir/y.mtx
+            build/spmv "$@" -o $dir/host.mtx || { echo "$m $plan $type: failed on the host"; rc=1; continue; }
+            rm -f $dir/device.mtx
+            oclgrind --data-races --uniform-writes --check-api --uninitialized --build-options -O0 \
+                build/spmv "$@" --device 0 -o $dir/device.mtx >$dir/plan.out 2>&1
+            if ! grep -qE "$faults" $dir/plan.out && cmp -s $dir/host.mtx $dir/device.mtx; then
+                echo "ok   $m $plan $type"
+            else
+                echo "FAIL $m $plan $type"
+                grep -E -A 8 "$faults" $dir/plan.out | head -n 30
+                rc=1
+            fi
+        done
+    done
+    echo "$run products"
+    exit $rc
+    ;;
+*) echo "usage: tests/oclgrind.sh races|uninitialized|plans|planted [FORMAT...]" >&2; exit 2 ;;
+esac

@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" writes the same bytes on the host, with one thread and
+# with all, and on an OpenCL device (0), with several group sizes and other knobs: every format that has such products, f64
+# and f32 (TYPE), with beta 0 and not. RUN goes before the program on the device: RUN="oclgrind --build-options -O0".
+# MOST=32: in groups of 32, where the device takes no larger ones. ZEROS=1: a device may write -0 for 0.
+# The data are reals over many binades, so that another order or another rounding shows; that it does is tried as well.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+device=${1:-0}
+[ $# = 0 ] || shift
+types=${*:-f64 f32}
+dir=build/reproducible-$device
+rm -rf "$dir"
+mkdir -p "$dir" || exit 1
+vector() { # vector SEED ROWS
+    awk -v s="$1" -v n="$2" 'BEGIN { print "%%MatrixMarket matrix array real general"; print n " 1"
+        for (i = 0; i < n; i++) { s = (s * 16807) % 2147483647; printf "%.17g\n", (s / 2147483647 - 0.5) * 2 ^ (s % 9 - 4) } }'
+}
+# Rows of 0 to 40 on both sides of the diagonal and one of 200: all formats take it, with fill.
+awk 'BEGIN { s = 42; m = 150; c = 203
+    for (r = 1; r <= m; r++)
+        for (j = 1; j <= c; j++)
+            if (r == 77 ? j < 201 : r % 11 && j > r - 2 * (r % 21) && j < r + 3 && (r * j) % 7 != 3) {
+                s = (s * 16807) % 2147483647
+                entry[++n] = sprintf("%d %d %.17g", r, j, (s / 2147483647 - 0.5) * 2 ^ (s % 21 - 10))
+            }
+    print "%%MatrixMarket matrix coordinate real general"; print m " " c " " n
+    for (k = 1; k <= n; k++) print entry[k] }' >"$dir/a.mtx"
+vector 7 203 >"$dir/x.mtx"
+vector 9 150 >"$dir/y.mtx"
+passed=0 failed=0
+count() { # count STATUS WHAT
+    if [ "$1" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "FAIL $2"; fi
+}
+product() { # product OUT PROGRAM OPTIONS...
+    out=$1 program=$2
+    shift 2
+    rm -f "$dir/$out"
+    $program mul "$dir/a.mtx" --x "$dir/x.mtx" --alpha 1.7 "$@" -o "$dir/$out" >"$dir/said" 2>&1 && [ -s "$dir/$out" ] ||
+        { cat "$dir/said"; return 1; }
+}
+same() {
+    if [ "${ZEROS:-}" ]; then sed 's/^-0$/0/' "$dir/$1" | cmp -s "$dir/host" -; else cmp -s "$dir/host" "$dir/$1"; fi
+}
+for type in $types; do
+    # one variant a type: groups of other sizes and knobs that may not matter to the order
+    case $type in
+    f64) plans='csr/WG=32 ell/WG=256 sell/WG=64 dia/WG=512 bdia/WG=32 bell/WG=128 sbell/WG=64 bcsr/WG=256' ;;
+    *) plans='csr/WG=256 ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4
+              bcsr/WG=32' ;;
+    esac
+    for plan in $plans; do
+        if [ "${MOST:-}" ]; then plan=$(echo "$plan" | sed "s/WG=[0-9]*/WG=$MOST/"); fi
+        for beta in '--beta 0' "--beta -0.3 --y $dir/y.mtx"; do
+            what="$type $plan ${beta%% --y*}"
+            # shellcheck disable=SC2086 # words
+            set -- --type "$type" --reproducible $beta
+            product host build/spmv "$@" --plan "${plan%/*}"
+            count $? "$what on the host"
+            OMP_NUM_THREADS=1 product one build/spmv "$@" --plan "${plan%/*}" && same one
+            count $? "$what: one thread gives other bits than all"
+            product device "${RUN:-} build/spmv" "$@" --plan "$plan" --device "$device" && same device
+            count $? "$what: $device gives other bits than the host"
+        done
+    done
+    # what must differ: a sum in another order, and one that is not fused
+    product host build/spmv --type "$type" --reproducible --plan csr && product order build/spmv --type "$type" --plan csr &&
+        ! same order
+    count $? "$type: csr in another order gives the same bits, so these data show nothing"
+    SPMV_DEFECT='fma((VEC)(a), (VEC)(b), (acc))=>(acc) + (a) * (b)'
+    export SPMV_DEFECT
+    product rounded "${RUN:-} build/spmv-defect" --type "$type" --reproducible --plan csr --device "$device" && ! same rounded
+    count $? "$type: products that are rounded before they are added give the same bits"
+    unset SPMV_DEFECT
+done
+rm -f "$dir"/host "$dir"/one "$dir"/device
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
