@@ -97,7 +97,7 @@ unit:
 sanitize:
 	@sh tests/run.sh sanitize
 pairs: build/tests/test_cl
-	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter 'pairs/*'
+	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter '@(pairs|knobs)/*'
 suite: build/spmv
 	sh tests/suite.sh all
 oclgrind:

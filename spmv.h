@@ -159,7 +159,10 @@ SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 #endif
 
 /* What a plan needs of memory or device can be more than there is; a choice has others then. */
-static int spmv__try_next(spmv_status s) { return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD; }
+static int spmv__try_next(spmv_status s)
+{
+    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD;
+}
 
 /* Stores by the choice's plan and, where it was a choice, by the next option as long as one cannot be had. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)

@@ -86,8 +86,8 @@ SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
 /* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row and of the rate; outside the table as at its
- * edge, where longer rows count as more of them. Sizes that were not measured count as the measured ones around them, weighted by distance in nonzeros above all: a
- * rate levels off with the work there is. 0: the row has no sample at all. */
+ * edge, where longer rows count as more of them. Sizes that were not measured count as the measured ones around them, weighted
+ * by distance in nonzeros above all: a rate levels off with the work there is. 0: the row has no sample at all. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
@@ -112,8 +112,8 @@ typedef struct spmv_features {
 } spmv_features;
 
 /* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
- * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about 1 / sqrt(slices seen)). without: bits of
- * formats that will not be used, which spares their part of the work. */
+ * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
+ * 1 / sqrt(slices seen)). without: bits of formats that will not be used, which spares their part of the work. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
 
 /* ---- the choice --------------------------------------------------------------------------------------------------
@@ -125,7 +125,8 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 6% more for each part after the first, and its share of convert */
+    double cost;       /* what options are ranked by: the time of a product, 6% more for each part after the first, 10% more for all but
+                          csr where the table is of another processor (hosts: always), and its share of convert */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -1132,7 +1133,8 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
         widest = (double)l->longest / (double)f->block[i].bw;
         if (widest < f->block[i].widest) widest = f->block[i].widest;
         if (spec->format == SPMV_BELL) out->slots = widest * rows * (double)f->block[i].bw;
-        if (spec->format == SPMV_SBELL) out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
+        if (spec->format == SPMV_SBELL)
+            out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
         out->longest = widest * (double)f->block[i].bw;
         out->gather /= (double)f->block[i].bw;
         if (f->mean > 0) out->uneven = f->deviation / f->mean;
@@ -1154,13 +1156,13 @@ typedef struct spmv__mix {
     double      seconds, convert;
 } spmv__mix;
 
-/* Conversion in products of csr, as measured on the host (bench/results); the first part of several costs the split. */
+/* Conversion in products of csr, roughly, as seen on the host: "prepare_us" of spmv bench --json tells. */
 static double spmv__convert_cost(const spmv_spec *s)
 {
     switch (s->format) {
     case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 4 : 1;
     case SPMV_COO: case SPMV_CMRS: return 4;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return 30;
+    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return s->key[SPMV_KEY_D] ? 60 : 30;
     default: return 10;
     }
 }
@@ -1217,8 +1219,10 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    /* estimates of several parts err more: they must promise something */
-    o.cost = o.predicted * (1 + 0.06 * (m->count - 1)) + (calls > 0 ? o.convert * out->csr / calls : 0);
+    /* estimates of several parts err more, and so do those by a table of another processor, as every host's but one is */
+    o.cost = o.predicted * (1 + 0.06 * (m->count - 1));
+    if ((!out->exact || !strcmp(c->t->device_class, "host")) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
+    o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
         if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;
@@ -1301,7 +1305,8 @@ typedef struct spmv__width {
 
 /* Extract ELL, extract SELL: the width with the least predicted time of both parts. The second part is chosen anew where the
  * width has doubled. w 0: none pays. */
-static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f, spmv__width *best)
+static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
+                                      spmv__width *best)
 {
     uint64_t rows = l->v->a->rows, h = rows, w, at = 0, chosen_at = 0, *reach = NULL;
     double slots = 0;

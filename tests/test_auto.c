@@ -48,15 +48,32 @@ static uint64_t count_diagonals(const spmv_csr *a)
     return n;
 }
 
+/* Diagonals and blocks. */
+static void check_places(const matrix *m, const spmv_csr *a, const spmv_features *f)
+{
+    double all = 0;
+    int b, n;
+    CHECK(f->diagonals == count_diagonals(a), "%s: %llu diagonals", m->name, (unsigned long long)f->diagonals);
+    for (n = 0; n <= SPMV_FILL_BINS; n++) all += f->diagonal_nnz[n];
+    CHECK(all == (double)a->nnz, "%s: %g nonzeros on diagonals", m->name, all);
+    for (b = 0; b < SPMV_BLOCK_SIZES; b++) {
+        double at[SPMV_FILL_BINS + 1];
+        count_blocks(a, (uint64_t)f->block[b].bh, (uint64_t)f->block[b].bw, at);
+        for (n = 0; n <= SPMV_FILL_BINS; n++)
+            CHECK(f->block[b].at[n] == at[n], "%s: %dx%d, %d nonzeros: %g, not %g", m->name, f->block[b].bh, f->block[b].bw, n,
+                  f->block[b].at[n], at[n]);
+    }
+}
+
 Test(features, match_counting)
 {
     matrix m;
-    int i, b, n;
+    int i;
     for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
         spmv_csr a = matrix_csr(&m, SPMV_F64);
         spmv_view v = whole(&a);
         spmv_features f;
-        double sum = 0, squares = 0, all = 0;
+        double sum = 0, squares = 0;
         uint64_t r, longest = 0, empty = 0;
         CHECK(spmv_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
         for (r = 0; r < a.rows; r++) {
@@ -73,17 +90,7 @@ Test(features, match_counting)
             CHECK(fabs(f.deviation - sqrt(squares / rows - mean * mean)) < 1e-6 * (1 + mean), "%s: deviation %g", m.name, f.deviation);
         }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
-        if (!a.nnz) continue;
-        CHECK(f.diagonals == count_diagonals(&a), "%s: %llu diagonals", m.name, (unsigned long long)f.diagonals);
-        for (n = 0; n <= SPMV_FILL_BINS; n++) all += f.diagonal_nnz[n];
-        CHECK(all == (double)a.nnz, "%s: %g nonzeros on diagonals", m.name, all);
-        for (b = 0; b < SPMV_BLOCK_SIZES; b++) {
-            double at[SPMV_FILL_BINS + 1];
-            count_blocks(&a, (uint64_t)f.block[b].bh, (uint64_t)f.block[b].bw, at);
-            for (n = 0; n <= SPMV_FILL_BINS; n++)
-                CHECK(f.block[b].at[n] == at[n], "%s: %dx%d, %d nonzeros: %g, not %g", m.name, f.block[b].bh, f.block[b].bw, n,
-                      f.block[b].at[n], at[n]);
-        }
+        if (a.nnz) check_places(&m, &a, &f);
         spmv_csr_free(&a);
         matrix_free(&m);
     }

@@ -524,6 +524,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
+/* The same in other layouts: part of make pairs. Under a simulator every one of them is tried in make test (oclgrind). */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
 Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2", plain_knobs); }
@@ -634,7 +635,7 @@ Test(images, limits)
 }
 
 /* Pointer arrays of 8 bytes, which only huge matrices have. */
-Test(knobs, wide_offsets, .timeout = 120)
+Test(offsets, of_64_bits, .timeout = 120)
 {
     static const char *const plans[] = { "csr", "csr:run=32", "sell", "sell:grow=0.2", "sbell", "bcsr:b=3x3", "cmrs", NULL };
     spmv_device d = open_device();
