@@ -1060,7 +1060,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     return c->t->launch + steps / (lanes > 1 ? lanes : 1) * 0.3e-6;
 }
 
-/* What no table measures, as factors seen on an H200 (bench/results): bcsr on uneven rows; bdia on bands that lie apart. */
+/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr on uneven rows; bdia on bands that lie apart. */
 static double spmv__unmeasured(const spmv__candidate *k, const spmv__load *l)
 {
     if (k->layout->format == SPMV_BCSR && l->uneven > 0.3) return 1 + 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7);
