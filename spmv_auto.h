@@ -749,7 +749,8 @@ typedef struct spmv__block_scratch {
         t->load[t->slot[bc]]++;                                                        \
     }
 
-static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch *t, uint64_t super, const spmv_block_features *b, double *at)
+static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch *t, uint64_t super, const spmv_block_features *b,
+                                      double *at)
 {
     const spmv_csr *a = l->v->a;
     uint64_t first = super * (uint64_t)b->bh, last = first + (uint64_t)b->bh, n = 0, i;
@@ -1060,7 +1061,8 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     return c->t->launch + steps / (lanes > 1 ? lanes : 1) * 0.3e-6;
 }
 
-/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr on uneven rows; bdia on bands that lie apart. */
+/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr on uneven rows; bdia on bands that
+ * lie apart. */
 static double spmv__unmeasured(const spmv__candidate *k, const spmv__load *l)
 {
     if (k->layout->format == SPMV_BCSR && l->uneven > 0.3) return 1 + 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7);
@@ -1142,7 +1144,8 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
         break;
     default:
         if (f->mean > 0) out->uneven = f->deviation * rows / (double)(l->rows ? l->rows : 1) / f->mean;
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1)) return 0;
+        h = (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1; /* rows of a run */
+        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h)) return 0;
     }
     return !*s && out->slots * element <= c->limit;
 }
@@ -1349,7 +1352,8 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     return SPMV_OK;
 }
 
-static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
+static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
+                                     const spmv__mix *prefix)
 {
     spmv__width best;
     spmv__mix m = *prefix;
@@ -1559,8 +1563,8 @@ static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const 
     return best;
 }
 
-/* Offers a plan as builders make it: parts of ELL, each w wide and over the rows that still have entries if it has a list, then one that takes
- * the rest. What each takes follows from the lengths alone. */
+/* Offers a plan as builders make it: parts of ELL, each w wide and over the rows that still have entries if it has a list, then one
+ * that takes the rest. What each takes follows from the lengths alone. */
 static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv__look *l, const spmv_features *f)
 {
     spmv__mix m;
@@ -1624,7 +1628,8 @@ static const char *const spmv__general_table =
 /* The caller's table, the device's own, one of its class, the general one. *own is freed by the caller. */
 static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
 {
-    const char *device = place && place->device ? place->device : "host", *class_name = place && place->device_class ? place->device_class : "host";
+    const char *device = place && place->device ? place->device : "host";
+    const char *class_name = place && place->device_class ? place->device_class : "host";
     const char *text;
     size_t length;
     spmv_status s;
@@ -1823,11 +1828,13 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     SPMV__SAY(t, "x         %f of the nonzeros take a line of x that was not there\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %u; those at least half full hold %f of the nonzeros\n", f->diagonals, f->nnz ? dense / (double)f->nnz : 0.0);
+        SPMV__SAY(t, "diagonals %u; those at least half full hold %f of the nonzeros\n", f->diagonals,
+            f->nnz ? dense / (double)f->nnz : 0.0);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *b = &f->block[i];
         if (b->sampled <= 0 || b->blocks <= 0) continue;
-        SPMV__SAY(t, "%s%dx%d %f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw, (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
+        SPMV__SAY(t, "%s%dx%d %f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
+            (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
     }
     if (any) spmv__put_text(t, "\n");
 }
@@ -1840,7 +1847,8 @@ static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, dou
     if (o->measured > 0) SPMV__SAY(t, ", measured %f", o->measured * 1e6);
     else if (o->measured < 0) spmv__put_text(t, ", cannot run");
     SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
-    if (csr > 0 && o->predicted < csr * 0.999) SPMV__SAY(t, ", paid back after %u", (uint64_t)(o->convert * csr / (csr - o->predicted)) + 1);
+    if (csr > 0 && o->predicted < csr * 0.999)
+        SPMV__SAY(t, ", paid back after %u", (uint64_t)(o->convert * csr / (csr - o->predicted)) + 1);
     spmv__put_text(t, "\n");
 }
 

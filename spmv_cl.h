@@ -1105,7 +1105,10 @@ static uint64_t spmv__cl_local(const spmv_part *p, const spmv_variant *v)
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
     uint64_t lanes = l > 1 ? spmv__cl_height(p, v) * wg : 0, own = 0, group, h;
     if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
-    if (p->spec.format == SPMV_COO) return wg * ((v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0) + 2 * size + 4);
+    if (p->spec.format == SPMV_COO) { /* entries on their way through, and each item's sums */
+        uint64_t staged = v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0;
+        return wg * (staged + 2 * size + 4);
+    }
     if (spmv__cl_in_runs(p)) { /* products, partial sums, and the queue of rows that wait */
         uint64_t run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
         return (wg + run) * size + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);

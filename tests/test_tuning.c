@@ -136,6 +136,7 @@ Test(tuning, every_bad_line_is_named)
         CHECK(l.messages == 1 && l.live == 0, "case %d: %d messages, %ld blocks left", (int)i, l.messages, l.live);
         CHECK(!t.count && !t.row && !t.rows && !t.device[0], "case %d: not zeroed", (int)i);
     }
+    cr_assert_eq(checks_done, 4 * (sizeof faults / sizeof *faults));
 }
 
 /* Cut anywhere and with any byte changed, a table is read or refused; never more. */
@@ -143,7 +144,7 @@ Test(tuning, damaged_tables)
 {
     static const char text[] = HEAD AXES "f64 banded csr:run=1024/WG=256" RATES "f32 uneven sell:h=8/" RATES;
     char copy[sizeof text];
-    size_t i, round;
+    size_t i, round, read = 0, refused = 0;
     for (i = 0; i < sizeof text; i++)
         for (round = 0; round < 9; round++) {
             spmv_tuning t;
@@ -151,12 +152,16 @@ Test(tuning, damaged_tables)
             spmv_status s;
             memcpy(copy, text, sizeof text);
             copy[round ? sizeof text - 1 : i] = 0;
-            if (round && i + 1 < sizeof text) copy[i] = (char)(round == 1 ? '\n' : round == 2 ? '/' : round == 3 ? ' ' : 1 + rng_below(255));
+            if (round && i + 1 < sizeof text) copy[i] = round < 4 ? "\n/ "[round - 1] : (char)(1 + rng_below(255));
             s = read_text(&t, copy, &l);
             CHECK(s == SPMV_OK || s == SPMV_ERR_PARSE, "byte %d: %s", (int)i, spmv_status_name(s));
+            read += s == SPMV_OK;
+            refused += s == SPMV_ERR_PARSE;
             CHECK(s == SPMV_OK || l.live == 0, "byte %d: %ld blocks left", (int)i, l.live);
             spmv_tuning_free(&t);
+            CHECK(l.live == 0, "byte %d: %ld blocks lost", (int)i, l.live);
         }
+    cr_assert(read > 50 && refused > 500, "%d read, %d refused", (int)read, (int)refused);
 }
 
 Test(tuning, allocation_failures)
@@ -189,7 +194,7 @@ Test(tuning, allocation_failures)
 
 static void near(double got, double want)
 {
-    if (!(fabs(got - want) <= 1e-4 * want)) cr_assert_fail("%g, not %g", got, want);
+    CHECK(fabs(got - want) <= 1e-4 * want, "%g, not %g", got, want);
 }
 
 Test(tuning, rates)
@@ -210,6 +215,7 @@ Test(tuning, rates)
     near(spmv_tuning_rate(&t, &t.row[0], 1e9, 1e6), 64);
     near(spmv_tuning_rate(&t, &t.row[0], 0, 0), 1);
     spmv_tuning_free(&t);
+    cr_assert_gt(checks_done, 100);
 }
 
 Test(tuning, rates_with_gaps)
@@ -236,6 +242,7 @@ Test(tuning, one_size)
     near(spmv_tuning_rate(&t, &t.row[0], 1000, 7), 2.5);
     near(spmv_tuning_rate(&t, &t.row[0], 1e6, 1e6), 2.5);
     spmv_tuning_free(&t);
+    cr_assert_eq(checks_done, 3);
 }
 
 /* ---- what is bundled ---------------------------------------------------------------------------------------------- */
@@ -243,6 +250,7 @@ Test(tuning, one_size)
 Test(tuning, bundled_tables)
 {
     size_t i, k, length;
+    cr_assert_gt(spmv_tuning_count(), 0);
     for (i = 0; i < spmv_tuning_count(); i++) {
         const char *text = spmv_tuning_text(i, &length), *found;
         int exact = 0;

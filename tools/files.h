@@ -179,7 +179,8 @@ static int load_table(tool *t, const char *path, spmv_tuning *out)
     while (got && used < MOST && (got = read_some(&r, text + used, MOST - used)) != SPMV_READ_FAILED) used += got;
     reader_close(&r);
     t->about = NULL;
-    s = got == SPMV_READ_FAILED ? SPMV_ERR_IO : used == MOST ? spmv_log(&t->hooks, SPMV_ERR_PARSE, "%s: longer than a tuning table can be", path)
+    s = got == SPMV_READ_FAILED ? SPMV_ERR_IO
+      : used == MOST ? spmv_log(&t->hooks, SPMV_ERR_PARSE, "%s: longer than a tuning table can be", path)
                      : spmv_tuning_read(out, text, used, path, &t->hooks);
     free(text);
     return s == SPMV_OK ? DONE : FAILED;

@@ -118,7 +118,8 @@ static void heat_rows_axis(heat *h, int x, int y)
         int middle = x + i * h->cell + h->cell / 2;
         if (i && i + 1 < n && (n < 8 || i != n / 2)) continue;
         draw_box(&h->p, middle, y, 1, 5, FAINT);
-        draw_text(&h->p, i ? i + 1 < n ? middle : middle + 8 : middle - 8, y + 9, LETTERS, INK, i ? i + 1 < n ? 1 : 2 : 0, heat_size(h->table->rows_at[i], text));
+        draw_text(&h->p, i ? i + 1 < n ? middle : middle + 8 : middle - 8, y + 9, LETTERS, INK, i ? i + 1 < n ? 1 : 2 : 0,
+            heat_size(h->table->rows_at[i], text));
     }
 }
 
@@ -195,7 +196,7 @@ static void heat_page(heat *h, int wide, int high)
 static int heat_plot(tool *t, const spmv_tuning *table, const char *path)
 {
     heat *h = (heat *)calloc(1, sizeof *h);
-    int type, kind, maps = 0, wide, high, result;
+    int type, kind, maps = 0, wide, high, width, result;
     if (!h) return no_memory(t);
     h->table = table;
     heat_scan(h);
@@ -205,8 +206,8 @@ static int heat_plot(tool *t, const spmv_tuning *table, const char *path)
     if (wide < 108) wide = 108; /* "9 sbell" and a gap */
     high = table->per_row * h->cell + 44;
     if (high < 80) high = 80;
-    result = maps ? picture_make(t, &h->p, path, 2 * HEAT_LEFT + (h->formats + 1) * wide < 1400 ? 1400 : HEAT_LEFT + (h->formats + 1) * wide + 20,
-                                 HEAT_TOP + LINE + maps * high)
+    width = 2 * HEAT_LEFT + (h->formats + 1) * wide < 1400 ? 1400 : HEAT_LEFT + (h->formats + 1) * wide + 20;
+    result = maps ? picture_make(t, &h->p, path, width, HEAT_TOP + LINE + maps * high)
                   : complain(t, "the table has no rates");
     if (result == DONE) {
         heat_page(h, wide, high);

@@ -185,7 +185,8 @@ static void draw_text(picture *p, int x, int y, int scale, uint32_t colour, int 
 {
     x -= text_width(text, scale) * align / 2;
     if (p->is_svg) {
-        bytes_print(&p->svg, "<text x=\"%d\" y=\"%d\" font-size=\"%d\" fill=\"#%06lx\" textLength=\"%d\" xml:space=\"preserve\">", x, y + 7 * scale,
+        bytes_print(&p->svg, "<text x=\"%d\" y=\"%d\" font-size=\"%d\" fill=\"#%06lx\" textLength=\"%d\" xml:space=\"preserve\">", x,
+            y + 7 * scale,
                     10 * scale, (unsigned long)colour, text_width(text, scale));
         for (; *text; text++) svg_letter(&p->svg, *text);
         bytes_print(&p->svg, "</text>\n");
@@ -200,7 +201,8 @@ static void draw_box(picture *p, int x, int y, int width, int height, uint32_t c
 {
     int i, j;
     if (p->is_svg) {
-        bytes_print(&p->svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%06lx\"/>\n", x, y, width, height, (unsigned long)colour);
+        bytes_print(&p->svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%06lx\"/>\n", x, y, width, height,
+            (unsigned long)colour);
         return;
     }
     for (j = y < 0 ? 0 : y; j < y + height && j < p->height; j++)
@@ -239,11 +241,13 @@ static void draw_cells(picture *p, int x, int y, const uint32_t *cell, int acros
     if (!p->is_svg) {
         for (j = 0; j < down * high; j++)
             for (i = 0; i < across * wide; i++)
-                p->pixel[(size_t)(y + j) * (size_t)p->width + (size_t)(x + i)] = cell[(size_t)(j / high) * (size_t)across + (size_t)(i / wide)];
+                p->pixel[(size_t)(y + j) * (size_t)p->width + (size_t)(x + i)] =
+                    cell[(size_t)(j / high) * (size_t)across + (size_t)(i / wide)];
     } else {
         bytes png = {NULL, 0, 0, 0};
         png_encode(&png, cell, across, down);
-        bytes_print(&p->svg, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64,", x,
+        bytes_print(&p->svg, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                    "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,", x,
                     y, across * wide, down * high);
         svg_base64(&p->svg, &png);
         bytes_print(&p->svg, "\"/>\n");
@@ -269,7 +273,8 @@ static int picture_make(tool *t, picture *p, const char *path, int width, int he
     p->height = height;
     p->is_svg = ends_in(path, ".svg");
     if (p->is_svg)
-        bytes_print(&p->svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"monospace\">\n",
+        bytes_print(&p->svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                    "viewBox=\"0 0 %d %d\" font-family=\"monospace\">\n",
                     width, height, width, height);
     else if ((p->pixel = (uint32_t *)malloc((size_t)width * (size_t)height * sizeof *p->pixel)) == NULL) return no_memory(t);
     draw_box(p, 0, 0, width, height, 0xffffff);

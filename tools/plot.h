@@ -31,7 +31,8 @@ static const char *grouped(uint64_t v, char out[32])
 static const char *shortened(uint64_t v, char out[32])
 {
     if (v >= 1000000 && v % 1000000 == 0) snprintf(out, 32, "%lluM", (unsigned long long)(v / 1000000));
-    else if (v >= 1000000 && v % 100000 == 0) snprintf(out, 32, "%llu.%lluM", (unsigned long long)(v / 1000000), (unsigned long long)(v / 100000 % 10));
+    else if (v >= 1000000 && v % 100000 == 0)
+        snprintf(out, 32, "%llu.%lluM", (unsigned long long)(v / 1000000), (unsigned long long)(v / 100000 % 10));
     else if (v >= 1000 && v % 1000 == 0) snprintf(out, 32, "%lluk", (unsigned long long)(v / 1000));
     else if (v >= 1000 && v % 100 == 0) snprintf(out, 32, "%llu.%lluk", (unsigned long long)(v / 1000), (unsigned long long)(v / 100 % 10));
     else snprintf(out, 32, "%llu", (unsigned long long)v);
@@ -199,7 +200,8 @@ static void raster_legend(picture *p, const raster *r, const spmv_csr *a, const 
     draw_line(p, x, y + 46, INK, r->most ? "1" : "0");
     draw_text(p, x + 30 * SHADES, y + 46, LETTERS, INK, 2, grouped(r->most, number));
     snprintf(text, sizeof text, "cell: %s x", grouped((a->rows + (uint64_t)r->down - 1) / (uint64_t)r->down, number));
-    snprintf(text + strlen(text), sizeof text - strlen(text), " %s", grouped((a->cols + (uint64_t)r->across - 1) / (uint64_t)r->across, number));
+    snprintf(text + strlen(text), sizeof text - strlen(text), " %s",
+             grouped((a->cols + (uint64_t)r->across - 1) / (uint64_t)r->across, number));
     draw_line(p, x, y + 72, FAINT, text);
 }
 
@@ -219,7 +221,8 @@ static void raster_title(picture *p, const spmv_csr *a, const spmv_plan *plan, c
     draw_line(p, LEFT, 70, INK, text);
 }
 
-static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, const char *file, const char *path)
+static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, const char *file,
+    const char *path)
 {
     picture p;
     uint64_t cell;

@@ -79,7 +79,8 @@ static const char *draw_permutation(sketch *p, const uint64_t *n)
 static const char *draw_band(sketch *p, const uint64_t *n)
 {
     uint64_t c;
-    if (n[0] < 1 || n[1] >= n[0] || n[0] > MOST_ENTRIES / (2 * n[1] + 1)) return "WIDTH is below N, and the band has at most 2 * 10^9 places";
+    if (n[0] < 1 || n[1] >= n[0] || n[0] > MOST_ENTRIES / (2 * n[1] + 1))
+        return "WIDTH is below N, and the band has at most 2 * 10^9 places";
     if (n[2] > 100) return "FILL is 0 to 100 percent";
     if (!sketch_make(p, n[0], n[0], n[0] * (2 * n[1] + 1) * n[2] / 100 + n[0])) return NULL;
     for (; p->row < p->rows && !p->failed; row_end(p))
@@ -180,7 +181,8 @@ static const char *draw_moments(sketch *p, const uint64_t *n)
     int strata = n[0] < STRATA ? (int)n[0] : STRATA;
     double *v;
     uint32_t *length;
-    if (n[0] < 1 || n[0] > 1000000000 || n[1] > n[0] || n[1] * n[0] > MOST_ENTRIES) return "MEAN is at most N, and there are at most 2 * 10^9 entries";
+    if (n[0] < 1 || n[0] > 1000000000 || n[1] > n[0] || n[1] * n[0] > MOST_ENTRIES)
+        return "MEAN is at most N, and there are at most 2 * 10^9 entries";
     want.mean = (double)n[1];
     want.deviation = (double)n[2];
     want.skew = (double)n[3];
@@ -208,12 +210,15 @@ typedef struct drawn {
 
 static const drawn drawn_families[] = {
     {"dense_#_#", draw_dense, "every entry of M x N"},
-    {"epidemic_#", draw_epidemic, "states of a Markov chain on a triangle of side N, four a row\n(SuiteSparse Williams/mc2depi is epidemic_1025, states in another order)"},
-    {"wilson_#", draw_wilson, "Wilson's hopping matrix on a periodic lattice of N^4 sites, 39 a row\n(SuiteSparse Williams/qcd5_4 is wilson_8, but for the order of unknowns)"},
+    {"epidemic_#", draw_epidemic, "states of a Markov chain on a triangle of side N, four a row\n"
+     "(SuiteSparse Williams/mc2depi is epidemic_1025, states in another order)"},
+    {"wilson_#", draw_wilson, "Wilson's hopping matrix on a periodic lattice of N^4 sites, 39 a row\n"
+     "(SuiteSparse Williams/qcd5_4 is wilson_8, but for the order of unknowns)"},
     {"permutation_#", draw_permutation, "one entry in each row and column, anywhere"},
     {"band_#_#_#", draw_band, "N rows, WIDTH diagonals on either side, FILL percent of them, and the diagonal"},
     {"blocks_#_#_#_#", draw_blocks, "N rows in blocks of B x B on a grid, K anywhere in a row of blocks, FILL percent full"},
-    {"lengths_#_#_#_#", draw_moments, "N rows of mean length MEAN with standard deviation DEV and skewness SKEW\n(or the least there is), columns anywhere"},
+    {"lengths_#_#_#_#", draw_moments, "N rows of mean length MEAN with standard deviation DEV and skewness SKEW\n"
+     "(or the least there is), columns anywhere"},
 };
 
 enum { DRAWN_FAMILIES = sizeof drawn_families / sizeof *drawn_families };
@@ -236,55 +241,75 @@ static const recipe recipes[] = {
     {.name = "pdb1HYS", .rows = 36417, .cols = 36417, .nnz = 4344765, .drawing = MESH, .shape = BALL, .size = {29, 29, 29}, .block = 3,
      .cell = 3, .loss = 25},
     {.name = "pwtk", .rows = 217918, .cols = 217918, .nnz = 11524432, .drawing = MESH, .shape = BALL, .size = {216, 216, 1}, .block = 6},
-    {.name = "rma10", .rows = 46835, .cols = 46835, .nnz = 2329092, .drawing = MESH, .shape = BALL, .size = {4, 67, 68}, .block = 5, .plain = 5, .rich = 38, .loss = 20},
-    {.name = "rma10 with zeros", .rows = 46835, .cols = 46835, .nnz = 2374001, .drawing = MESH, .shape = BALL, .size = {4, 67, 68}, .block = 5,
+    {.name = "rma10", .rows = 46835, .cols = 46835, .nnz = 2329092, .drawing = MESH, .shape = BALL, .size = {4, 67, 68}, .block = 5,
+        .plain = 5, .rich = 38, .loss = 20},
+    {.name = "rma10 with zeros", .rows = 46835, .cols = 46835, .nnz = 2374001, .drawing = MESH, .shape = BALL, .size = {4, 67, 68},
+        .block = 5,
      .plain = 5, .rich = 38, .loss = 20},
     {.name = "shipsec1", .rows = 140874, .cols = 140874, .nnz = 3568176, .drawing = MESH, .shape = BALL, .size = {174, 174, 1}, .block = 6,
      .shell = 1, .fill = 90},
-    {.name = "shipsec1, half", .rows = 140874, .cols = 140874, .nnz = 3977139, .drawing = MESH, .shape = BALL, .size = {174, 174, 1}, .block = 6,
+    {.name = "shipsec1, half", .rows = 140874, .cols = 140874, .nnz = 3977139, .drawing = MESH, .shape = BALL, .size = {174, 174, 1},
+        .block = 6,
      .shell = 1},
     {.name = "shipsec1 with zeros", .rows = 140874, .cols = 140874, .nnz = 7813404, .drawing = MESH, .shape = BALL, .size = {174, 174, 1},
      .block = 6},
-    {.name = "cop20k_A", .rows = 121192, .cols = 121192, .nnz = 2624331, .drawing = MESH, .shape = BALL, .size = {58, 58, 58}, .plain = 13, .rich = 42, .loss = 27,
+    {.name = "cop20k_A", .rows = 121192, .cols = 121192, .nnz = 2624331, .drawing = MESH, .shape = BALL, .size = {58, 58, 58},
+        .plain = 13, .rich = 42, .loss = 27,
      .chunk = 16, .empty = 21349},
     {.name = "raefsky3", .rows = 21200, .cols = 21200, .nnz = 1488768, .drawing = MESH, .size = {50, 53, 1}, .block = 8},
     {.name = "aorta", .rows = 497000, .cols = 497000, .nnz = 2400000, .drawing = MESH, .shape = BALL, .size = {40, 40, 600}, .loss = 34},
-    {.name = "cage15", .rows = 5154859, .cols = 5154859, .nnz = 99199551, .drawing = MESH, .shape = BALL, .size = {215, 215, 215}, .loss = 10},
-    {.name = "heart1", .rows = 3557, .cols = 3557, .nnz = 1387773, .drawing = MESH, .shape = BALL, .size = {14, 14, 14}, .block = 3, .loss = 15},
+    {.name = "cage15", .rows = 5154859, .cols = 5154859, .nnz = 99199551, .drawing = MESH, .shape = BALL, .size = {215, 215, 215},
+        .loss = 10},
+    {.name = "heart1", .rows = 3557, .cols = 3557, .nnz = 1387773, .drawing = MESH, .shape = BALL, .size = {14, 14, 14}, .block = 3,
+        .loss = 15},
     {.name = "spiral", .rows = 1434, .cols = 1434, .nnz = 18228, .drawing = MESH, .shape = BALL, .size = {44, 44, 1}, .loss = 10},
-    {.name = "viscoplastic1", .rows = 4326, .cols = 4326, .nnz = 61166, .drawing = MESH, .shape = BALL, .size = {54, 54, 1}, .block = 2, .loss = 5},
+    {.name = "viscoplastic1", .rows = 4326, .cols = 4326, .nnz = 61166, .drawing = MESH, .shape = BALL, .size = {54, 54, 1}, .block = 2,
+        .loss = 5},
     {.name = "fp", .rows = 7548, .cols = 7548, .nnz = 834222, .drawing = MESH, .shape = BALL, .size = {17, 17, 17}, .block = 3, .loss = 10},
     /* electrons: .fill atoms */
-    {.name = "Ga41As41H72", .rows = 268096, .cols = 268096, .nnz = 18488476, .drawing = ATOMS, .shape = BALL, .size = {81, 81, 81}, .fill = 154},
-    {.name = "Si41Ge41H72", .rows = 185639, .cols = 185639, .nnz = 15011265, .drawing = ATOMS, .shape = BALL, .size = {71, 71, 71}, .fill = 154},
+    {.name = "Ga41As41H72", .rows = 268096, .cols = 268096, .nnz = 18488476, .drawing = ATOMS, .shape = BALL, .size = {81, 81, 81},
+        .fill = 154},
+    {.name = "Si41Ge41H72", .rows = 185639, .cols = 185639, .nnz = 15011265, .drawing = ATOMS, .shape = BALL, .size = {71, 71, 71},
+        .fill = 154},
     /* rows by length */
-    {.name = "mac_econ_fwd500", .rows = 206500, .cols = 206500, .nnz = 1273389, .drawing = ROWS, .period = 500, .near = 100, .reach = 3000, .diagonal = 1,
+    {.name = "mac_econ_fwd500", .rows = 206500, .cols = 206500, .nnz = 1273389, .drawing = ROWS, .period = 500, .near = 100,
+        .reach = 3000, .diagonal = 1,
      .knots = {{0, 1}, {300000, 3}, {600000, 6}, {700000, 7}, {900000, 9}, {990000, 20}, {ALL, 44}}},
-    {.name = "scircuit", .rows = 170998, .cols = 170998, .nnz = 958936, .drawing = ROWS, .near = 75, .reach = 2000, .popular = 10, .diagonal = 1,
+    {.name = "scircuit", .rows = 170998, .cols = 170998, .nnz = 958936, .drawing = ROWS, .near = 75, .reach = 2000, .popular = 10,
+        .diagonal = 1,
      .knots = {{0, 3}, {330000, 4}, {660000, 5}, {900000, 7}, {990000, 15}, {999000, 50}, {ALL, 353}}},
-    {.name = "webbase-1M", .rows = 1000005, .cols = 1000005, .nnz = 3105536, .drawing = ROWS, .near = 50, .reach = 2000, .popular = 40, .diagonal = 1,
+    {.name = "webbase-1M", .rows = 1000005, .cols = 1000005, .nnz = 3105536, .drawing = ROWS, .near = 50, .reach = 2000, .popular = 40,
+        .diagonal = 1,
      .knots = {{0, 1}, {10000, 2}, {850000, 2}, {900000, 3}, {985000, 6}, {999900, 84}, {ALL, 4700}}},
     {.name = "rail4284", .rows = 4284, .cols = 1092610, .nnz = 11279748, .drawing = ROWS, .near = 60, .reach = 200000, .run = 2,
      .knots = {{0, 1}, {44000, 23}, {200000, 300}, {500000, 1200}, {800000, 3500}, {980000, 11000}, {ALL, 56181}}},
-    {.name = "circuit5M", .rows = 5558326, .cols = 5558326, .nnz = 59524291, .drawing = ROWS, .near = 75, .reach = 3000, .popular = 15, .diagonal = 1,
+    {.name = "circuit5M", .rows = 5558326, .cols = 5558326, .nnz = 59524291, .drawing = ROWS, .near = 75, .reach = 3000, .popular = 15,
+        .diagonal = 1,
      .longs = 3, .length = 1290501,
      .knots = {{0, 1}, {100000, 4}, {500000, 7}, {800000, 10}, {980000, 27}, {999900, 100}, {ALL, 1000}}},
-    {.name = "eu-2005", .rows = 862664, .cols = 862664, .nnz = 19235140, .drawing = ROWS, .near = 75, .reach = 4000, .popular = 15, .same = 4, .copy = 60,
+    {.name = "eu-2005", .rows = 862664, .cols = 862664, .nnz = 19235140, .drawing = ROWS, .near = 75, .reach = 4000, .popular = 15,
+        .same = 4, .copy = 60,
      .run = 2, .knots = {{0, 0}, {100000, 5}, {500000, 15}, {800000, 30}, {980000, 65}, {999900, 350}, {ALL, 6985}}},
-    {.name = "in-2004", .rows = 1382908, .cols = 1382908, .nnz = 16917053, .drawing = ROWS, .near = 80, .reach = 4000, .popular = 12, .same = 4, .copy = 70,
+    {.name = "in-2004", .rows = 1382908, .cols = 1382908, .nnz = 16917053, .drawing = ROWS, .near = 80, .reach = 4000, .popular = 12,
+        .same = 4, .copy = 70,
      .run = 3, .knots = {{0, 0}, {150000, 2}, {500000, 7}, {800000, 15}, {980000, 45}, {999900, 250}, {ALL, 7753}}},
-    {.name = "mip1", .rows = 66463, .cols = 66463, .nnz = 10352819, .drawing = ROWS, .near = 90, .reach = 3000, .popular = 5, .same = 8, .copy = 100,
+    {.name = "mip1", .rows = 66463, .cols = 66463, .nnz = 10352819, .drawing = ROWS, .near = 90, .reach = 3000, .popular = 5, .same = 8,
+        .copy = 100,
      .run = 8, .longs = 8, .length = 66395,
      .knots = {{0, 4}, {300000, 40}, {600000, 110}, {800000, 180}, {980000, 500}, {999900, 1200}, {ALL, 5000}}},
     {.name = "asia_osm", .rows = 11950757, .cols = 11950757, .nnz = 25423206, .drawing = ROWS, .near = 99, .reach = 256,
      .knots = {{0, 1}, {100000, 1}, {150000, 2}, {750000, 2}, {950000, 3}, {ALL, 4}}},
-    {.name = "lp1", .rows = 534388, .cols = 534388, .nnz = 1643420, .drawing = ROWS, .near = 70, .reach = 20000, .popular = 20, .diagonal = 1,
+    {.name = "lp1", .rows = 534388, .cols = 534388, .nnz = 1643420, .drawing = ROWS, .near = 70, .reach = 20000, .popular = 20,
+        .diagonal = 1,
      .longs = 1, .length = 249643, .knots = {{0, 1}, {300000, 2}, {800000, 3}, {990000, 4}, {ALL, 30}}},
-    {.name = "Chebyshev4", .rows = 68121, .cols = 68121, .nnz = 5377761, .drawing = ROWS, .near = 100, .reach = 200, .run = 8, .diagonal = 1,
+    {.name = "Chebyshev4", .rows = 68121, .cols = 68121, .nnz = 5377761, .drawing = ROWS, .near = 100, .reach = 200, .run = 8,
+        .diagonal = 1,
      .longs = 16, .length = 68121, .knots = {{0, 9}, {100000, 60}, {ALL, 68}}},
-    {.name = "TSOPF_RS_b2383", .rows = 38120, .cols = 38120, .nnz = 16171169, .drawing = ROWS, .near = 50, .reach = 2000, .same = 16, .copy = 100, .run = 24,
+    {.name = "TSOPF_RS_b2383", .rows = 38120, .cols = 38120, .nnz = 16171169, .drawing = ROWS, .near = 50, .reach = 2000, .same = 16,
+        .copy = 100, .run = 24,
      .knots = {{0, 2}, {490000, 6}, {500000, 820}, {900000, 860}, {ALL, 983}}},
-    {.name = "TSOPF_RS_b162_c3", .rows = 15374, .cols = 15374, .nnz = 610299, .drawing = ROWS, .near = 50, .reach = 1000, .same = 12, .copy = 100, .run = 12,
+    {.name = "TSOPF_RS_b162_c3", .rows = 15374, .cols = 15374, .nnz = 610299, .drawing = ROWS, .near = 50, .reach = 1000, .same = 12,
+        .copy = 100, .run = 12,
      .knots = {{0, 2}, {800000, 4}, {820000, 160}, {ALL, 200}}},
     {.name = "psmigr_1", .rows = 3140, .cols = 3140, .nnz = 543162, .drawing = ROWS, .near = 20, .reach = 200, .popular = 20,
      .knots = {{0, 2}, {200000, 50}, {500000, 120}, {800000, 230}, {980000, 550}, {ALL, 2294}}},

@@ -18,7 +18,8 @@
 #  include <omp.h>
 #endif
 
-enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64, TUNE_FAILURES = 10, TUNE_LEAST = 8 };
+enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64,
+    TUNE_FAILURES = 10, TUNE_LEAST = 8 };
 
 static const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
 static const uint64_t tune_per[TUNE_PER] = {1, 2, 4, 8, 16, 32, 64, 256, 1024};
