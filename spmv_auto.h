@@ -118,7 +118,7 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
 
 /* ---- the choice --------------------------------------------------------------------------------------------------
  * "auto" and "cocktail" as plans; any other text is handed to spmv_plan_make. */
-enum { SPMV_CHOICE_TEXT = 320, SPMV_CHOICE_MAX = 24 };
+enum { SPMV_CHOICE_TEXT = 320 /* a plan that is longer is no option */, SPMV_CHOICE_MAX = 24 };
 
 typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
@@ -180,6 +180,7 @@ typedef struct spmv__lines {
     const char       *at, *end, *name;
     uint64_t          line;
     char              word[256];
+    float            *near_by; /* for each two points of the grid, how much one counts in a gap at the other; made with the first rates */
     const spmv_hooks *h;
 } spmv__lines;
 
@@ -313,18 +314,26 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
 
 static double spmv__log2(double v);
 
-/* How near two points of the grid are: by nonzeros, less by nonzeros a row. */
-static double spmv__tune_nearness(const spmv_tuning *t, int a, int b)
+/* How near two points of the grid are: by nonzeros, less by nonzeros a row. All rows of the table share it. */
+static spmv_status spmv__tune_weigh(const spmv_tuning *t, spmv__lines *l)
 {
-    int rows = a / t->per_row - b / t->per_row, per = a % t->per_row - b % t->per_row;
-    double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
-    double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
-    double d = (x + y) * (x + y) + 0.12 * y * y;
-    return rows || per ? 1 / (d * d + 1e-3) : 1e9;
+    int a, b, n = t->rows * t->per_row;
+    void *block;
+    spmv_status s = spmv__new(l->h, &block, (uint64_t)n * (uint64_t)n, sizeof(float), 0);
+    if (s) return s;
+    l->near_by = (float *)block;
+    for (a = 0; a < n; a++)
+        for (b = 0; b < a; b++) {
+            double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
+            double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
+            double d = (x + y) * (x + y) + 0.12 * y * y;
+            l->near_by[a * n + b] = l->near_by[b * n + a] = (float)(1 / (d * d + 1e-3));
+        }
+    return SPMV_OK;
 }
 
 /* The curve: samples as they are, gaps as the mean of all samples by nearness. */
-static void spmv__tune_fill(const spmv_tuning *t, spmv_tune_row *r, float *curve)
+static void spmv__tune_fill(const spmv_tuning *t, const float *near_by, spmv_tune_row *r, float *curve)
 {
     int i, j, n = t->rows * t->per_row;
     for (i = 0; i < n; i++)
@@ -334,7 +343,7 @@ static void spmv__tune_fill(const spmv_tuning *t, spmv_tune_row *r, float *curve
         if (r->rate[i] > 0) continue;
         for (j = 0; j < n; j++)
             if (r->rate[j] > 0) {
-                double w = spmv__tune_nearness(t, i, j);
+                double w = (double)near_by[i * n + j];
                 sum += w * (double)curve[j];
                 weights += w;
             }
@@ -359,10 +368,11 @@ static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv
     }
     if (spmv__next_word(l)) return spmv__bad_line(l, "too many rates");
     if (!any) return SPMV_OK;
-    s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
+    if (!l->near_by) s = spmv__tune_weigh(t, l);
+    if (!s) s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
     if (s) return s;
     r->curve = (float *)block;
-    spmv__tune_fill(t, r, r->curve);
+    spmv__tune_fill(t, l->near_by, r, r->curve);
     return SPMV_OK;
 }
 
@@ -432,6 +442,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
     if (!s && (!out->device[0] || !out->device_class[0])) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    spmv_free(l.h, l.near_by);
     if (s) spmv_tuning_free(out);
     return s;
 }

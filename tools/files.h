@@ -162,26 +162,46 @@ static int load_vector(tool *t, const char *path, spmv_type type, uint64_t n, co
                     (unsigned long long)got);
 }
 
+/* A whole file of up to most bytes; the caller frees *text. */
+static int load_text(tool *t, const char *path, size_t most, char **text, size_t *used)
+{
+    reader r;
+    size_t room = 65536, got = 1;
+    char *more;
+    int result = DONE;
+    *used = 0;
+    *text = (char *)malloc(room);
+    if (!*text) return no_memory(t);
+    if (reader_open(&r, t, path) != DONE) got = SPMV_READ_FAILED;
+    while (got && got != SPMV_READ_FAILED && result == DONE) {
+        got = read_some(&r, *text + *used, room - *used);
+        if (got == SPMV_READ_FAILED) break;
+        *used += got;
+        if (*used < room) continue;
+        if (room >= most) result = complain(t, "%s: longer than %lu bytes", path, (unsigned long)most);
+        more = result == DONE ? (char *)realloc(*text, room *= 2) : NULL;
+        if (more) *text = more;
+        else if (result == DONE) result = no_memory(t);
+    }
+    reader_close(&r);
+    if (got == SPMV_READ_FAILED) result = FAILED;
+    if (result == DONE) return DONE;
+    free(*text);
+    *text = NULL;
+    *used = 0;
+    return result;
+}
+
 /* A tuning table, refused as any other file is. */
 static int load_table(tool *t, const char *path, spmv_tuning *out)
 {
-    enum { MOST = 1 << 20 };
-    reader r;
-    char *text = (char *)malloc(MOST);
-    size_t used = 0, got = 1;
+    char *text;
+    size_t used;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    if (!text) return no_memory(t);
-    if (reader_open(&r, t, path) != DONE) {
-        free(text);
-        return FAILED;
-    }
-    while (got && used < MOST && (got = read_some(&r, text + used, MOST - used)) != SPMV_READ_FAILED) used += got;
-    reader_close(&r);
+    if (load_text(t, path, 1 << 20, &text, &used) != DONE) return FAILED;
     t->about = NULL;
-    s = got == SPMV_READ_FAILED ? SPMV_ERR_IO
-      : used == MOST ? spmv_log(&t->hooks, SPMV_ERR_PARSE, "%s: longer than a tuning table can be", path)
-                     : spmv_tuning_read(out, text, used, path, &t->hooks);
+    s = spmv_tuning_read(out, text, used, path, &t->hooks);
     free(text);
     return s == SPMV_OK ? DONE : FAILED;
 }

@@ -8,7 +8,7 @@
 #include "files.h"
 #include "gen.h"
 
-enum { TABLE_BYTES = 24 * 1024, TABLE_READ_BYTES = 16 * 1024 * 1024 };
+enum { TABLE_BYTES = 24 * 1024, JOURNAL_BYTES = 16 * 1024 * 1024 };
 
 /* ---- text that grows ------------------------------------------------------------------------------------------- */
 
@@ -398,30 +398,6 @@ static int table_save(tool *t, spmv_tuning *table, const char *path, size_t *row
     text_free(&out);
     free(keep);
     return result;
-}
-
-static int file_read(tool *t, const char *path, growing *out)
-{
-    FILE *f = fopen(path, "rb");
-    size_t n;
-    memset(out, 0, sizeof *out);
-    if (!f) return complain(t, "%s: %s", path, strerror(errno));
-    out->room = 65536;
-    out->at = (char *)malloc(out->room);
-    while (out->at && (n = fread(out->at + out->used, 1, out->room - out->used, f)) > 0) {
-        void *at = out->at;
-        out->used += n;
-        if (out->used < out->room) continue;
-        out->failed = out->room >= TABLE_READ_BYTES || !resize_array(&at, 2 * out->room, 1);
-        out->at = (char *)at;
-        out->room *= 2;
-        if (out->failed) break;
-    }
-    n = (size_t)ferror(f);
-    fclose(f);
-    if (out->at && !n && !out->failed) return DONE;
-    text_free(out);
-    return complain(t, "%s: cannot be read, or is too large for a table", path);
 }
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */

@@ -482,7 +482,7 @@ static int journal_recall(tuner *u)
     void *at;
     journal_head(u, head, sizeof head);
     if (access(u->journal_path, F_OK) != 0) return DONE; /* nothing was begun, or all was done */
-    if (file_read(u->t, u->journal_path, &u->past) != DONE) return FAILED;
+    if (load_text(u->t, u->journal_path, JOURNAL_BYTES, &u->past.at, &u->past.used) != DONE) return FAILED;
     at = u->past.at;
     if (!resize_array(&at, u->past.used + 1, 1)) return no_memory(u->t);
     u->past.at = (char *)at;
