@@ -59,7 +59,7 @@ typedef struct spmv_tune_row {
     spmv_spec      layout;                     /* format and layout keys */
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": defaults */
     float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
-    float         *curve;                      /* logarithm to base 2 of the rate, with the gaps filled; NULL: nothing was measured */
+    float         *curve;                      /* what look-up goes by, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
 typedef struct spmv_tuning {
@@ -86,8 +86,8 @@ SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
 /* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row and of the rate; outside the table as at its
- * edge, where longer rows count as more of them. Sizes that were not measured count as the measured ones around them, weighted
- * by distance in nonzeros above all: a rate levels off with the work there is. 0: the row has no sample at all. */
+ * edge, where longer rows count as more of them. At sizes that were not measured the row is as far behind the best of its format, and
+ * that behind the best of all, as at the measured sizes around. 0: the row has no sample at all. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
@@ -180,7 +180,6 @@ typedef struct spmv__lines {
     const char       *at, *end, *name;
     uint64_t          line;
     char              word[256];
-    float            *near_by; /* for each two points of the grid, how much one counts in a gap at the other; made with the first rates */
     const spmv_hooks *h;
 } spmv__lines;
 
@@ -312,45 +311,6 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
     return SPMV_OK;
 }
 
-static double spmv__log2(double v);
-
-/* How near two points of the grid are: by nonzeros, less by nonzeros a row. All rows of the table share it. */
-static spmv_status spmv__tune_weigh(const spmv_tuning *t, spmv__lines *l)
-{
-    int a, b, n = t->rows * t->per_row;
-    void *block;
-    spmv_status s = spmv__new(l->h, &block, (uint64_t)n * (uint64_t)n, sizeof(float), 0);
-    if (s) return s;
-    l->near_by = (float *)block;
-    for (a = 0; a < n; a++)
-        for (b = 0; b < a; b++) {
-            double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
-            double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
-            double d = (x + y) * (x + y) + 0.12 * y * y;
-            l->near_by[a * n + b] = l->near_by[b * n + a] = (float)(1 / (d * d + 1e-3));
-        }
-    return SPMV_OK;
-}
-
-/* The curve: samples as they are, gaps as the mean of all samples by nearness. */
-static void spmv__tune_fill(const spmv_tuning *t, const float *near_by, spmv_tune_row *r, float *curve)
-{
-    int i, j, n = t->rows * t->per_row;
-    for (i = 0; i < n; i++)
-        if (r->rate[i] > 0) curve[i] = (float)spmv__log2((double)r->rate[i]);
-    for (i = 0; i < n; i++) {
-        double sum = 0, weights = 0;
-        if (r->rate[i] > 0) continue;
-        for (j = 0; j < n; j++)
-            if (r->rate[j] > 0) {
-                double w = (double)near_by[i * n + j];
-                sum += w * (double)curve[j];
-                weights += w;
-            }
-        curve[i] = (float)(sum / weights);
-    }
-}
-
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
 {
     int i, n = t->rows * t->per_row, any = 0;
@@ -368,12 +328,9 @@ static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv
     }
     if (spmv__next_word(l)) return spmv__bad_line(l, "too many rates");
     if (!any) return SPMV_OK;
-    if (!l->near_by) s = spmv__tune_weigh(t, l);
-    if (!s) s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
-    if (s) return s;
-    r->curve = (float *)block;
-    spmv__tune_fill(t, l->near_by, r, r->curve);
-    return SPMV_OK;
+    s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
+    r->curve = s ? NULL : (float *)block;
+    return s;
 }
 
 static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
@@ -416,6 +373,155 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
     return s;
 }
 
+/* ---- tuning tables: what was not measured ----------------------------------------------------------------------------
+ * Curves are logarithms of rates over the model's, which knows what a launch and the reading of csr cost: what is left is smooth. A gap
+ * is filled with what is best at that size, less by as much as the row is behind at the sizes around, in three steps: the best of all
+ * rows of a type and kind; the best of each format among those; the row. */
+
+/* Logarithm to base 2 of a positive, normal number, to about 1e-5; the headers want no libm. */
+static double spmv__log2(double v)
+{
+    uint64_t bits;
+    double e, m, z;
+    if (!(v > 1e-300)) return -1000;
+    memcpy(&bits, &v, sizeof bits);
+    e = (double)(int)(bits >> 52 & 2047) - 1023;
+    bits = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
+    memcpy(&v, &bits, sizeof v);
+    z = (v - 1) / (v + 1); /* ln v = 2 (z + z^3/3 + z^5/5 + ...), |z| <= 1/3 */
+    m = z * z;
+    return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
+}
+
+static double spmv__exp2(double v)
+{
+    double scale = 1, t, term = 1, sum = 1;
+    int i;
+    while (v >= 1) v--, scale *= 2;
+    while (v < 0) v++, scale /= 2;
+    t = v * 0.6931471805599453;
+    for (i = 1; i < 14; i++) sum += term *= t / i;
+    return scale * sum;
+}
+
+/* Logarithm of the rate of csr if it took a launch and the reading of its bytes; 0 if the head does not say. */
+static double spmv__model_rate(const spmv_tuning *t, spmv_type type, double rows, double per_row)
+{
+    double width = (double)spmv_value_size(type), nnz = rows * per_row;
+    if (!(t->read > 0)) return 0;
+    return spmv__log2(2e-9 * nnz / (t->launch + (nnz * (width + 4) + rows * (2 * width + 4)) / (t->read * 1e9)));
+}
+
+#define SPMV__GAP (-1e9f)
+
+typedef struct spmv__filling {
+    const spmv_tuning *t;
+    int                points;
+    float             *near_by;  /* for each two points of the grid, how much one counts in a gap at the other */
+    float             *model;
+    float             *measured; /* with gaps, what is being filled */
+    float             *all;      /* the best of a type and kind */
+    float             *format[SPMV_FORMAT_COUNT];
+} spmv__filling;
+
+/* Nearest are sizes with as many nonzeros a row, of those the ones with about as many nonzeros. */
+static void spmv__fill_weigh(const spmv__filling *f)
+{
+    const spmv_tuning *t = f->t;
+    int a, b;
+    for (a = 0; a < f->points; a++)
+        for (b = 0; b < f->points; b++) {
+            double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
+            double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
+            double d = (x + y) * (x + y) + 10 * y * y;
+            f->near_by[a * f->points + b] = (float)(1 / (d * d + 1e-3));
+        }
+}
+
+static float spmv__fill_sample(const spmv__filling *f, const spmv_tune_row *r, int i)
+{
+    return r->rate[i] > 0 ? (float)spmv__log2((double)r->rate[i]) - f->model[i] : SPMV__GAP;
+}
+
+/* f->measured becomes the best rates of a type and kind, format SPMV_FORMAT_COUNT: of every format. 0: there are none. */
+static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kind kind, spmv_format format)
+{
+    size_t k;
+    int i, any = 0;
+    for (i = 0; i < f->points; i++) f->measured[i] = SPMV__GAP;
+    for (k = 0; k < f->t->count; k++) {
+        const spmv_tune_row *r = &f->t->row[k];
+        if (r->type != type || r->kind != kind || !r->curve || (format != SPMV_FORMAT_COUNT && r->layout.format != format)) continue;
+        for (i = 0; i < f->points; i++) {
+            float v = spmv__fill_sample(f, r, i);
+            if (v > f->measured[i]) f->measured[i] = v;
+        }
+        any = 1;
+    }
+    return any;
+}
+
+/* out: f->measured, its gaps filled as far below like (NULL: level ground) as it is below elsewhere. */
+static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *out)
+{
+    int i, j;
+    for (i = 0; i < f->points; i++) {
+        const float *w = f->near_by + (size_t)i * (size_t)f->points;
+        double sum = 0, weights = 0;
+        out[i] = f->measured[i];
+        if (f->measured[i] > SPMV__GAP) continue;
+        for (j = 0; j < f->points; j++) {
+            if (!(f->measured[j] > SPMV__GAP)) continue;
+            sum += (double)w[j] * (double)(f->measured[j] - (like ? like[j] : 0));
+            weights += (double)w[j];
+        }
+        out[i] = (float)(sum / weights) + (like ? like[i] : 0);
+    }
+}
+
+static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_kind kind)
+{
+    const spmv_tuning *t = f->t;
+    size_t k;
+    int i;
+    for (i = 0; i < f->points; i++)
+        f->model[i] = (float)spmv__model_rate(t, type, (double)t->rows_at[i / t->per_row], (double)t->per_row_at[i % t->per_row]);
+    if (!spmv__fill_best(f, type, kind, SPMV_FORMAT_COUNT)) return;
+    spmv__fill_gaps(f, NULL, f->all);
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
+        if (spmv__fill_best(f, type, kind, (spmv_format)i)) spmv__fill_gaps(f, f->all, f->format[i]);
+    for (k = 0; k < t->count; k++) {
+        spmv_tune_row *r = &t->row[k];
+        if (r->type != type || r->kind != kind || !r->curve) continue;
+        for (i = 0; i < f->points; i++) f->measured[i] = spmv__fill_sample(f, r, i);
+        spmv__fill_gaps(f, f->format[r->layout.format], r->curve);
+    }
+}
+
+/* The curve of every row. */
+static spmv_status spmv__fill_curves(const spmv_tuning *t)
+{
+    spmv__filling f;
+    void *block;
+    float *at;
+    int i, type, kind;
+    uint64_t n = (uint64_t)t->rows * (uint64_t)t->per_row;
+    spmv_status s = spmv__new(&t->hooks, &block, n * (n + 3 + SPMV_FORMAT_COUNT) + 1, sizeof *at, 0);
+    if (s) return s;
+    f.t = t;
+    f.points = (int)n;
+    f.near_by = at = (float *)block;
+    f.measured = at += n * n;
+    f.model = at += n;
+    f.all = at += n;
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) f.format[i] = at += n;
+    spmv__fill_weigh(&f);
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) spmv__fill_kind(&f, (spmv_type)type, (spmv_tune_kind)kind);
+    spmv_free(&t->hooks, block);
+    return SPMV_OK;
+}
+
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
     static const spmv_hooks plain = { NULL, NULL, NULL };
@@ -442,7 +548,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
     if (!s && (!out->device[0] || !out->device_class[0])) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
-    spmv_free(l.h, l.near_by);
+    if (!s) s = spmv__fill_curves(out);
     if (s) spmv_tuning_free(out);
     return s;
 }
@@ -509,32 +615,6 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
 
 /* ---- tuning tables: rates between the samples ---------------------------------------------------------------------- */
 
-/* Logarithm to base 2 of a positive, normal number, to about 1e-5; the headers want no libm. */
-static double spmv__log2(double v)
-{
-    uint64_t bits;
-    double e, m, z;
-    if (!(v > 1e-300)) return -1000;
-    memcpy(&bits, &v, sizeof bits);
-    e = (double)(int)(bits >> 52 & 2047) - 1023;
-    bits = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
-    memcpy(&v, &bits, sizeof v);
-    z = (v - 1) / (v + 1); /* ln v = 2 (z + z^3/3 + z^5/5 + ...), |z| <= 1/3 */
-    m = z * z;
-    return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
-}
-
-static double spmv__exp2(double v)
-{
-    double scale = 1, t, term = 1, sum = 1;
-    int i;
-    while (v >= 1) v--, scale *= 2;
-    while (v < 0) v++, scale /= 2;
-    t = v * 0.6931471805599453;
-    for (i = 1; i < 14; i++) sum += term *= t / i;
-    return scale * sum;
-}
-
 /* Where v lies on a rising axis: between *i and *i + 1, *part of the way in logarithms; at the edges, at the edge. */
 static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, double *part)
 {
@@ -547,15 +627,16 @@ static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, do
 /* A place in a table, which serves all of its rows. */
 typedef struct spmv__tune_place {
     int    corner[4];
-    double weight[4];
+    double weight[4], model;
 } spmv__tune_place;
 
-static spmv__tune_place spmv__tune_at(const spmv_tuning *t, double rows, double per_row)
+static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, double rows, double per_row)
 {
     spmv__tune_place p;
     int i, j, n = 0, a, b;
     double down, right;
     memset(&p, 0, sizeof p);
+    p.model = spmv__model_rate(t, type, rows, per_row);
     /* beyond the longest rows that were measured: as many nonzeros in more rows */
     if (per_row > (double)t->per_row_at[t->per_row - 1]) rows *= per_row / (double)t->per_row_at[t->per_row - 1];
     spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
@@ -571,14 +652,14 @@ static spmv__tune_place spmv__tune_at(const spmv_tuning *t, double rows, double 
 static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
 {
     int n;
-    double sum = 0;
+    double sum = p->model;
     for (n = 0; n < 4; n++) sum += p->weight[n] * (double)curve[p->corner[n]];
     return spmv__exp2(sum);
 }
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
-    spmv__tune_place p = spmv__tune_at(t, rows, per_row);
+    spmv__tune_place p = spmv__tune_at(t, r->type, rows, per_row);
     return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
 
@@ -936,11 +1017,14 @@ static int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------- */
 
+enum { SPMV__GROUPS = SPMV_FORMAT_COUNT + 3 };
+
 /* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
 typedef struct spmv__candidate {
     const spmv_spec     *layout;
     const char          *variant;
     const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
+    unsigned             lent; /* bit of a kind: the row is of other knobs, as these were not measured there */
 } spmv__candidate;
 
 typedef struct spmv__chooser {
@@ -952,8 +1036,9 @@ typedef struct spmv__chooser {
     spmv_choice            *out;
     spmv__candidate        *cand;
     size_t                  cands;
-    float                  *best;  /* the highest curve of all candidates of a class for a kind: [class][kind][rows][per_row] */
-    unsigned char           any[3][SPMV_TUNE_KIND_COUNT]; /* 1: there is one */
+    spmv_type               rates; /* the type of all candidates' rows */
+    float                  *best;  /* the highest curve of all candidates of a group for a kind: [group][kind][rows][per_row] */
+    unsigned char           any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is one */
     double                  flat; /* least predicted seconds of a flat format for the whole matrix */
     unsigned                without;
     double                  limit; /* bytes that a part may take */
@@ -979,18 +1064,19 @@ static int spmv__class_of(spmv_format f)
     return bit & SPMV__DIAGONAL_BITS ? 1 : bit & SPMV__BLOCK_BITS ? 2 : 0;
 }
 
-static float *spmv__class_best(const spmv__chooser *c, int class_number, int kind)
+/* Group: a format, or SPMV_FORMAT_COUNT + a class. */
+static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
 {
-    return c->best + (size_t)(class_number * SPMV_TUNE_KIND_COUNT + kind) * (size_t)(c->t->rows * c->t->per_row);
+    return c->best + (size_t)(group * SPMV_TUNE_KIND_COUNT + kind) * (size_t)(c->t->rows * c->t->per_row);
 }
 
-static void spmv__raise_best(spmv__chooser *c, const spmv_tune_row *r)
+static void spmv__raise_best(spmv__chooser *c, const spmv_tune_row *r, int group)
 {
-    int i, n = c->t->rows * c->t->per_row, class_number = spmv__class_of(r->layout.format);
-    float *best = spmv__class_best(c, class_number, (int)r->kind);
+    int i, n = c->t->rows * c->t->per_row;
+    float *best = spmv__group_best(c, group, (int)r->kind);
     for (i = 0; i < n; i++)
-        if (!c->any[class_number][r->kind] || r->curve[i] > best[i]) best[i] = r->curve[i];
-    c->any[class_number][r->kind] = 1;
+        if (!c->any[group][r->kind] || r->curve[i] > best[i]) best[i] = r->curve[i];
+    c->any[group][r->kind] = 1;
 }
 
 static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
@@ -1004,7 +1090,8 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
     for (i = 0; i < c->t->count; i++) {
         const spmv_tune_row *r = &c->t->row[i];
         if (r->type != type || !r->curve) continue;
-        spmv__raise_best(c, r);
+        spmv__raise_best(c, r, (int)r->layout.format);
+        spmv__raise_best(c, r, SPMV_FORMAT_COUNT + spmv__class_of(r->layout.format));
         if (!spmv__usable(c, r->layout.format)) continue;
         for (j = 0; j < c->cands; j++)
             if (spmv__same_spec(c->cand[j].layout, &r->layout) && !strcmp(c->cand[j].variant, r->variant)) break;
@@ -1018,6 +1105,34 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
     return SPMV_OK;
 }
 
+/* Mean of a row's curve. */
+static double spmv__curve_mean(const spmv__chooser *c, const spmv_tune_row *r)
+{
+    double sum = 0;
+    int i, n = c->t->rows * c->t->per_row;
+    for (i = 0; i < n; i++) sum += (double)r->curve[i];
+    return sum / n;
+}
+
+/* Kinds at which a candidate was not measured: the best row of other knobs with the same layout. */
+static void spmv__lend_rows(spmv__chooser *c)
+{
+    size_t i, j;
+    int kind;
+    for (i = 0; i < c->cands; i++)
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
+            spmv__candidate *k = &c->cand[i];
+            if (k->kind[kind]) continue;
+            for (j = 0; j < c->cands; j++) {
+                const spmv__candidate *o = &c->cand[j];
+                if (j == i || !o->kind[kind] || o->lent >> kind & 1u || !spmv__same_spec(o->layout, k->layout)) continue;
+                if (k->kind[kind] && spmv__curve_mean(c, o->kind[kind]) <= spmv__curve_mean(c, k->kind[kind])) continue;
+                k->kind[kind] = o->kind[kind];
+                k->lent |= 1u << kind;
+            }
+        }
+}
+
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
 /* What a part asks of a candidate. */
@@ -1029,14 +1144,15 @@ typedef struct spmv__load {
     double bands;   /* groups of neighbouring diagonals */
 } spmv__load;
 
-/* Seconds for a kind of matrix. Where the table has other candidates of the class for it but not this one, this one was never
- * near the best there. 0: nothing is known. */
+/* Seconds for a kind of matrix. Where the table lacks this candidate it was never near the best: it counts as a little worse than its
+ * layout, which as its format, or as worse than the best of its class. 0: nothing is known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    spmv__tune_place p = spmv__tune_at(c->t, rows, per_row);
-    int class_number = spmv__class_of(k->layout->format);
-    if (k->kind[kind]) return 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
-    if (c->any[class_number][kind]) return 1.1 * 2e-9 * slots / spmv__tune_read(&p, spmv__class_best(c, class_number, kind));
+    spmv__tune_place p = spmv__tune_at(c->t, c->rates, rows, per_row);
+    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
+    if (k->kind[kind]) return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+    if (c->any[format][kind] && spmv__class_of(k->layout->format) != 2) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
+    if (c->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, group, kind));
     return 0;
 }
 
@@ -1666,12 +1782,14 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
                                                          { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
     void *block;
     int i;
-    spmv_status s = spmv__new(c->h, &block, 3 * SPMV_TUNE_KIND_COUNT * (uint64_t)(c->t->rows * c->t->per_row), sizeof *c->best, 0);
+    spmv_status s = spmv__new(c->h, &block, (uint64_t)SPMV__GROUPS * SPMV_TUNE_KIND_COUNT * (uint64_t)(c->t->rows * c->t->per_row), sizeof *c->best, 0);
     c->best = (float *)block;
     for (i = 0; i < 3 && !s && !c->cands; i++) {
         memset(c->any, 0, sizeof c->any);
+        c->rates = order[c->how->type][i];
         s = spmv__gather_candidates(c, order[c->how->type][i]);
     }
+    if (!s) spmv__lend_rows(c);
     return s;
 }
 

@@ -62,7 +62,7 @@ echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(
 echo "Peers: plain OpenMP CSR, Eigen, librsb (tuned), ViennaCL on the same OpenCL device; $("${CXX:-c++}" --version | head -n 1), $flags,"
 echo "    and, where the name says so, -O2 -fopenmp; $(dpkg-query -W -f '${Package} ${Version}  ' libeigen3-dev librsb-dev libviennacl-dev 2>/dev/null || true)"
 echo "Ours: $("${CC:-cc}" --version | head -n 1), $flags; OpenCL: $("$out/spmv" devices | grep -m 1 "^ *${DEVICE:-0}" || true)"
-echo "Medians in microseconds, wall time, OpenCL of ours by events; each side's fastest. Sets of medians, one a matrix and"
+echo "Medians in microseconds, wall time; each side's fastest. Sets of medians, one a matrix and"
 echo "    round: peers $(sets peers), peers of -O2 $(sets plain), ours $(sets ours)."
 echo "Command: ${PREFIX:+PREFIX=\"$PREFIX\" }sh bench/cpu.sh PEERS.cpp FILE..."
 echo "Plans: $(echo $PLANS)"

@@ -526,6 +526,7 @@ static int bench_command(tool *t, const arguments *args)
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;
+    t->events = t->cold || args->value[OPT_EVENTS];
     if (t->cold && (!args->value[OPT_DEVICE] || !strcmp(args->value[OPT_DEVICE], "host")))
         return misuse(t, "--cold needs an OpenCL device (--device)");
     for (i = 0; i < args->plans && result == DONE; i++)

@@ -35,6 +35,7 @@ typedef struct tool {
     int         drawn;     /* 1: a progress line stands there */
     double      since;     /* when the present piece of work began, seconds */
     double      last;      /* when progress was last drawn */
+    int         events;    /* 1: devices are timed by the events of one product; 0: by the clock, over products that follow each other */
     int         cold;      /* 1: what is timed finds the device's caches full of something else */
 } tool;
 
@@ -174,7 +175,8 @@ static void json_real(const char *key, double v)
 #define OPTION_LIST(X)                                                                                              \
     X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
     X(VARIANTS, "variants", "all", "the knobs of a plan of one part, combined; a knob behind / stays as it is")  \
-    X(COLD,    "cold",    "",     "each timed product finds the device's caches full of something else")            \
+    X(EVENTS,  "events",  "",     "time single products by the device's events, not many by the clock")             \
+    X(COLD,    "cold",    "",     "as --events, and each product finds the device's caches full of something else") \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default auto")                                    \
     X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \

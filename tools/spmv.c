@@ -286,9 +286,8 @@ static const command commands[] = {
      "\n"
      "--variants all makes a line for every combination of L, WG, V, PER and STREAM (csr: of all but IMG) that the device\n"
      "can take, and one for each value of another knob.\n\n"
-     "us       median microseconds of a product: at least 20 warm runs, by device events where the queue profiles,\n"
-     "         else by the wall clock; on the host each run is as many products as take 100 us; vectors stay on the\n"
-     "         device\n"
+     "us       median microseconds of a product: at least 20 warm runs by the wall clock, each as many products in a row\n"
+     "         as take 100 us, on a device 2 ms; vectors stay on the device. --events: of a product by itself\n"
      "gflops   10^9 operations a second, two a nonzero\n"
      "gbs      10^9 bytes a second, of these:\n"
      "bytes    what a product must move: the stored matrix as the format has it, x once and y once (in the table: MB)\n"
@@ -301,7 +300,7 @@ static const command commands[] = {
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
-     BIT(PLAN) | BIT(VARIANTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
+     BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1 << 30, bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"

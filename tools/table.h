@@ -8,7 +8,7 @@
 #include "files.h"
 #include "gen.h"
 
-enum { TABLE_BYTES = 24 * 1024, JOURNAL_BYTES = 16 * 1024 * 1024 };
+enum { TABLE_BYTES = 24 * 1024, TABLE_POINTS = 36, JOURNAL_BYTES = 16 * 1024 * 1024 };
 
 /* ---- text that grows ------------------------------------------------------------------------------------------- */
 
@@ -261,16 +261,16 @@ static double row_score(const spmv_tuning *t, const unsigned char *keep, size_t 
     return sum;
 }
 
-/* 1: the best of the rows without knobs of its format (or, of blocks, of its size): what an estimate falls back on. Short columns do
- * not fit every matrix, so those with long ones lead. */
+/* 1: the best of its format (or, by_class, of blocks of its size) by and large, which those with few samples are not: what an estimate
+ * falls back on. Short columns do not fit every matrix, so those with long ones lead. */
 static int row_leads(const spmv_tuning *t, const double *score, size_t i, int by_class)
 {
     const spmv_tune_row *a = &t->row[i], *b;
     size_t k;
-    if (*a->variant || a->layout.key[SPMV_KEY_IDX]) return 0;
+    if (a->layout.key[SPMV_KEY_IDX]) return 0;
     for (k = 0; k < t->count; k++) {
         b = &t->row[k];
-        if (*b->variant || b->layout.key[SPMV_KEY_IDX] || b->type != a->type || b->kind != a->kind) continue;
+        if (b->layout.key[SPMV_KEY_IDX] || b->type != a->type || b->kind != a->kind) continue;
         if (by_class ? row_class(b) != row_class(a) : b->layout.format != a->layout.format) continue;
         if (score[k] > score[i] || (!(score[k] < score[i]) && k < i)) return 0;
     }
@@ -324,31 +324,86 @@ static size_t table_least(const spmv_tuning *t, const unsigned char *keep)
     return least;
 }
 
-/* Takes out the inner size that is closest to its neighbours. */
+/* The sample at point p as curves have it: its logarithm over the model's. */
+static double sample_curve(const spmv_tuning *t, const spmv_tune_row *r, int p)
+{
+    return spmv__log2((double)r->rate[p]) -
+           spmv__model_rate(t, r->type, (double)t->rows_at[p / t->per_row], (double)t->per_row_at[p % t->per_row]);
+}
+
+/* How badly the samples before and after it along an axis tell those at inner size i: the mean error of logarithms. */
+static double axis_error(const spmv_tuning *t, int across, int i)
+{
+    const uint64_t *at = across ? t->per_row_at : t->rows_at;
+    int count = across ? t->per_row : t->rows, others = across ? t->rows : t->per_row, j, low, high, n = 0;
+    int step = across ? 1 : t->per_row, along = across ? t->per_row : 1;
+    double sum = 0, part, e;
+    size_t k;
+    for (k = 0; k < t->count; k++)
+        for (j = 0; j < others; j++) {
+            const spmv_tune_row *r = &t->row[k];
+            int first = j * along;
+            for (low = i - 1; low >= 0 && !(r->rate[first + low * step] > 0);) low--;
+            for (high = i + 1; high < count && !(r->rate[first + high * step] > 0);) high++;
+            if (low < 0 || high == count || !(r->rate[first + i * step] > 0)) continue;
+            part = spmv__log2((double)at[i] / (double)at[low]) / spmv__log2((double)at[high] / (double)at[low]);
+            e = sample_curve(t, r, first + i * step) - (1 - part) * sample_curve(t, r, first + low * step) -
+                part * sample_curve(t, r, first + high * step);
+            sum += e < 0 ? -e : e;
+            n++;
+        }
+    return n ? sum / n : 1e9;
+}
+
+/* Takes out the inner size that is missed least. */
 static int table_coarsen(spmv_tuning *t)
 {
     int across, i, found = 0, which = 0;
-    double ratio, closest = 0;
-    for (across = 0; across < 2; across++) {
-        const uint64_t *at = across ? t->per_row_at : t->rows_at;
+    double error, least = 0;
+    for (across = 0; across < 2; across++)
         for (i = 1; i + 1 < (across ? t->per_row : t->rows); i++) {
-            ratio = (double)at[i + 1] / (double)at[i - 1];
-            if (found && ratio >= closest) continue;
+            error = axis_error(t, across, i);
+            if (found && error >= least) continue;
             found = i;
             which = across;
-            closest = ratio;
+            least = error;
         }
-    }
     if (found) axis_cut(t, which, found);
     return found;
 }
 
-/* keep[] such that the text has at most limit bytes; sizes are taken out if rows alone do not do. */
+static int row_samples(const spmv_tuning *t, const spmv_tune_row *r)
+{
+    int i, n = 0;
+    for (i = 0; i < t->rows * t->per_row; i++) n += r->rate[i] > 0;
+    return n;
+}
+
+/* Rows that were dropped after a few probes know too little to win anywhere: those with under half the samples of the fullest of their
+ * format. */
+static void drop_sparse(const spmv_tuning *t, unsigned char *keep)
+{
+    size_t i, k;
+    for (i = 0; i < t->count; i++) {
+        const spmv_tune_row *a = &t->row[i], *b;
+        int most = 0, n;
+        for (k = 0; k < t->count; k++) {
+            b = &t->row[k];
+            n = b->type == a->type && b->kind == a->kind && b->layout.format == a->layout.format ? row_samples(t, b) : 0;
+            if (n > most) most = n;
+        }
+        if (keep[i] == ROW_IN && 2 * row_samples(t, a) < most) keep[i] = ROW_OUT;
+    }
+}
+
+/* keep[] such that the text has at most limit bytes: fewer sizes, then fewer rows, then sizes again. */
 static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit)
 {
     size_t least;
     axis_tidy(t);
     if (!table_choose(t, keep)) return no_memory(tool_);
+    drop_sparse(t, keep);
+    while (t->rows * t->per_row > TABLE_POINTS && table_size(t, keep) > limit && table_coarsen(t)) continue;
     while (table_size(t, keep) > limit) {
         least = table_least(t, keep);
         if (least < t->count) keep[least] = ROW_OUT;
