@@ -220,13 +220,13 @@ static int rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
     return a->type == b->type && a->kind == b->kind && row_class(a) == row_class(b);
 }
 
-/* The best rate at a point among the rows that compete with row i, itself left out or not. */
+/* The best rate at a point among the rows (of those in keep; NULL: all) that compete with row i, itself left out or not. */
 static float rival(const spmv_tuning *t, const unsigned char *keep, size_t i, int point, int itself)
 {
     float best = 0;
     size_t k;
     for (k = 0; k < t->count; k++)
-        if (keep[k] && (itself || k != i) && rows_compete(&t->row[k], &t->row[i]) && t->row[k].rate[point] > best)
+        if ((!keep || keep[k]) && (itself || k != i) && rows_compete(&t->row[k], &t->row[i]) && t->row[k].rate[point] > best)
             best = t->row[k].rate[point];
     return best;
 }
@@ -277,25 +277,19 @@ static int row_leads(const spmv_tuning *t, const double *score, size_t i, int by
     return score[i] > 0;
 }
 
-enum { ROW_OUT, ROW_IN, ROW_LEADS };
+enum { ROW_OUT, ROW_IN, ROW_LEADS, ROW_BACKS };
 
 /* keep[] for every row: those that lead, and those that are the best somewhere. */
 static int table_choose(const spmv_tuning *t, unsigned char *keep)
 {
     double *score = (double *)calloc(t->count + 1, sizeof *score);
-    unsigned char *all = (unsigned char *)malloc(t->count + 1);
     size_t i;
-    if (score && all) {
-        memset(all, ROW_IN, t->count + 1);
-        for (i = 0; i < t->count; i++) score[i] = row_score(t, all, i);
-        for (i = 0; i < t->count; i++)
-            keep[i] = row_leads(t, score, i, 0) || row_leads(t, score, i, 1) ? ROW_LEADS
-                      : row_wins(t, all, i) ? ROW_IN : ROW_OUT;
-    }
-    i = score && all;
+    if (!score) return 0;
+    for (i = 0; i < t->count; i++) score[i] = row_score(t, NULL, i);
+    for (i = 0; i < t->count; i++)
+        keep[i] = row_leads(t, score, i, 0) || row_leads(t, score, i, 1) ? ROW_LEADS : row_wins(t, NULL, i) ? ROW_IN : ROW_OUT;
     free(score);
-    free(all);
-    return i != 0;
+    return 1;
 }
 
 static size_t table_size(const spmv_tuning *t, const unsigned char *keep)
@@ -396,6 +390,49 @@ static void drop_sparse(const spmv_tuning *t, unsigned char *keep)
     }
 }
 
+/* 1: the row's layout is kept for its own sake, for some kind of matrix. */
+static int layout_kept(const spmv_tuning *t, const unsigned char *keep, size_t i)
+{
+    size_t k;
+    for (k = 0; k < t->count; k++)
+        if ((keep[k] == ROW_IN || keep[k] == ROW_LEADS) && t->row[k].type == t->row[i].type &&
+            same_layout(&t->row[k].layout, &t->row[i].layout)) return 1;
+    return 0;
+}
+
+/* The row with the most samples for the layout and kind of row i, of those the fastest; keeping one that is kept. */
+static size_t layout_row(const spmv_tuning *t, const unsigned char *keep, size_t i)
+{
+    size_t k, best = i;
+    for (k = 0; k < t->count; k++) {
+        const spmv_tune_row *a = &t->row[k], *b = &t->row[best];
+        if (a->type != t->row[i].type || a->kind != t->row[i].kind || !same_layout(&a->layout, &t->row[i].layout)) continue;
+        if (keep[k] != ROW_OUT) return k;
+        if (row_samples(t, a) > row_samples(t, b) ||
+            (row_samples(t, a) == row_samples(t, b) && row_score(t, NULL, k) > row_score(t, NULL, best))) best = k;
+    }
+    return best;
+}
+
+/* A layout that wins for one kind of matrix is judged for the others too, where it may be slow: a row for each. */
+static void keep_backing(const spmv_tuning *t, unsigned char *keep)
+{
+    size_t i, k;
+    for (i = 0; i < t->count; i++) {
+        if (keep[i] != ROW_OUT || !layout_kept(t, keep, i)) continue;
+        k = layout_row(t, keep, i);
+        if (keep[k] == ROW_OUT) keep[k] = ROW_BACKS;
+    }
+}
+
+/* What backs nothing any more goes. */
+static void drop_backing(const spmv_tuning *t, unsigned char *keep)
+{
+    size_t i;
+    for (i = 0; i < t->count; i++)
+        if (keep[i] == ROW_BACKS && !layout_kept(t, keep, i)) keep[i] = ROW_OUT;
+}
+
 /* keep[] such that the text has at most limit bytes: fewer sizes, then fewer rows, then sizes again. */
 static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit)
 {
@@ -403,11 +440,14 @@ static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t l
     axis_tidy(t);
     if (!table_choose(t, keep)) return no_memory(tool_);
     drop_sparse(t, keep);
+    keep_backing(t, keep);
     while (t->rows * t->per_row > TABLE_POINTS && table_size(t, keep) > limit && table_coarsen(t)) continue;
     while (table_size(t, keep) > limit) {
         least = table_least(t, keep);
-        if (least < t->count) keep[least] = ROW_OUT;
-        else if (!table_coarsen(t)) return complain(tool_, "the table does not fit %u bytes", (unsigned)limit);
+        if (least < t->count) {
+            keep[least] = ROW_OUT;
+            drop_backing(t, keep);
+        } else if (!table_coarsen(t)) return complain(tool_, "the table does not fit %u bytes", (unsigned)limit);
     }
     return DONE;
 }

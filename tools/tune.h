@@ -18,13 +18,13 @@
 #  include <omp.h>
 #endif
 
-enum { TUNE_ROWS = 6, TUNE_PER = 9, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64,
+enum { TUNE_ROWS = 6, TUNE_PER = 6, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64,
     TUNE_FAILURES = 10, TUNE_LEAST = 8 };
 
 static const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
-static const uint64_t tune_per[TUNE_PER] = {1, 2, 4, 8, 16, 32, 64, 256, 1024};
+static const uint64_t tune_per[TUNE_PER] = {1, 4, 16, 64, 256, 1024};
 /* Middling, small, beyond the caches, long rows: indices into the two above. */
-static const int tune_probes[TUNE_PROBES][2] = {{3, 4}, {1, 3}, {4, 3}, {2, 6}};
+static const int tune_probes[TUNE_PROBES][2] = {{3, 2}, {1, 1}, {4, 1}, {2, 3}};
 
 /* ---- matrices --------------------------------------------------------------------------------------------------- */
 
@@ -1174,13 +1174,40 @@ static int is_front(const tuner *u, const candidate *c)
     return measured && has_hope(u, c, 1.03f);
 }
 
-/* Every other size first, of those the cheap ones first; a first pass measures those in front only. */
-static void tune_grid(tuner *u, int front, double from, double share)
+/* 1: its layout with default knobs, where the layout is in front for another kind of matrix: what shows how much slower it is here. */
+static int backs_front(const tuner *u, const candidate *c)
+{
+    size_t i;
+    for (i = 0; i < u->count && !*c->row.variant; i++) {
+        const candidate *o = &u->c[i];
+        if (o->row.type == c->row.type && o->row.kind != c->row.kind && o->state == LIVE && same_layout(&o->row.layout, &c->row.layout) &&
+            is_front(u, o)) return 1;
+    }
+    return 0;
+}
+
+enum { GRID_FRONT = 1, GRID_FLAT = 2 };
+
+/* Which candidates a pass measures: all that are left, or those that matter most. What backs is taken back into the race. */
+static void want_pass(tuner *u, int which)
+{
+    size_t i;
+    want_all(u, 1);
+    for (i = 0; i < u->count; i++) {
+        candidate *c = &u->c[i];
+        if (which & GRID_FLAT && row_class(&c->row) > 1) c->wanted = 0;
+        if (!c->wanted || !(which & GRID_FRONT)) continue;
+        if (c->state == DROPPED && backs_front(u, c)) c->state = LIVE;
+        else c->wanted = is_front(u, c);
+    }
+}
+
+/* Every other size first, of those the cheap ones first. */
+static void tune_grid(tuner *u, int which, double from, double share)
 {
     grid_point all[TUNE_POINTS];
     int row, per, n = 0, i;
     double sum = 0, part = from;
-    size_t k;
     for (row = 0; row < u->head.rows; row++)
         for (per = 0; per < u->head.per_row; per++) {
             all[n].row = row;
@@ -1191,8 +1218,7 @@ static void tune_grid(tuner *u, int front, double from, double share)
             n++;
         }
     qsort(all, (size_t)n, sizeof *all, compare_points);
-    want_all(u, 1);
-    for (k = 0; front && k < u->count; k++) u->c[k].wanted = u->c[k].wanted && is_front(u, &u->c[k]);
+    want_pass(u, which);
     for (i = 0; i < n; i++) {
         double span = all[i].nonzeros <= (double)u->most ? share * (2e5 + all[i].nonzeros) / sum : 0;
         measure_point(u, all[i].row, all[i].per, part, span);
@@ -1499,14 +1525,15 @@ static int tune_type(tuner *u, double share, double end)
     int knobs = u->device != NULL;
     if (tune_inputs(u) != DONE) return FAILED;
     layouts_add(u);
-    tune_phase(u, "layouts", share * 0.2, now + time * 0.6);
+    tune_phase(u, "layouts", share * 0.2, now + time * 0.4);
     tune_layouts(u);
     if (knobs) {
-        tune_phase(u, "knobs", share * 0.4, now + time * 0.65);
+        tune_phase(u, "knobs", share * 0.35, now + time * 0.55);
         tune_variants(u);
     }
-    tune_phase(u, "grid", share * (knobs ? 0.35 : 0.75), now + time * 0.92);
-    tune_grid(u, 1, 0, 0.6);
+    tune_phase(u, "grid", share * (knobs ? 0.4 : 0.75), now + time * 0.92);
+    tune_grid(u, GRID_FRONT | GRID_FLAT, 0, 0.3);
+    tune_grid(u, GRID_FRONT, 0.3, 0.3);
     tune_grid(u, 0, 0.6, 0.4);
     tune_phase(u, "again", share * 0.05, end);
     tune_again(u);
