@@ -125,7 +125,7 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 6% more for each part after the first, 10% more for all but
+    double cost;       /* what options are ranked by: the time of a product, 15% more for each part after the first, 10% more for all but
                           csr where the table is of another processor (hosts: always), and its share of convert */
 } spmv_option;
 
@@ -1188,11 +1188,13 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     return c->t->launch + steps / (lanes > 1 ? lanes : 1) * 0.3e-6;
 }
 
-/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr on uneven rows; bdia on bands that
- * lie apart. */
+/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
+ * side by side in real matrices, and on uneven rows; bdia on bands that lie apart. */
 static double spmv__unmeasured(const spmv__candidate *k, const spmv__load *l)
 {
-    if (k->layout->format == SPMV_BCSR && l->uneven > 0.3) return 1 + 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7);
+    if (k->layout->format == SPMV_BCSR)
+        return (spmv__block_rows(k->layout) * spmv__block_cols(k->layout) <= 8 ? 1.2 : 1) +
+               (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (k->layout->format == SPMV_BDIA) return 1 + 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return 1;
 }
@@ -1350,7 +1352,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     o.predicted = m->seconds;
     o.convert = m->convert;
     /* estimates of several parts err more, and so do those by a table of another processor, as every host's but one is */
-    o.cost = o.predicted * (1 + 0.06 * (m->count - 1));
+    o.cost = o.predicted * (1 + 0.15 * (m->count - 1));
     if ((!out->exact || !strcmp(c->t->device_class, "host")) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {

@@ -215,9 +215,11 @@ static int64_t row_class(const spmv_tune_row *r)
     }
 }
 
+/* 1: a takes b's place where it is faster, which short columns do not for long ones: they do not fit every matrix. */
 static int rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
 {
-    return a->type == b->type && a->kind == b->kind && row_class(a) == row_class(b);
+    return a->type == b->type && a->kind == b->kind && row_class(a) == row_class(b) &&
+           (!a->layout.key[SPMV_KEY_IDX] || b->layout.key[SPMV_KEY_IDX]);
 }
 
 /* The best rate at a point among the rows (of those in keep; NULL: all) that compete with row i, itself left out or not. */
@@ -390,13 +392,12 @@ static void drop_sparse(const spmv_tuning *t, unsigned char *keep)
     }
 }
 
-/* 1: the row's layout is kept for its own sake, for some kind of matrix. */
+/* 1: the row's layout is kept for its own sake, for some kind of matrix or another type. */
 static int layout_kept(const spmv_tuning *t, const unsigned char *keep, size_t i)
 {
     size_t k;
     for (k = 0; k < t->count; k++)
-        if ((keep[k] == ROW_IN || keep[k] == ROW_LEADS) && t->row[k].type == t->row[i].type &&
-            same_layout(&t->row[k].layout, &t->row[i].layout)) return 1;
+        if ((keep[k] == ROW_IN || keep[k] == ROW_LEADS) && same_layout(&t->row[k].layout, &t->row[i].layout)) return 1;
     return 0;
 }
 
@@ -414,7 +415,7 @@ static size_t layout_row(const spmv_tuning *t, const unsigned char *keep, size_t
     return best;
 }
 
-/* A layout that wins for one kind of matrix is judged for the others too, where it may be slow: a row for each. */
+/* A layout that wins for one kind of matrix is judged for the others too, where it may be slow, and for all types: a row for each. */
 static void keep_backing(const spmv_tuning *t, unsigned char *keep)
 {
     size_t i, k;
