@@ -1041,6 +1041,7 @@ typedef struct spmv__chooser {
     unsigned char           any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is one */
     double                  flat; /* least predicted seconds of a flat format for the whole matrix */
     unsigned                without;
+    int                     greedy; /* 1: "cocktail" */
     double                  limit; /* bytes that a part may take */
 } spmv__chooser;
 
@@ -1498,6 +1499,10 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     return SPMV_OK;
 }
 
+/* Koza's rule (section 6): CMRS is worth a try where rows have more than 20 nonzeros on average or lengths deviate by more than 1.5 (above
+ * 70 and 3 it won there); the estimate decides. */
+static int spmv__policy_cmrs(const spmv_features *f) { return f->mean > 20 || f->deviation > 1.5; }
+
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
@@ -1512,6 +1517,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv_spec spec = *k->layout;
         int sell = k->layout->format == SPMV_SELL;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
+        if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
         if (!spmv__load_of(c, &spec, l, f, UINT64_MAX, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[sell] <= 0) best[sell] = i + 1;
             continue;
@@ -1565,50 +1571,64 @@ static void spmv__keep_prefix(spmv__prefix *best, const spmv__prefix *p)
 
 static int64_t spmv__millionths(double v) { return v >= 1 ? 1000000 : v <= 0.01 ? 10000 : (int64_t)(v * 100 + 0.5) * 10000; }
 
-/* Dense diagonals: those filled beyond g_f / g_d; DIA and BDIA compete (the paper's third case, both of them, has no place in one
- * part's keys and is left out). And the whole matrix. */
+/* The guess of p against that of the threshold before it: the greedy policy stops at its formula's, else the best of all counts. */
+static void spmv__prefer_prefix(const spmv__chooser *c, spmv__prefix *best, const spmv__prefix *p)
+{
+    if (p->seconds <= 0) return;
+    if (c->greedy || best->guess <= 0 || p->guess < best->guess) *best = *p;
+}
+
+/* How far below its formula's value a threshold may be moved. */
+static double spmv__threshold_end(const spmv__chooser *c, double threshold) { return c->greedy ? threshold : 0.5 * threshold; }
+
+/* Dense diagonals: those filled beyond g_f / g_d (e_d > n_d g_f / g_d); DIA and BDIA compete. */
 static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double rows = (double)f->rows, nnz = 0, count = 0, threshold, flat_rate = 2e-9 * (double)f->nnz / c->flat, t;
     spmv__load load;
-    spmv__prefix p;
+    spmv__prefix p, mine;
     int bin;
     memset(&load, 0, sizeof load);
+    memset(&p, 0, sizeof p);
+    memset(&mine, 0, sizeof mine);
     load.rows = rows;
     load.nnz = load.slots = rows * (f->mean > 1 ? f->mean : 1);
     t = spmv__cost(c, k, &load);
     if (t <= 0) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
-    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > threshold * SPMV_FILL_BINS; bin--) {
+    if (threshold >= 1) return;
+    p.spec = *k->layout;
+    p.variant = k->variant;
+    p.rows = rows;
+    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * SPMV_FILL_BINS; bin--) {
         nnz += f->diagonal_nnz[bin];
         count += f->diagonal_count[bin];
+        if (f->diagonal_count[bin] <= 0 || nnz >= (double)f->nnz) continue;
+        load.slots = load.nnz = rows * count;
+        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)bin / SPMV_FILL_BINS);
+        p.seconds = spmv__cost(c, k, &load);
+        p.nnz = nnz;
+        p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
+        spmv__prefer_prefix(c, &mine, &p);
     }
-    if (nnz <= 0 || threshold >= 1 || nnz >= (double)f->nnz) return;
-    memset(&p, 0, sizeof p);
-    load.slots = load.nnz = rows * count;
-    p.spec = *k->layout;
-    p.spec.key[SPMV_KEY_D] = spmv__millionths((double)(bin + 1) / SPMV_FILL_BINS);
-    p.variant = k->variant;
-    p.seconds = spmv__cost(c, k, &load);
-    p.rows = rows;
-    p.nnz = nnz;
-    p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
-    if (p.seconds > 0) spmv__keep_prefix(best, &p);
+    if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
 
-/* Dense blocks: those filled beyond g_f / g_b; SBELL, BELL and BCSR in every block size compete. */
+/* Dense blocks: those filled beyond g_f / g_b (e_b > n_b g_f / g_b); SBELL, BELL and BCSR in every block size compete. */
 static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
     const spmv_block_features *b = NULL;
     spmv__load load;
-    spmv__prefix p;
+    spmv__prefix p, mine;
     int i, n;
     for (i = 0; i < SPMV_BLOCK_SIZES; i++)
         if (f->block[i].bh == (int)spmv__block_rows(k->layout) && f->block[i].bw == (int)spmv__block_cols(k->layout)) b = &f->block[i];
     if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest super-row of a part is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
+    memset(&p, 0, sizeof p);
+    memset(&mine, 0, sizeof mine);
     load.rows = (double)f->rows;
     load.slots = load.nnz = (double)f->nnz;
     load.gather = f->gather / (double)b->bw;
@@ -1617,22 +1637,23 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     t = spmv__cost(c, k, &load);
     if (t <= 0) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
-    for (n = b->bh * b->bw; n > 0 && n > threshold * size; n--) {
-        blocks += b->at[n];
-        nnz += b->at[n] * n;
-    }
-    if (nnz <= 0.02 * (double)f->nnz || threshold >= 1 || nnz >= 0.999 * (double)f->nnz) return;
-    memset(&p, 0, sizeof p);
-    load.slots = blocks * size * (k->layout->format == SPMV_SBELL ? b->slots / (b->blocks * size) : 1);
-    load.nnz = nnz;
+    if (threshold >= 1) return;
     p.spec = *k->layout;
-    p.spec.key[SPMV_KEY_D] = spmv__millionths((double)(n + 1) / size - 0.005);
     p.variant = k->variant;
     p.rows = load.rows;
-    p.nnz = nnz;
-    p.seconds = spmv__cost(c, k, &load);
-    p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
-    if (p.seconds > 0) spmv__keep_prefix(best, &p);
+    for (n = b->bh * b->bw; n > 0 && n > spmv__threshold_end(c, threshold) * size; n--) {
+        blocks += b->at[n];
+        nnz += b->at[n] * n;
+        if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
+        load.slots = blocks * size * (k->layout->format == SPMV_SBELL ? b->slots / (b->blocks * size) : 1);
+        load.nnz = nnz;
+        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)n / size - 0.005);
+        p.nnz = nnz;
+        p.seconds = spmv__cost(c, k, &load);
+        p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
+        spmv__prefer_prefix(c, &mine, &p);
+    }
+    if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
 
 /* Splits the prefixes off, one or two, and offers them with every flat format for the rest. */
@@ -1819,9 +1840,25 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     return s;
 }
 
-/* Prefixes that might pay: alone, and diagonals before blocks (the categories' priority: the faster category first; a diagonal is
- * never slower than a block of the same fill). Merging small parts: what a small part costs is in its estimate, so that the plan without
- * it wins by itself. */
+/* The third case of BDIA and DIA: thick bands in the one, what else is dense in the other. */
+static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__prefix *diagonal)
+{
+    enum { THICK = 4 };
+    spmv__prefix bands = diagonal[0], lone = diagonal[1];
+    const spmv__prefix *two[2];
+    if (bands.spec.format != SPMV_BDIA) {
+        bands = diagonal[1];
+        lone = diagonal[0];
+    }
+    bands.spec.key[SPMV_KEY_W] = THICK;
+    two[0] = &bands;
+    two[1] = &lone;
+    return spmv__offer_prefix(c, two, 2);
+}
+
+/* Prefixes that might pay: alone, both kinds of diagonals, and diagonals before blocks (the categories' priority: the faster category
+ * first; a diagonal is never slower than a block of the same fill). Merging small parts: what a small part costs is in its estimate, so
+ * that the plan without it wins by itself. */
 static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f)
 {
     spmv__prefix diagonal[SPMV__PREFIXES], block[SPMV__PREFIXES];
@@ -1843,6 +1880,8 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
         two[0] = &block[j];
         if (!s && block[j].guess > 0 && block[j].guess < least * 0.98) s = spmv__offer_prefix(c, two, 1);
     }
+    if (!s && diagonal[0].guess > 0 && diagonal[1].guess > 0 && diagonal[0].guess < least * 0.98)
+        s = spmv__offer_both_diagonals(c, diagonal);
     two[0] = &diagonal[0];
     two[1] = &block[0];
     if (!s && diagonal[0].guess > 0 && block[0].guess > 0 && diagonal[0].guess < least * 0.98 && block[0].guess < least * 0.98)
@@ -1868,7 +1907,7 @@ static void spmv__refine(spmv__chooser *c)
     out->option[0] = first;
 }
 
-static spmv_status spmv__choose_all(spmv__chooser *c, int greedy)
+static spmv_status spmv__choose_all(spmv__chooser *c)
 {
     spmv_view v;
     spmv__look l;
@@ -1884,7 +1923,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c, int greedy)
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
-    if (!s && !greedy) s = spmv__offer_builders(c, &l, &c->out->features);
+    if (!s && !c->greedy) s = spmv__offer_builders(c, &l, &c->out->features);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     return s;
@@ -1925,6 +1964,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.h = hooks;
     c.out = out;
     c.without = hints ? hints->without : 0;
+    c.greedy = greedy;
     if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
     c.limit = how->max_bytes ? (double)how->max_bytes : 16777216.0 + 16.0 * ((double)a->nnz * 12 + (double)a->rows * 8);
     s = spmv__find_table(&c, place, &own);
@@ -1932,7 +1972,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
         memcpy(out->table, c.t->device, sizeof out->table);
         s = spmv__find_candidates(&c);
     }
-    if (!s && a->nnz) s = spmv__choose_all(&c, greedy);
+    if (!s && a->nnz) s = spmv__choose_all(&c);
     if (!s) s = spmv__take_best(&c);
     spmv_free(hooks, c.cand);
     spmv_free(hooks, c.best);

@@ -173,7 +173,7 @@ SPMV_API unsigned spmv_format_flags(spmv_format f);
  * X(KEY, key, kind). What a part takes and how it is laid out follows from these and the matrix alone. Zero is every
  * key's default. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
 #define SPMV_KEY_LIST(X)                                                                                      \
-    X(W,     w,     INT)   /* ell, sell: take at most w entries of a row; 0: no limit */                      \
+    X(W,     w,     INT)   /* ell, sell: take at most w entries of a row; bdia: bands at least w wide; 0: no limit */ \
     X(FILL,  fill,  FRAC)  /* ell, sell: take the widest part that is filled to this fraction (sell: a slice) */ \
     X(D,     d,     FRAC)  /* dia, bdia, block formats: take diagonals or blocks filled at least to this */   \
     X(B,     b,     BLOCK) /* block formats: block size, 0: 4x4 */                                            \
@@ -1155,7 +1155,7 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #define SPMV__KEYS_COO   0u
 #define SPMV__KEYS_CSR   (SPMV__KEYS_LIST | SPMV__KEY(RUN) | SPMV__KEY(IDX))
 #define SPMV__KEYS_DIA   SPMV__KEY(D)
-#define SPMV__KEYS_BDIA  SPMV__KEY(D)
+#define SPMV__KEYS_BDIA  (SPMV__KEY(D) | SPMV__KEY(W))
 #define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX))
 #define SPMV__KEYS_SELL  (SPMV__KEYS_ELL | SPMV__KEY(H) | SPMV__KEY(GROW))
 #define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX))

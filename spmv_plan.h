@@ -506,7 +506,19 @@ static spmv_view spmv__left_view(const spmv__splitter *s)
     return v;
 }
 
-/* Diagonals filled at least to d: nonzeros over the places the diagonal has in the matrix. */
+/* Clears the marks of bands that are less than w diagonals wide. */
+static void spmv__drop_thin_bands(uint32_t *mark, uint64_t count, uint64_t w)
+{
+    uint64_t d, begin = 0;
+    for (d = 0; d <= count; d++) {
+        if (d < count && mark[d]) continue;
+        if (d - begin < w) memset(mark + begin, 0, (size_t)(d - begin) * sizeof *mark);
+        begin = d + 1;
+    }
+}
+
+/* Diagonals filled at least to d: nonzeros over the places the diagonal has in the matrix; of those, with w, only bands of w or more
+ * side by side ("BDIA to represent thick bands and DIA to represent disjoint diagonals or thin bands", clSpMV 3.3). */
 static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
@@ -520,6 +532,7 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
         uint64_t length = rows - below < cols - right ? rows - below : cols - right;
         mark[d] = mark[d] && (double)mark[d] * 1e6 >= share * (double)length;
     }
+    if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(mark, rows + cols ? rows + cols - 1 : 0, (uint64_t)s->spec->key[SPMV_KEY_W]);
     for (r = 0; r < rows; r++)
         for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
             if (spmv__is_left(s, k) && mark[s->a->col[k] + rows - 1 - r]) spmv__take(s, r, k);
@@ -550,20 +563,20 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
     return SPMV_OK;
 }
 
-static spmv_status spmv__take_part(spmv__splitter *s)
-{
-    spmv_status status = SPMV_OK;
-    if (s->spec->format == SPMV_ELL || s->spec->format == SPMV_SELL) status = spmv__take_ell(s);
-    else if (!s->spec->key[SPMV_KEY_D]) spmv__take_all(s);
-    else if (spmv_format_flags(s->spec->format) & SPMV_ROW_BLOCK) status = spmv__take_blocks(s);
-    else status = spmv__take_diagonals(s);
-    return status;
-}
-
 /* Does the part take whatever is left, whatever the matrix? */
 static int spmv__takes_all(const spmv_spec *spec)
 {
     return !spec->key[SPMV_KEY_W] && !spec->key[SPMV_KEY_FILL] && !spec->key[SPMV_KEY_D];
+}
+
+static spmv_status spmv__take_part(spmv__splitter *s)
+{
+    spmv_status status = SPMV_OK;
+    if (s->spec->format == SPMV_ELL || s->spec->format == SPMV_SELL) status = spmv__take_ell(s);
+    else if (spmv__takes_all(s->spec)) spmv__take_all(s);
+    else if (spmv_format_flags(s->spec->format) & SPMV_ROW_BLOCK) status = spmv__take_blocks(s);
+    else status = spmv__take_diagonals(s);
+    return status;
 }
 
 /* ---- row lists --------------------------------------------------------------------------------------------------- */

@@ -349,6 +349,70 @@ Test(choice, splits_off_diagonals)
     matrix_free(&m);
 }
 
+/* The third case of clSpMV 3.3: thick bands in BDIA, lone diagonals in DIA, dust in CSR. */
+Test(choice, both_kinds_of_diagonals)
+{
+    static const char table[] = HEAD "f64 banded bdia/ 12\nf64 banded dia/ 11\nf64 banded csr/ 1\n";
+    matrix m;
+    spmv_csr a;
+    uint64_t r, k;
+    int i, found = 0;
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_desc d;
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    memset(&d, 0, sizeof d);
+    matrix_open(&m, "bands, diagonals and dust", 3000, 3000);
+    for (r = 0; r < 3000; r++) {
+        for (k = r; k < r + 6 && k < 3000; k++) matrix_add(&m, k);
+        for (k = 1; k < 5; k++)
+            if (r + 50 * k < 3000) matrix_add(&m, r + 50 * k);
+        if (r % 5 == 0 && r + 900 < 3000) matrix_add(&m, r + 300 + rng_below(580));
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    for (i = 0; i < c->count; i++) {
+        const char *plan = c->option[i].plan;
+        if (strncmp(plan, "bdia:w=4,", 9) != 0 || !strstr(plan, "+dia:d=") || !strstr(plan, "+csr")) continue;
+        d.csr = &a;
+        d.plan = plan;
+        check_product(&a, &d, plan);
+        found++;
+    }
+    cr_assert(found, "%s", c->option[0].plan);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* Koza's rule keeps CMRS away from short, even rows, whatever a table says. */
+Test(choice, cmrs_by_rule)
+{
+    static const char table[] = HEAD "f64 banded cmrs/ 9\nf64 banded csr/ 3\n";
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    int wide;
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    for (wide = 0; wide < 2; wide++) {
+        matrix m;
+        spmv_csr a;
+        matrix_bands(&m, "band", 900, 900, -1, wide ? 40 : 1, 60, 60);
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_eq(c->plan.part[0].format, wide ? SPMV_CMRS : SPMV_CSR);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    free(c);
+}
+
 /* A clock that likes one format best, and cannot run another. */
 typedef struct odd_clock {
     spmv_format best;

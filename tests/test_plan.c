@@ -330,6 +330,22 @@ static void sim_count(const taking *t, const spmv_spec *s, uint64_t r, uint64_t 
     }
 }
 
+/* How many wanted diagonals lie side by side around that of (r, c): each way, as far as one of their places is wanted. */
+static uint64_t sim_band(const taking *t, const char *wanted, uint64_t r, uint64_t c)
+{
+    int64_t offset = (int64_t)c - (int64_t)r, at;
+    uint64_t width = 0, i, k;
+    int way, found;
+    for (way = -1; way < 2; way += 2)
+        for (found = 1, at = offset + (way > 0); found; at += way) {
+            for (found = 0, i = 0; i < t->m->rows && !found; i++)
+                for (k = t->m->ptr[i]; k < t->m->ptr[i + 1] && !found; k++)
+                    found = wanted[k] && (int64_t)t->m->col[k] - (int64_t)i == at;
+            width += (uint64_t)found;
+        }
+    return width;
+}
+
 static void sim_filled(taking *t, const spmv_spec *s, int part)
 {
     char *wanted = (char *)need(t->m->nnz, 1);
@@ -342,7 +358,8 @@ static void sim_filled(taking *t, const spmv_spec *s, int part)
         }
     for (r = 0; r < t->m->rows; r++)
         for (k = t->m->ptr[r]; k < t->m->ptr[r + 1]; k++)
-            if (wanted[k]) sim_take(t, r, k, part);
+            if (wanted[k] && (!s->key[SPMV_KEY_W] || sim_band(t, wanted, r, t->m->col[k]) >= (uint64_t)s->key[SPMV_KEY_W]))
+                sim_take(t, r, k, part);
     free(wanted);
 }
 
@@ -350,7 +367,7 @@ static void sim_part(taking *t, const spmv_spec *s, int part)
 {
     uint64_t r, k;
     if (s->format == SPMV_ELL || s->format == SPMV_SELL) sim_ell(t, s, part);
-    else if (s->key[SPMV_KEY_D]) sim_filled(t, s, part);
+    else if (s->key[SPMV_KEY_D] || s->key[SPMV_KEY_W]) sim_filled(t, s, part);
     else
         for (r = 0; r < t->m->rows; r++)
             for (k = t->m->ptr[r]; k < t->m->ptr[r + 1]; k++)
@@ -512,6 +529,39 @@ Test(split, thresholds_are_exact)
         matrix_free(&m);
     }
     cr_assert(checks_done > 1000);
+}
+
+/* bdia:w= takes bands of that many diagonals or more, whatever stands beside them at the corners. */
+Test(split, thin_bands_are_left)
+{
+    static const struct { const char *plan; uint64_t taken; } want[] = {
+        { "bdia:w=1+csr", 99 + 98 + 100 + 95 + 1 }, { "bdia:w=2+csr", 99 + 98 + 100 }, { "bdia:w=3+csr", 99 + 98 + 100 },
+        { "bdia:w=4+csr", 0 }, { "bdia:d=1,w=3+dia:d=1+csr", 99 + 98 + 100 }, { "dia:d=1+bdia:w=1+csr", 99 + 98 + 100 + 95 + 1 } };
+    matrix m;
+    spmv_csr a;
+    uint64_t r;
+    size_t i;
+    matrix_open(&m, "three side by side, one, a corner", 100, 100);
+    for (r = 0; r < 100; r++) { /* offsets -5; 0 to 2; 99 */
+        if (r >= 5) matrix_add(&m, r - 5);
+        matrix_add(&m, r);
+        if (r + 1 < 100) matrix_add(&m, r + 1);
+        if (r + 2 < 100) matrix_add(&m, r + 2);
+        if (r == 0) matrix_add(&m, 99);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    for (i = 0; i < sizeof want / sizeof *want; i++) {
+        spmv_plan p = plan_of(want[i].plan);
+        spmv_split s;
+        cr_assert_eq(spmv_split_make(&s, &p, &a, NULL), SPMV_OK, "%s", want[i].plan);
+        cr_assert_eq(s.nnz[0], want[i].taken, "%s took %u", want[i].plan, (unsigned)s.nnz[0]);
+        cr_assert_eq(s.nnz[0] + s.nnz[1] + (p.count > 2 ? s.nnz[2] : 0), m.nnz, "%s", want[i].plan);
+        spmv_split_free(&s);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* ---- all parts together --------------------------------------------------------------------------------------------- */

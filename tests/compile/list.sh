@@ -23,20 +23,20 @@ for cc in gcc clang; do
     i="-I."
     say "$cc/all"        "$cc $w -O2 $i $t/c99.c -o $o/$cc-all -lOpenCL && $o/$cc-all"
     say "$cc/host"       "$cc $w -O1 $i $host $t/c99.c -o $o/$cc-host && $o/$cc-host"
-    say "$cc/openmp"     "$cc $w -O1 $i $host -fopenmp $t/c99.c -o $o/$cc-openmp && $o/$cc-openmp"
+    say "$cc/openmp"     "$cc $w -O0 $i $host -fopenmp $t/c99.c -o $o/$cc-openmp && $o/$cc-openmp"
     say "$cc/ndebug"     "$cc $w -O1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
-    say "$cc/csr+sell"   "$cc $w -O1 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
-    say "$cc/no-f64"     "$cc $w -O1 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
-    say "$cc/reproducible" "$cc $w -O1 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
-    say "$cc/reproducible-host" "$cc $w -O1 $i $host -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro-host -lm && $o/$cc-repro-host"
+    say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
+    say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
+    say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
+    say "$cc/reproducible-host" "$cc $w -O0 $i $host -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro-host -lm && $o/$cc-repro-host"
     say "$cc/fast-math" "! $cc $i $host -ffast-math -DSPMV_REPRODUCIBLE -c $t/has.c -o $o/$cc-fast.o"
-    say "$cc/no-stdio"   "$cc $w -O1 $i $host -DSPMV_NO_STDIO -DNDEBUG -c $t/c99.c -o $o/$cc-nostdio.o && $sym $o/$cc-nostdio.o no-stdio"
+    say "$cc/no-stdio"   "$cc $w -O0 $i $host -DSPMV_NO_STDIO -DNDEBUG -c $t/c99.c -o $o/$cc-nostdio.o && $sym $o/$cc-nostdio.o no-stdio"
     say "$cc/passes"     "$cc $w -O0 $i $t/passes.c -o $o/$cc-passes -lOpenCL && $o/$cc-passes"
     say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
     say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts -lOpenCL && $o/$cc-cuts"
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
-    say "$cc/prefix"     "$cc $w -O1 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
-    say "$cc/malloc"     "$cc $w -O1 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
+    say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
+    say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
     for h in formats plan auto io cl; do
         [ "$h" = cl ] && l=-lOpenCL || l=
@@ -49,9 +49,9 @@ for cc in gcc clang; do
     done
     say "$cc/cl-300"     "$cc $w -O0 $i -DCL_TARGET_OPENCL_VERSION=300 -c $t/has.c -o $o/$cc-cl300.o"
     # the single header; away from the set, which must not be found
-    say "$cc/single"      "$cc $w -O1 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
-    say "$cc/single-host" "$cc $w -O1 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
-    say "$cc/single-reproducible" "$cc $w -O1 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
+    say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
+    say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
+    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && ! nm -g $o/$cc-single-noio.o | grep -i 'spmv_io\|spmv_mtx\|spmv_read\|spmv_write'"
     say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
     say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
@@ -59,11 +59,11 @@ for cc in gcc clang; do
     say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units -lOpenCL && $o/$cc-single-units"
     say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts -lOpenCL && $o/$cc-single-cuts"
     say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
-    say "$cc/single-prefix" "$cc $w -O1 -Idist -DSPMV_IO -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
+    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
 done
 for cxx in g++ clang++; do
-    say "$cxx/all"    "$cxx $x -O1 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
-    say "$cxx/host"   "$cxx $x -O1 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
+    say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
+    say "$cxx/host"   "$cxx $x -O0 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
     say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
 done
 for f in $formats; do
@@ -73,7 +73,7 @@ done
 mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
-    say "mingw/single" "$mingw $w -O1 -Idist -DSPMV_IO $host $t/c99.c -o $o/mingw-single.exe"
+    say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/mingw-single.exe"
 fi
 for cc in gcc clang; do # only where a 32-bit C library is there
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
