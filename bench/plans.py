@@ -1,39 +1,43 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Times of plans side by side: plans.py JSON... prints, for each device and type, a line for each plan and a column for each matrix, in
-microseconds, the fastest of a column marked with *. Input: lines of "spmv bench --json". Plans that the library chose are left out."""
+"""Times of formats side by side: plans.py JSON... prints, for each device and type, a line for each matrix and a column for each format
+alone, csr in runs apart, for hyb, hyb-csr and hybr, and for other plans of several parts: microseconds of the fastest plan and variant of
+each that was tried, the fastest of a line marked with *, and its name. Input: lines of "spmv bench --json". Plans that the library chose
+are left out."""
 import json
 import sys
 
+ORDER = ["dense", "coo", "csr", "csr:run", "dia", "bdia", "ell", "sell", "bell", "sbell", "bcsr", "cmrs", "hyb", "hyb-csr", "hybr", "parts"]
 
-def label(row, first):
-    """The plan, and behind / the knobs that differ from those it was measured with first on this matrix."""
-    now = (row["variant"] or "").replace("+", ",").split(",")
-    usual = first.setdefault((row["device"], row["type"], row["matrix"], row["plan"]), now)
-    other = [k for k in now if k not in usual]
-    return row["plan"] + ("/" + ",".join(other) if other else "")
+
+def column(row):
+    if row["builder"] in ("hyb", "hyb-csr", "hybr"):
+        return row["builder"]
+    if "+" in row["plan"]:
+        return "parts"
+    name, _, keys = row["plan"].partition(":")
+    return "csr:run" if name == "csr" and "run=" in keys else name
 
 
 def main():
-    times, first, wrong = {}, {}, 0
+    best, wrong = {}, 0
     for path in sys.argv[1:]:
         with open(path, encoding="utf-8") as f:
             for line in f:
                 row = json.loads(line)
                 wrong += row["ok"] is False
-                if row["us"] and row["ok"] and row["builder"] not in ("auto", "cocktail"):
-                    plan = times.setdefault((row["device"], row["type"]), {}).setdefault(label(row, first), {})
-                    plan[row["matrix"]] = min(row["us"], plan.get(row["matrix"], row["us"]))
-    for (device, kind), plans in sorted(times.items()):
-        matrices = sorted({m for p in plans.values() for m in p})
-        best = {m: min(p[m] for p in plans.values() if m in p) for m in matrices}
+                if not row["us"] or not row["ok"] or row["builder"] in ("auto", "cocktail"):
+                    continue
+                cells = best.setdefault((row["device"], row["type"]), {}).setdefault(row["matrix"], {})
+                if column(row) not in cells or row["us"] < cells[column(row)]["us"]:
+                    cells[column(row)] = row
+    for (device, kind), matrices in sorted(best.items()):
         print(f"{device}, {kind}; microseconds")
-        for i, m in enumerate(matrices):
-            print(f"  {chr(97 + i)} = {m}")
-        print(f"{'':44}" + "".join(f"{chr(97 + i):>10}" for i in range(len(matrices))))
-        for plan, row in plans.items():
-            cells = (f"{row[m]:9.1f}{'*' if row[m] == best[m] else ' '}" if m in row else f"{'-':>9} " for m in matrices)
-            print(f"{plan[:44]:44}" + "".join(cells).rstrip())
+        print(f"{'':26}" + "".join(f"{c:>9} " for c in ORDER) + " fastest")
+        for matrix, cells in sorted(matrices.items()):
+            first = min(cells.values(), key=lambda r: r["us"])
+            print(f"{matrix:26}" + "".join(f"{cells[c]['us']:9.1f}{'*' if cells[c] is first else ' '}" if c in cells else f"{'-':>9} "
+                                           for c in ORDER) + f" {first['plan']}")
         print()
     print(f"products wrong: {wrong}")
     return 1 if wrong else 0

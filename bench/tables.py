@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""clSpMV's Tables 2 and 4 again: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, GFLOP/s of HYB, of
+the best format alone, and of what auto chooses, with the shares of its parts, beside the paper's figures for a GTX 480 (Table 2) and a
+Radeon 6970 (Table 4). Input and options: as of regret.py; DIR/MATRIX.bin is read for shares."""
+import argparse
+import os
+import subprocess
+import sys
+
+import regret
+
+# Our name; of Table 2 HYB of NVIDIA's code, the best single format, clSpMV; of Table 4 the best single format, clSpMV: GFLOP/s
+PAPER = [
+    ("dense", 8.38, 54.08, 53.05, 46.85, 41.85), ("protein", 15, 35.84, 35.86, 29.91, 30.99), ("spheres", 25.11, 34.44, 34.52, 31.85, 31.44),
+    ("cantilever", 19.06, 35.03, 35.10, 33.72, 35.93), ("wind_tunnel", 25.07, 42.94, 42.94, 35.23, 34.51),
+    ("harbor", 11.67, 27.17, 27.21, 22.29, 22.20), ("qcd", 25.05, 30.93, 29.88, 24.84, 25.01), ("ship", 19.11, 40.59, 40.73, 33.75, 34.43),
+    ("economics", 7.61, 7.32, 10.59, 4.87, 9.04), ("epidemiology", 24.02, 25.36, 26.55, 22.51, 22.58),
+    ("accelerator", 9.35, 16.29, 15.25, 15.83, 15.51), ("circuit", 7.35, 7.72, 11.40, 3.06, 8.40), ("webbase", 9.74, 7.30, 12.77, 3.26, 6.42),
+    ("lp", 8.89, 12.99, 12.98, 10.03, 9.50), ("circuit5m", 12.81, 9.02, 17.07, 3.21, 8.06), ("eu-2005", 12.14, 11.84, 16.03, 3.01, 8.19),
+    ("ga41as41h72", 13.28, 16.11, 16.80, 4.70, 6.93), ("in-2004", 10.53, 12.04, 16.87, 3.04, 7.42), ("mip1", 10.8, 18.92, 19.00, 8.27, 8.28),
+    ("si41ge41h72", 12, 17.68, 18.77, 10.81, 11.10),
+]
+IRREGULAR = ("circuit5m", "eu-2005", "ga41as41h72", "in-2004", "mip1", "si41ge41h72")
+
+
+def shares(spmv, path, plan):
+    """The partition in the paper's notation; without the matrix, the formats."""
+    if "+" not in plan or not os.path.exists(path):
+        return "+".join(p.split(":")[0].upper() for p in plan.split("+"))
+    run = subprocess.run([spmv, "plan", path, "--plan", plan], capture_output=True, text=True, check=True)
+    return next(line.split()[1] for line in run.stdout.splitlines() if line.startswith("shares"))
+
+
+def main():
+    ask = argparse.ArgumentParser()
+    ask.add_argument("--table")
+    ask.add_argument("--matrices", default="build/regret")
+    ask.add_argument("--spmv", default="build/spmv")
+    ask.add_argument("json", nargs="+")
+    args = ask.parse_args()
+    groups, wrong, products = regret.load(args.json)
+    now = regret.chosen_now(groups, args.spmv, args.table, args.matrices) if args.table else None
+    found, _ = regret.table_of(groups, now)
+    by_key = {t[-1]: t for t in found}
+    for device, kind in sorted({k[:2] for k in by_key}):
+        print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
+        print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
+        print(f"{'matrix':13} {'HYB':>8} {'single':>8} {'format':24} {'auto':>8} {'ours':>21}  {'paper':>8} {'paper':>8}  shares")
+        ratios = {"ours": [], "irregular": [], "t2": [], "t4": [], "hyb": []}
+        for name, _, single2, cl2, single4, cl4 in PAPER:
+            key = (device, kind, "clspmv_" + name)
+            if key not in by_key:
+                print(f"{name:13} {'-':>8}")
+                continue
+            _, _, _, _, auto, single, _, _ = by_key[key]
+            hyb = next((r for r in groups[key] if r["builder"] == "hyb"), None)
+            ratio = auto["gflops"] / single["gflops"]
+            ratios["ours"].append(ratio)
+            ratios["t2"].append(cl2 / single2)
+            ratios["t4"].append(cl4 / single4)
+            if name in IRREGULAR:
+                ratios["irregular"].append(ratio)
+            if hyb:
+                ratios["hyb"].append(auto["gflops"] / hyb["gflops"])
+            part = shares(args.spmv, f"{args.matrices}/{key[2]}.bin", auto["plan"])
+            print(f"{name:13} {hyb['gflops'] if hyb else float('nan'):8.2f} {single['gflops']:8.2f} {single['plan'][:24]:24} "
+                  f"{auto['gflops']:8.2f} {ratio:21.3f}  {cl2 / single2:8.3f} {cl4 / single4:8.3f}  {part}")
+        print(f"means over {len(ratios['ours'])}: auto over the best single {sum(ratios['ours']) / max(len(ratios['ours']), 1):.3f} (paper, the same "
+              f"matrices: {sum(ratios['t2']) / max(len(ratios['t2']), 1):.3f} and {sum(ratios['t4']) / max(len(ratios['t4']), 1):.3f}); "
+              f"the irregular six, {len(ratios['irregular'])} of them: {sum(ratios['irregular']) / max(len(ratios['irregular']), 1):.3f}; "
+              f"auto over HYB {sum(ratios['hyb']) / max(len(ratios['hyb']), 1):.3f}\n")
+    print(f"products wrong: {wrong} of {products}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
