@@ -125,7 +125,7 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 15% more for each part after the first, 10% more for all but
+    double cost;       /* what options are ranked by: the time of a product, 15% (hosts: 30%) more for each part after the first, 10% more for all but
                           csr where the table is of another processor (hosts: always), and its share of convert */
 } spmv_option;
 
@@ -1250,9 +1250,10 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32)) return 0;
         break;
     case SPMV_SELL:
-        if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED)
+        if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
             *s = spmv__slots_sorted(l, h, w, (uint64_t)spec->key[SPMV_KEY_SIGMA], &out->slots);
-        else
+            if (f->mean > 0) out->uneven = f->deviation / f->mean;
+        } else
             out->slots = spmv__slots_in_order(l, h, w);
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, spec->key[SPMV_KEY_SIGMA] ? (uint64_t)spec->key[SPMV_KEY_SIGMA] : h)) return 0;
         break;
@@ -1347,14 +1348,15 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1;
+    int i, at, alike = 0, last = -1, host = !strcmp(c->t->device_class, "host");
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    /* estimates of several parts err more, and so do those by a table of another processor, as every host's but one is */
-    o.cost = o.predicted * (1 + 0.15 * (m->count - 1));
-    if ((!out->exact || !strcmp(c->t->device_class, "host")) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
+    /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every host's
+     * but one is */
+    o.cost = o.predicted * (1 + (host ? 0.3 : 0.15) * (m->count - 1));
+    if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;

@@ -417,10 +417,16 @@ static size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const
     return u->count++;
 }
 
+/* The host multiplies csr in runs with wide columns as it does csr: only noise would tell them apart. */
+static int is_csr_again(const tuner *u, const spmv_spec *s)
+{
+    return !u->device && s->format == SPMV_CSR && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
+}
+
 static void layout_add(tuner *u, const char *plan, const char *kinds)
 {
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
-    if (one && spmv_plan_parse(one, plan, NULL, &u->t->hooks) == SPMV_OK)
+    if (one && spmv_plan_parse(one, plan, NULL, &u->t->hooks) == SPMV_OK && !is_csr_again(u, &one->part[0]))
         for (; *kinds; kinds++)
             candidate_add(u, u->type, *kinds == 'B' ? SPMV_TUNE_BANDED : *kinds == 'S' ? SPMV_TUNE_SCATTERED : SPMV_TUNE_UNEVEN,
                           &one->part[0], "");
