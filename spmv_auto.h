@@ -1146,13 +1146,15 @@ typedef struct spmv__load {
 } spmv__load;
 
 /* Seconds for a kind of matrix. Where the table lacks this candidate it was never near the best: it counts as a little worse than its
- * layout, which as its format, or as worse than the best of its class. 0: nothing is known. */
+ * layout, which as its format, or as worse than the best of its class; what one block size does says nothing of another. 0: nothing is
+ * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
     spmv__tune_place p = spmv__tune_at(c->t, c->rates, rows, per_row);
     int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
     if (k->kind[kind]) return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
-    if (c->any[format][kind] && spmv__class_of(k->layout->format) != 2) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
+    if (spmv__class_of(k->layout->format) == 2) return 0;
+    if (c->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
     if (c->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, group, kind));
     return 0;
 }

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/results.sh DIRECTORY NAME MATRICES - writes bench/results/NAME-regret.txt and NAME-tables.txt, and for GPUs NAME.txt (beside cuSPARSE)
+# and NAME-plans.txt, from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
+# date), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In
+# MATRICES: the matrices' binary files, for what auto chooses now by tuning/NAME.tune.
+set -eu
+cd "$(dirname "$0")/.."
+from=$1 name=$2 matrices=$3
+make -s --no-print-directory build/spmv
+head_of() {
+    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
+}
+if [ -e "$from/cusparse.json" ]; then
+    {
+        head_of
+        echo "Peer: cuSPARSE, the fastest of csr_alg1, csr_alg2, coo_alg1, sell32, bsr2, bsr3, bsr4, bsr6 and bsr8. Both sides by events around"
+        echo "one product, warm caches; the two are not the same events: CUDA's are records before and after the call, OpenCL's the kernel's own."
+        echo "Command: spmv bench FILE... --plan P... --device 0 --type T --events --json; python3 bench/compare.py cusparse.json events_*.json"
+        echo
+        python3 bench/compare.py "$from/cusparse.json" "$from"/events_*.json
+    } >"bench/results/$name.txt"
+fi
+{
+    head_of
+    echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --device D --type T --json; python3 bench/plans.py clock_*.json"
+    echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
+    echo
+    python3 bench/plans.py "$from"/clock_*.json
+} >"bench/results/$name-plans.txt"
+for what in regret tables; do
+    {
+        head_of
+        echo "By the clock, products in a row; the plans of $name-plans.txt. auto is what the library chooses now, its time looked up in those:"
+        echo "it was not measured again, and ? is what was not tried. cocktail and prepare are of the table of then."
+        echo "Command: python3 bench/$what.py --table tuning/$name.tune --matrices MATRICES clock_*.json"
+        echo
+        python3 bench/$what.py --table "tuning/$name.tune" --matrices "$matrices" "$from"/clock_*.json
+    } >"bench/results/$name-$what.txt"
+done
