@@ -434,6 +434,14 @@ static void drop_backing(const spmv_tuning *t, unsigned char *keep)
         if (keep[i] == ROW_BACKS && !layout_kept(t, keep, i)) keep[i] = ROW_OUT;
 }
 
+/* Rows whose only samples were at sizes that are gone. */
+static void drop_empty(const spmv_tuning *t, unsigned char *keep)
+{
+    size_t i;
+    for (i = 0; i < t->count; i++)
+        if (!row_samples(t, &t->row[i])) keep[i] = ROW_OUT;
+}
+
 /* keep[] such that the text has at most limit bytes: fewer sizes, then fewer rows, then sizes again. */
 static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit)
 {
@@ -443,12 +451,14 @@ static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t l
     drop_sparse(t, keep);
     keep_backing(t, keep);
     while (t->rows * t->per_row > TABLE_POINTS && table_size(t, keep) > limit && table_coarsen(t)) continue;
+    drop_empty(t, keep);
     while (table_size(t, keep) > limit) {
         least = table_least(t, keep);
         if (least < t->count) {
             keep[least] = ROW_OUT;
             drop_backing(t, keep);
-        } else if (!table_coarsen(t)) return complain(tool_, "the table does not fit %u bytes", (unsigned)limit);
+        } else if (table_coarsen(t)) drop_empty(t, keep);
+        else return complain(tool_, "the table does not fit %u bytes", (unsigned)limit);
     }
     return DONE;
 }
