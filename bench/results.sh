@@ -3,7 +3,7 @@
 # bench/results.sh DIRECTORY NAME MATRICES - writes bench/results/NAME-regret.txt and NAME-tables.txt, and for GPUs NAME.txt (beside cuSPARSE)
 # and NAME-plans.txt, from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
 # date), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In
-# MATRICES: the matrices' binary files, for what auto chooses now by tuning/NAME.tune.
+# MATRICES: the matrices' binary files.
 set -eu
 cd "$(dirname "$0")/.."
 from=$1 name=$2 matrices=$3
@@ -28,13 +28,19 @@ fi
     echo
     python3 bench/plans.py "$from"/clock_*.json
 } >"bench/results/$name-plans.txt"
+# What the run's own choice was is told by "auto" in it; a file "again" asks what the library would choose now instead.
 for what in regret tables; do
+    set -- python3 bench/$what.py --matrices "$matrices"
+    if [ -e "$from/again" ]; then set -- "$@" --table "tuning/$name.tune"; fi
     {
         head_of
-        echo "By the clock, products in a row; the plans of $name-plans.txt. auto is what the library chooses now, its time looked up in those:"
-        echo "it was not measured again, and ? is what was not tried. cocktail and prepare are of the table of then."
-        echo "Command: python3 bench/$what.py --table tuning/$name.tune --matrices MATRICES clock_*.json"
+        echo "By the clock, products in a row; the plans of $name-plans.txt."
+        if [ -e "$from/again" ]; then
+            echo "auto is what the library chooses now, its time looked up in those: it was not measured again, and ? is what was not tried."
+            echo "cocktail and prepare are of the table of then."
+        fi
+        echo "Command: $(echo "$*" | sed "s|$matrices|MATRICES|") clock_*.json"
         echo
-        python3 bench/$what.py --table "tuning/$name.tune" --matrices "$matrices" "$from"/clock_*.json
+        "$@" "$from"/clock_*.json
     } >"bench/results/$name-$what.txt"
 done

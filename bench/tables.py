@@ -28,7 +28,7 @@ def shares(spmv, path, plan):
     """The partition in the paper's notation; without the matrix, the formats."""
     if "+" not in plan or not os.path.exists(path):
         return "+".join(p.split(":")[0].upper() for p in plan.split("+"))
-    run = subprocess.run([spmv, "plan", path, "--plan", plan], capture_output=True, text=True, check=True)
+    run = subprocess.run([spmv, "plan", path, "--builder", plan], capture_output=True, text=True, check=True)
     return next(line.split()[1] for line in run.stdout.splitlines() if line.startswith("shares"))
 
 
