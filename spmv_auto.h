@@ -125,7 +125,7 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 15% (hosts: 30%) more for each part after the first, 10% more for all but
+    double cost;       /* what options are ranked by: the time of a product, 15% (not GPUs: 30%) more for each part after the first, 10% more for all but
                           csr where the table is of another processor (hosts: always), and its share of convert */
 } spmv_option;
 
@@ -1357,7 +1357,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     o.convert = m->convert;
     /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every host's
      * but one is */
-    o.cost = o.predicted * (1 + (host ? 0.3 : 0.15) * (m->count - 1));
+    o.cost = o.predicted * (1 + (strcmp(c->t->device_class, "gpu") ? 0.3 : 0.15) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {

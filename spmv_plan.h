@@ -512,7 +512,8 @@ static void spmv__drop_thin_bands(uint32_t *mark, uint64_t count, uint64_t w)
     uint64_t d, begin = 0;
     for (d = 0; d <= count; d++) {
         if (d < count && mark[d]) continue;
-        if (d - begin < w) memset(mark + begin, 0, (size_t)(d - begin) * sizeof *mark);
+        if (d - begin < w)
+            while (begin < d) mark[begin++] = 0;
         begin = d + 1;
     }
 }

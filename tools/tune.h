@@ -1135,17 +1135,18 @@ static void copy_block_knobs(tuner *u)
     }
 }
 
-/* Kind after kind, as leaders of a kind share matrices. */
+/* Kind after kind, as leaders of a kind share matrices; blocks last, as few matrices have them. */
 static void tune_variants(tuner *u)
 {
     size_t i, leaders = 0, done = 0, n = u->count;
-    int round, kind;
+    int round, turn, kind;
     choose_leaders(u);
     for (i = 0; i < n; i++) leaders += u->c[i].leads != 0;
     for (round = 0; round < 2; round++)
-        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
-            for (i = 0; i < n; i++) {
+        for (turn = 0; turn < 2 * SPMV_TUNE_KIND_COUNT; turn++)
+            for (kind = turn % SPMV_TUNE_KIND_COUNT, i = 0; i < n; i++) {
                 if (!u->c[i].leads || u->c[i].row.kind != (spmv_tune_kind)kind) continue;
+                if ((row_class(&u->c[i].row) > 1) != (turn >= SPMV_TUNE_KIND_COUNT)) continue;
                 if (out_of_time(u)) u->complete = 0;
                 else turn_knobs(u, i, round, (double)done++ / (double)(2 * leaders));
             }
@@ -1367,7 +1368,7 @@ static const char bandwidth_source[] =
     "    for (uint j = 0; j < 64; j++, i += step) s += a[i];\n"
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
-/* Seconds of a run in the fastest of some dozens; 0 if it does not run. */
+/* Seconds of a run in the fastest of some; 0 if it does not run. */
 static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, size_t local)
 {
     double best = 0, from, took;
@@ -1375,10 +1376,10 @@ static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, siz
     for (i = 0; i < 5; i++) {
         cl_int code = CL_SUCCESS;
         from = seconds();
-        for (j = 0; j < 12 && code == CL_SUCCESS; j++) code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL);
+        for (j = 0; j < 4 && code == CL_SUCCESS; j++) code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL);
         if (code == CL_SUCCESS) code = clFinish(q);
         if (code != CL_SUCCESS) return 0;
-        took = (seconds() - from) / 12;
+        took = (seconds() - from) / 4;
         if (!i || took < best) best = took;
     }
     return best;
