@@ -85,9 +85,9 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
-/* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row and of the rate; outside the table as at its
- * edge, where longer rows count as more of them. At sizes that were not measured the row is as far behind the best of its format, and
- * that behind the best of all, as at the measured sizes around. 0: the row has no sample at all. */
+/* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row, and of the rate over what launch and memory by the
+ * head would give; outside the table as at its edge, where longer rows count as more of them. At sizes that were not measured the row is
+ * as far behind the best of its format, and that behind the best of all, as at the measured sizes around. 0: the row has no sample. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 15% (not GPUs: 30%) more for each part after the first, 10% more for all but
-                          csr where the table is of another processor (hosts: always), and its share of convert */
+    double cost;       /* what options are ranked by: the time of a product, 15% (not GPUs: 30%) more for each part after the first,
+                          10% more for all but csr where the table is of another processor (hosts: always), its share of convert */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -1356,8 +1356,8 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every host's
-     * but one is */
+    /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
+     * host's but one is */
     o.cost = o.predicted * (1 + (strcmp(c->t->device_class, "gpu") ? 0.3 : 0.15) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
@@ -1810,7 +1810,8 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
                                                          { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
     void *block;
     int i;
-    spmv_status s = spmv__new(c->h, &block, (uint64_t)SPMV__GROUPS * SPMV_TUNE_KIND_COUNT * (uint64_t)(c->t->rows * c->t->per_row), sizeof *c->best, 0);
+    uint64_t points = (uint64_t)(c->t->rows * c->t->per_row);
+    spmv_status s = spmv__new(c->h, &block, SPMV__GROUPS * SPMV_TUNE_KIND_COUNT * points, sizeof *c->best, 0);
     c->best = (float *)block;
     for (i = 0; i < 3 && !s && !c->cands; i++) {
         memset(c->any, 0, sizeof c->any);
