@@ -234,11 +234,11 @@ static float rival(const spmv_tuning *t, const unsigned char *keep, size_t i, in
 }
 
 /* Points at which the row is within 3% of the best. */
-static int row_wins(const spmv_tuning *t, const unsigned char *keep, size_t i)
+static int row_wins(const spmv_tuning *t, size_t i)
 {
     int p, n = 0;
     for (p = 0; p < t->rows * t->per_row; p++)
-        n += t->row[i].rate[p] > 0 && t->row[i].rate[p] >= 0.97f * rival(t, keep, i, p, 1);
+        n += t->row[i].rate[p] > 0 && t->row[i].rate[p] >= 0.97f * rival(t, NULL, i, p, 1);
     return n;
 }
 
@@ -254,12 +254,13 @@ static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t 
     return row_class(&t->row[i]) < 2 ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
 }
 
-static double row_score(const spmv_tuning *t, const unsigned char *keep, size_t i)
+/* Sum over all points of its rate over the best. */
+static double row_score(const spmv_tuning *t, size_t i)
 {
     double sum = 0;
     int p;
     for (p = 0; p < t->rows * t->per_row; p++)
-        if (t->row[i].rate[p] > 0) sum += (double)t->row[i].rate[p] / (double)rival(t, keep, i, p, 1);
+        if (t->row[i].rate[p] > 0) sum += (double)t->row[i].rate[p] / (double)rival(t, NULL, i, p, 1);
     return sum;
 }
 
@@ -279,7 +280,7 @@ static int row_leads(const spmv_tuning *t, const double *score, size_t i, int by
     return score[i] > 0;
 }
 
-enum { ROW_OUT, ROW_IN, ROW_LEADS, ROW_BACKS };
+enum { ROW_OUT, ROW_IN, ROW_LEADS /* stays */, ROW_BACKS /* tells how slow a layout that is kept is elsewhere */ };
 
 /* keep[] for every row: those that lead, and those that are the best somewhere. */
 static int table_choose(const spmv_tuning *t, unsigned char *keep)
@@ -287,9 +288,9 @@ static int table_choose(const spmv_tuning *t, unsigned char *keep)
     double *score = (double *)calloc(t->count + 1, sizeof *score);
     size_t i;
     if (!score) return 0;
-    for (i = 0; i < t->count; i++) score[i] = row_score(t, NULL, i);
+    for (i = 0; i < t->count; i++) score[i] = row_score(t, i);
     for (i = 0; i < t->count; i++)
-        keep[i] = row_leads(t, score, i, 0) || row_leads(t, score, i, 1) ? ROW_LEADS : row_wins(t, NULL, i) ? ROW_IN : ROW_OUT;
+        keep[i] = row_leads(t, score, i, 0) || row_leads(t, score, i, 1) ? ROW_LEADS : row_wins(t, i) ? ROW_IN : ROW_OUT;
     free(score);
     return 1;
 }
@@ -410,7 +411,7 @@ static size_t layout_row(const spmv_tuning *t, const unsigned char *keep, size_t
         if (a->type != t->row[i].type || a->kind != t->row[i].kind || !same_layout(&a->layout, &t->row[i].layout)) continue;
         if (keep[k] != ROW_OUT) return k;
         if (row_samples(t, a) > row_samples(t, b) ||
-            (row_samples(t, a) == row_samples(t, b) && row_score(t, NULL, k) > row_score(t, NULL, best))) best = k;
+            (row_samples(t, a) == row_samples(t, b) && row_score(t, k) > row_score(t, best))) best = k;
     }
     return best;
 }
