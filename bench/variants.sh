@@ -112,6 +112,6 @@ awk -v brief="$(case " $* " in *' --brief '*) echo 1 ;; esac)" '
         for (i = 1; i <= rows; i++) line(order[i])
         line("all ")
         for (i = 1; i <= whys; i++)
-            printf "%s (%d):%s%s\n", why[i], count[why[i]], names[why[i]], count[why[i]] > 6 ? " ..." : ""
+            printf "%s (%d):%s%s\n", why[i], count[why[i]], names[why[i]], (count[why[i]] > 6 ? " ..." : "")
     }' "$out"
 exit $rc
