@@ -85,7 +85,8 @@ def table_of(groups, now):
     return sorted(table, key=lambda t: -t[0]), unknown
 
 
-def main():
+def begin():
+    """The options, the rows they name, and what table_of makes of them."""
     ask = argparse.ArgumentParser()
     ask.add_argument("--table")
     ask.add_argument("--matrices", default="build/regret")
@@ -94,7 +95,11 @@ def main():
     args = ask.parse_args()
     groups, wrong, products = load(args.json)
     now = chosen_now(groups, args.spmv, args.table, args.matrices) if args.table else None
-    table, unknown = table_of(groups, now)
+    return args, groups, wrong, products, *table_of(groups, now)
+
+
+def main():
+    args, _, wrong, products, table, unknown = begin()
     for device, kind in sorted({t[-1][:2] for t in table}):
         print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
         print(f"{'matrix':28} {'auto us':>9} {'/single':>7} {'/best':>6} {'cockt.':>6} {'prepare':>8}  auto | best single | best")

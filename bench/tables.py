@@ -3,7 +3,6 @@
 """clSpMV's Tables 2 and 4 again: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, GFLOP/s of HYB, of
 the best format alone, and of what auto chooses, with the shares of its parts, beside the paper's figures for a GTX 480 (Table 2) and a
 Radeon 6970 (Table 4). Input and options: as of regret.py; DIR/MATRIX.bin is read for shares."""
-import argparse
 import os
 import subprocess
 import sys
@@ -35,15 +34,7 @@ def shares(spmv, path, plan):
 
 
 def main():
-    ask = argparse.ArgumentParser()
-    ask.add_argument("--table")
-    ask.add_argument("--matrices", default="build/regret")
-    ask.add_argument("--spmv", default="build/spmv")
-    ask.add_argument("json", nargs="+")
-    args = ask.parse_args()
-    groups, wrong, products = regret.load(args.json)
-    now = regret.chosen_now(groups, args.spmv, args.table, args.matrices) if args.table else None
-    found, _ = regret.table_of(groups, now)
+    args, groups, wrong, products, found, _ = regret.begin()
     by_key = {t[-1]: t for t in found}
     for device, kind in sorted({k[:2] for k in by_key}):
         print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
