@@ -1169,8 +1169,8 @@ static int spmv__knob_in(const char *variant, const char *name)
     return v;
 }
 
-/* The time that the longest row alone takes: its lanes go through it step by step. On a GPU a step waits for memory (H200: rows of
- * 10^4 to 10^5 nonzeros by one item took 0.3 to 0.5 us an entry); on a CPU one core has to do it. */
+/* The time that the longest row alone takes: its lanes go through it step by step. On a GPU a step waits for memory (H200, sell: 0.1 us an
+ * entry in rows of about 100, 0.2 us in rows of thousands: bench/results/nvidia-h200-plans.txt); on a CPU one core has to do it. */
 static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_spec *spec = k->layout;
@@ -1188,16 +1188,19 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     if (spec->format == SPMV_CMRS) lanes = 16;
     if (lanes < 1 && (spec->format == SPMV_CSR || spec->format == SPMV_BCSR))
         for (lanes = 1; lanes < 32 && lanes < mean; lanes *= 2) {}
-    return c->t->launch + steps / (lanes > 1 ? lanes : 1) * 0.3e-6;
+    if (lanes > 1) steps /= lanes;
+    return c->t->launch + steps * (steps < 500 ? 0.1e-6 : 0.2e-6);
 }
 
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
- * side by side in real matrices, and on uneven rows; bdia on bands that lie apart. */
-static double spmv__unmeasured(const spmv__candidate *k, const spmv__load *l)
+ * side by side in real matrices, and on uneven rows; csr, whose lanes are a power of two as the measured rows are and most rows are not;
+ * bdia on bands that lie apart. */
+static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     if (k->layout->format == SPMV_BCSR)
         return (spmv__block_rows(k->layout) * spmv__block_cols(k->layout) <= 8 ? 1.2 : 1) +
                (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
+    if (k->layout->format == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN] && !strcmp(c->t->device_class, "gpu")) return 1.3;
     if (k->layout->format == SPMV_BDIA) return 1 + 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return 1;
 }
@@ -1219,7 +1222,7 @@ static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
     if (base <= 0) return -1;
-    base *= spmv__unmeasured(k, l);
+    base *= spmv__unmeasured(c, k, l);
     longest = spmv__longest_seconds(c, k, l, base);
     return longest > base ? longest : base;
 }

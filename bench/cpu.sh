@@ -58,7 +58,7 @@ while [ "$round" -le "${ROUNDS:-2}" ]; do
     round=$((round + 1))
 done
 sets() { find "$out" -name "*.$1.json" | wc -l; }
-echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, shared with other work; $(date -u +%Y-%m-%d)"
+echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores; $(date -u +%Y-%m-%d)"
 echo "Peers: plain OpenMP CSR, Eigen, librsb (tuned), ViennaCL on the same OpenCL device; $("${CXX:-c++}" --version | head -n 1), $flags,"
 echo "    and, where the name says so, -O2 -fopenmp; $(dpkg-query -W -f '${Package} ${Version}  ' libeigen3-dev librsb-dev libviennacl-dev 2>/dev/null || true)"
 echo "Ours: $("${CC:-cc}" --version | head -n 1), $flags; OpenCL: $("$out/spmv" devices | grep -m 1 "^ *${DEVICE:-0}" || true)"

@@ -203,14 +203,15 @@ static double sample_span(const runner *r)
     return 100e-6;
 }
 
-/* The median of least warm samples or more, of a span each; more while they take under 0.1 s together. */
+/* The median of least warm samples or more, of a span each; more while they take under 0.1 s together. How many products fill a span is
+ * found by trying: the first of a process take many times as long as those that follow. */
 static spmv_status runner_time(runner *r, int least, const char *what, double *out)
 {
-    double v[MOST_RUNS], from, one, span = sample_span(r);
-    spmv_status s = sample(r, 1, &one);
+    double v[MOST_RUNS], from, one = 0, span = sample_span(r);
+    spmv_status s;
     int n = 0, times = 1;
-    if (s == SPMV_OK) s = sample(r, 2, &one);
-    if (one < span) times = one > 1e-8 ? (int)(span / one) + 1 : 10000;
+    while ((s = sample(r, times, &one)) == SPMV_OK && one * times < span && times < 100000)
+        times = one * times * 10 < span ? times * 10 : (int)(span / one) + 1;
     for (from = seconds(); s == SPMV_OK && n < MOST_RUNS && (n < least || seconds() - from < 0.1); n++) {
         s = sample(r, times, &v[n]);
         progress(r->t, what, (double)n / least);

@@ -318,8 +318,9 @@ typedef struct tuner {
     X("dia", "B") X("bdia", "B") X("dense", "B") X("sell:h=8", "BSU") X("sell:h=64", "BSU") X("sell:h=256", "BSU")   \
     X("sell:h=32,rows=sorted,sigma=1024", "U") X("csr:run=256", "BSU") X("csr:run=4096", "BSU")                      \
     X("cmrs:h=2", "BSU") X("cmrs:h=8", "BSU") X("cmrs:h=16", "BSU")                                                  \
-    X("csr:run=1024,idx=16", "BSU") X("csr:run=256,idx=16", "BSU") X("ell:idx=16", "BSU") X("sell:idx=16", "BSU")    \
-    X("sell:h=64,idx=16", "BSU") X("sell:h=256,idx=16", "BSU") X("sell:h=32,rows=sorted,sigma=1024,idx=16", "U")
+    X("csr:run=2048", "BSU") X("csr:run=1024,idx=16", "BSU") X("csr:run=256,idx=16", "BSU")                           \
+    X("csr:run=2048,idx=16", "BSU") X("ell:idx=16", "BSU") X("sell:idx=16", "BSU") X("sell:h=64,idx=16", "BSU")      \
+    X("sell:h=256,idx=16", "BSU") X("sell:h=32,rows=sorted,sigma=1024,idx=16", "U")
 
 static tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
 {
