@@ -15,6 +15,7 @@
  *     memory 143771               MiB
  *     copy 3900                   GB/s, measured
  *     read 4100
+ *     cache 42 7800               MiB that stay in the device's cache from one product to the next, GB/s from there; optional
  *     launch 2.9                  microseconds that the smallest product takes
  *     date 2026-11-21
  *     rows 1024 16384 262144      the sizes that were measured, rising
@@ -66,6 +67,7 @@ typedef struct spmv_tuning {
     char           device[SPMV_TUNE_NAME], device_class[8], driver[SPMV_TUNE_NAME], date[16];
     uint64_t       units, memory; /* memory: MiB */
     double         copy, read;    /* GB/s */
+    double         cache, cache_read; /* MiB, GB/s; 0: not known */
     double         launch;        /* seconds */
     int            rows, per_row; /* points on each axis */
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
@@ -276,7 +278,10 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
         t->memory = (uint64_t)number;
     } else if (!strcmp(w, "copy")) s = spmv__tune_number(l, 1, &t->copy);
     else if (!strcmp(w, "read")) s = spmv__tune_number(l, 1, &t->read);
-    else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
+    else if (!strcmp(w, "cache")) {
+        s = spmv__tune_number(l, 1, &t->cache);
+        if (!s) s = spmv__tune_number(l, 1, &t->cache_read);
+    } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);
     else if (!strcmp(w, "per_row")) s = spmv__tune_axis(l, &t->per_row, t->per_row_at);
     else *known = 0;
@@ -374,8 +379,8 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
 }
 
 /* ---- tuning tables: what was not measured ----------------------------------------------------------------------------
- * Curves are logarithms of rates over the model's, which knows what a launch and the reading of csr cost: what is left is smooth. A gap
- * is filled with what is best at that size, less by as much as the row is behind at the sizes around, in three steps: the best of all
+ * Curves are logarithms of rates over the model's, which knows what a launch and the reading of the bytes cost: what is left is smooth. A
+ * gap is filled with what is best at that size, less by as much as the row is behind at the sizes around, in three steps: the best of all
  * rows of a type and kind; the best of each format among those; the row. */
 
 /* Logarithm to base 2 of a positive, normal number, to about 1e-5; the headers want no libm. */
@@ -404,12 +409,34 @@ static double spmv__exp2(double v)
     return scale * sum;
 }
 
-/* Logarithm of the rate of csr if it took a launch and the reading of its bytes; 0 if the head does not say. */
-static double spmv__model_rate(const spmv_tuning *t, spmv_type type, double rows, double per_row)
+/* Bytes of column indices for each slot. */
+static double spmv__index_bytes(const spmv_spec *s)
+{
+    double narrow = s->key[SPMV_KEY_IDX] ? 2 : 4;
+    switch (s->format) {
+    case SPMV_DENSE: case SPMV_DIA: case SPMV_BDIA: return 0;
+    case SPMV_COO: return 8;
+    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return narrow / (double)(spmv__block_rows(s) * spmv__block_cols(s));
+    default: return narrow;
+    }
+}
+
+/* Seconds to read so many bytes. What little more than fills the cache is not read from memory whole (H200, 42 to 54 MB). */
+static double spmv__read_seconds(const spmv_tuning *t, double bytes)
+{
+    double slow = bytes / (t->read * 1e9), fast, out;
+    if (!(t->cache > 0) || !(t->cache_read > t->read)) return slow;
+    fast = bytes / (t->cache_read * 1e9);
+    out = (bytes / (t->cache * 1048576) - 0.9) / 0.3;
+    return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
+}
+
+/* Logarithm of the rate of a layout if it took a launch and the reading of its bytes; 0 if the head does not say. */
+static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
     if (!(t->read > 0)) return 0;
-    return spmv__log2(2e-9 * nnz / (t->launch + (nnz * (width + 4) + rows * (2 * width + 4)) / (t->read * 1e9)));
+    return spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, nnz * (width + spmv__index_bytes(layout)) + rows * (2 * width + 4))));
 }
 
 #define SPMV__GAP (-1e9f)
@@ -418,7 +445,6 @@ typedef struct spmv__filling {
     const spmv_tuning *t;
     int                points;
     float             *near_by;  /* for each two points of the grid, how much one counts in a gap at the other */
-    float             *model;
     float             *measured; /* with gaps, what is being filled */
     float             *all;      /* the best of a type and kind */
     float             *format[SPMV_FORMAT_COUNT];
@@ -438,9 +464,17 @@ static void spmv__fill_weigh(const spmv__filling *f)
         }
 }
 
-static float spmv__fill_sample(const spmv__filling *f, const spmv_tune_row *r, int i)
+/* The row's samples into its curve, gaps as such. */
+static void spmv__fill_samples(const spmv__filling *f, const spmv_tune_row *r)
 {
-    return r->rate[i] > 0 ? (float)spmv__log2((double)r->rate[i]) - f->model[i] : SPMV__GAP;
+    const spmv_tuning *t = f->t;
+    int i;
+    for (i = 0; i < f->points; i++) {
+        r->curve[i] = SPMV__GAP;
+        if (!(r->rate[i] > 0)) continue;
+        r->curve[i] = (float)(spmv__log2((double)r->rate[i]) - spmv__model_rate(t, r->type, &r->layout, (double)t->rows_at[i / t->per_row],
+                                                                                (double)t->per_row_at[i % t->per_row]));
+    }
 }
 
 /* f->measured becomes the best rates of a type and kind, format SPMV_FORMAT_COUNT: of every format. 0: there are none. */
@@ -453,8 +487,7 @@ static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kin
         const spmv_tune_row *r = &f->t->row[k];
         if (r->type != type || r->kind != kind || !r->curve || (format != SPMV_FORMAT_COUNT && r->layout.format != format)) continue;
         for (i = 0; i < f->points; i++) {
-            float v = spmv__fill_sample(f, r, i);
-            if (v > f->measured[i]) f->measured[i] = v;
+            if (r->curve[i] > f->measured[i]) f->measured[i] = r->curve[i];
         }
         any = 1;
     }
@@ -484,8 +517,6 @@ static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_ki
     const spmv_tuning *t = f->t;
     size_t k;
     int i;
-    for (i = 0; i < f->points; i++)
-        f->model[i] = (float)spmv__model_rate(t, type, (double)t->rows_at[i / t->per_row], (double)t->per_row_at[i % t->per_row]);
     if (!spmv__fill_best(f, type, kind, SPMV_FORMAT_COUNT)) return;
     spmv__fill_gaps(f, NULL, f->all);
     for (i = 0; i < SPMV_FORMAT_COUNT; i++)
@@ -493,7 +524,7 @@ static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_ki
     for (k = 0; k < t->count; k++) {
         spmv_tune_row *r = &t->row[k];
         if (r->type != type || r->kind != kind || !r->curve) continue;
-        for (i = 0; i < f->points; i++) f->measured[i] = spmv__fill_sample(f, r, i);
+        memcpy(f->measured, r->curve, (size_t)f->points * sizeof *f->measured);
         spmv__fill_gaps(f, f->format[r->layout.format], r->curve);
     }
 }
@@ -505,17 +536,19 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
     void *block;
     float *at;
     int i, type, kind;
+    size_t k;
     uint64_t n = (uint64_t)t->rows * (uint64_t)t->per_row;
-    spmv_status s = spmv__new(&t->hooks, &block, n * (n + 3 + SPMV_FORMAT_COUNT) + 1, sizeof *at, 0);
+    spmv_status s = spmv__new(&t->hooks, &block, n * (n + 2 + SPMV_FORMAT_COUNT) + 1, sizeof *at, 0);
     if (s) return s;
     f.t = t;
     f.points = (int)n;
     f.near_by = at = (float *)block;
     f.measured = at += n * n;
-    f.model = at += n;
     f.all = at += n;
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) f.format[i] = at += n;
     spmv__fill_weigh(&f);
+    for (k = 0; k < t->count; k++)
+        if (t->row[k].curve) spmv__fill_samples(&f, &t->row[k]);
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) spmv__fill_kind(&f, (spmv_type)type, (spmv_tune_kind)kind);
     spmv_free(&t->hooks, block);
@@ -624,19 +657,19 @@ static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, do
         *part = spmv__log2(v / (double)at[*i]) / spmv__log2((double)at[*i + 1] / (double)at[*i]);
 }
 
-/* A place in a table, which serves all of its rows. */
+/* A place in a table for a layout. */
 typedef struct spmv__tune_place {
     int    corner[4];
     double weight[4], model;
 } spmv__tune_place;
 
-static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, double rows, double per_row)
+static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     spmv__tune_place p;
     int i, j, n = 0, a, b;
     double down, right;
     memset(&p, 0, sizeof p);
-    p.model = spmv__model_rate(t, type, rows, per_row);
+    p.model = spmv__model_rate(t, type, layout, rows, per_row);
     /* beyond the longest rows that were measured: as many nonzeros in more rows */
     if (per_row > (double)t->per_row_at[t->per_row - 1]) rows *= per_row / (double)t->per_row_at[t->per_row - 1];
     spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
@@ -659,7 +692,7 @@ static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
-    spmv__tune_place p = spmv__tune_at(t, r->type, rows, per_row);
+    spmv__tune_place p = spmv__tune_at(t, r->type, &r->layout, rows, per_row);
     return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
 
@@ -1141,6 +1174,7 @@ typedef struct spmv__load {
     double rows, slots, nnz;
     double gather;  /* as in spmv_features */
     double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
+    double spread;  /* deviation of row lengths over their mean */
     double longest; /* slots of the longest row (super-row: of one of its rows) */
     double bands;   /* groups of neighbouring diagonals */
 } spmv__load;
@@ -1150,7 +1184,7 @@ typedef struct spmv__load {
  * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    spmv__tune_place p = spmv__tune_at(c->t, c->rates, rows, per_row);
+    spmv__tune_place p = spmv__tune_at(c->t, c->rates, k->layout, rows, per_row);
     int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
     if (k->kind[kind]) return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     if (spmv__class_of(k->layout->format) == 2) return 0;
@@ -1185,7 +1219,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
         mean /= (double)spmv__block_cols(spec);
         if (spmv__block_rows(spec) > 2) steps *= (double)spmv__block_rows(spec) / 2;
     }
-    if (spec->format == SPMV_CMRS) lanes = 16;
+    if (spec->format == SPMV_CMRS) lanes = 4; /* of 16: as if, measured */
     if (lanes < 1 && (spec->format == SPMV_CSR || spec->format == SPMV_BCSR))
         for (lanes = 1; lanes < 32 && lanes < mean; lanes *= 2) {}
     if (lanes > 1) steps /= lanes;
@@ -1193,16 +1227,21 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 }
 
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
- * side by side in real matrices, and on uneven rows; csr, whose lanes are a power of two as the measured rows are and most rows are not;
- * bdia on bands that lie apart. */
+ * side by side in real matrices, and on uneven rows; blocks that are mostly fill, for the same reason; csr, whose lanes are a power of two
+ * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; bdia on bands that lie apart. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
-    if (k->layout->format == SPMV_BCSR)
-        return (spmv__block_rows(k->layout) * spmv__block_cols(k->layout) <= 8 ? 1.2 : 1) +
-               (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
-    if (k->layout->format == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN] && !strcmp(c->t->device_class, "gpu")) return 1.3;
-    if (k->layout->format == SPMV_BDIA) return 1 + 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
-    return 1;
+    spmv_format f = k->layout->format;
+    int gpu = !strcmp(c->t->device_class, "gpu");
+    double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
+    if (f == SPMV_BCSR)
+        more += (spmv__block_rows(k->layout) * spmv__block_cols(k->layout) <= 8 ? 0.2 : 0) +
+                (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
+    if (gpu && spmv__class_of(f) == 2) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
+    if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
+    if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.6 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
+    return more;
 }
 
 /* Predicted seconds: the banded matrix of this size, slower as far as x is scattered and rows are uneven, both as the
@@ -1240,6 +1279,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     if (!h) h = 32;
     out->nnz = out->slots = (double)f->nnz;
     out->gather = f->gather;
+    out->spread = f->mean > 0 ? f->deviation / f->mean : 0;
     out->longest = (double)spmv__smaller(l->longest, w);
     switch (spec->format) {
     case SPMV_DENSE:

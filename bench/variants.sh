@@ -27,6 +27,7 @@ oclgrind)
 esac
 
 : >"$out"
+: >"$out.err"
 rc=0
 if [ "$device" = host ]; then
     layouts=$(sed -n 's/^#define SPMV__CHECK_[A-Z]* *"\(.*\)"$/\1/p' spmv_cl.h)
@@ -40,9 +41,16 @@ if [ "$device" = host ]; then
 else
     $run build/spmv devices 2>/dev/null | sed -n '/^[0-9]/,$p' >"$out.devices"
     [ -s "$out.devices" ] || { echo "$call: no such device"; exit 1; }
-    # one type after another: what a run that is stopped has found stands
+    jobs=
+    for type in ${TYPES:-f64 f32 mixed}; do # side by side: building programs takes the time
+        $run build/spmv self-check --device "$device" --type "$type" --json "$@" >"$out.$type" 2>"$out.err.$type" &
+        jobs="$jobs $!"
+    done
+    for job in $jobs; do wait "$job" || rc=1; done
     for type in ${TYPES:-f64 f32 mixed}; do
-        $run build/spmv self-check --device "$device" --type "$type" --json "$@" >>"$out" 2>"$out.err" || rc=1
+        cat "$out.$type" >>"$out"
+        cat "$out.err.$type" >>"$out.err"
+        rm -f "$out.$type" "$out.err.$type"
     done
 fi
 [ -s "$out" ] || { cat "$out.err"; exit 1; }

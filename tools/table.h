@@ -117,6 +117,7 @@ static void table_print(growing *out, const spmv_tuning *t, const unsigned char 
     text_add(out, "units %llu\nmemory %llu\n", (unsigned long long)t->units, (unsigned long long)t->memory);
     head_number(out, "copy", t->copy);
     head_number(out, "read", t->read);
+    if (t->cache > 0 && t->cache_read > 0) text_add(out, "cache %.0f %.0f\n", t->cache, t->cache_read);
     head_number(out, "launch", t->launch * 1e6);
     if (*t->date) text_add(out, "date %s\n", t->date);
     axis_print(out, "rows", t->rows_at, t->rows);
@@ -325,7 +326,7 @@ static size_t table_least(const spmv_tuning *t, const unsigned char *keep)
 static double sample_curve(const spmv_tuning *t, const spmv_tune_row *r, int p)
 {
     return spmv__log2((double)r->rate[p]) -
-           spmv__model_rate(t, r->type, (double)t->rows_at[p / t->per_row], (double)t->per_row_at[p % t->per_row]);
+           spmv__model_rate(t, r->type, &r->layout, (double)t->rows_at[p / t->per_row], (double)t->per_row_at[p % t->per_row]);
 }
 
 /* How badly the samples before and after it along an axis tell those at inner size i: the mean error of logarithms. */

@@ -1305,6 +1305,52 @@ static void raise_to(double *v, double to)
     if (to > *v) *v = to;
 }
 
+/* The cache, as products in a row have it: what is read again and again, of rising size. It ends at the largest size that is read clearly
+ * faster than memory; at half of it, the rate counts. read: GB/s of so many bytes, or 0. */
+static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), void *me)
+{
+    double bytes, rate, rates[64], sizes[64];
+    int n = 0, last = -1, i;
+    for (bytes = 1 << 20; bytes <= (double)most && n < 64; bytes *= 1.25, n++) {
+        sizes[n] = (double)((size_t)bytes >> 18 << 18);
+        rates[n] = rate = read(me, (size_t)sizes[n]);
+        if (rate > 1.3 * u->head.read) last = n;
+    }
+    if (last < 0) return;
+    for (i = 0; sizes[i] < sizes[last] / 2;) i++;
+    u->head.cache = sizes[last] / 1048576;
+    u->head.cache_read = rates[i];
+}
+
+/* Eight sums: an addition waits for the one before it. */
+static double host_sum(const double *a, int64_t n)
+{
+    double sum = 0;
+    int64_t i;
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+#endif
+    for (i = 0; i < n / 8; i++) {
+        const double *p = a + 8 * i;
+        sum += ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
+    }
+    return sum;
+}
+
+static double host_again(void *me, size_t bytes)
+{
+    const double *a = (const double *)me;
+    double best = 0, from, took, sum = 0;
+    int run, i;
+    for (run = 0; run < 5; run++) {
+        from = seconds();
+        for (i = 0; i < 8; i++) sum += host_sum(a, (int64_t)(bytes / sizeof *a));
+        took = seconds() - from;
+        if (sum > 0 && took > 0) raise_to(&best, 8e-9 * (double)bytes / took);
+    }
+    return best;
+}
+
 /* GB/s of the best of some runs: what the memory can do, not what the machine did meanwhile. */
 static void host_bandwidth(tuner *u)
 {
@@ -1322,19 +1368,14 @@ static void host_bandwidth(tuner *u)
         took = seconds() - from;
         if (took < copy) copy = took;
         from = seconds();
-#ifdef _OPENMP
-#pragma omp parallel for schedule(static) reduction(+ : sum)
-#endif
-        for (i = 0; i < n / 8; i++) { /* eight sums: an addition waits for the one before it */
-            const double *p = b + 8 * i;
-            sum += ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
-        }
+        sum += host_sum(b, n);
         took = seconds() - from;
         if (took < read) read = took;
     }
     if (a && b && sum > 0) {
         raise_to(&u->head.copy, 16e-9 * (double)n / copy);
         raise_to(&u->head.read, 8e-9 * (double)n / read);
+        probe_cache(u, (size_t)n * sizeof *b, host_again, b);
     }
     free(a);
     free(b);
@@ -1367,6 +1408,11 @@ static const char bandwidth_source[] =
     "__kernel void load(__global const float4 *a, __global float4 *b, uint first, uint step) {\n"
     "    size_t i = get_global_id(0) * (size_t)first; float4 s = (float4)(0);\n"
     "    for (uint j = 0; j < 64; j++, i += step) s += a[i];\n"
+    "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n"
+    "__kernel void again(__global const float4 *a, __global float4 *b, uint times) {\n"
+    "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
+    "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n" /* what another group has read */
+    "        for (uint j = 0; j < 64; j++) s += a[at + (size_t)j * n];\n"
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
 /* Seconds of a run in the fastest of some; 0 if it does not run. */
@@ -1384,6 +1430,33 @@ static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, siz
         if (!i || took < best) best = took;
     }
     return best;
+}
+
+typedef struct cache_reader {
+    cl_command_queue q;
+    cl_kernel        k;
+} cache_reader;
+
+static double device_again(void *me, size_t bytes)
+{
+    const cache_reader *r = (const cache_reader *)me;
+    cl_uint times = 32;
+    double took;
+    clSetKernelArg(r->k, 2, sizeof times, &times);
+    took = kernel_seconds(r->q, r->k, bytes / 16 / 64, 256);
+    return took > 0 ? 1e-9 * times * (double)bytes / took : 0;
+}
+
+static void device_cache(tuner *u, cl_program p, cl_mem *m, size_t bytes)
+{
+    cache_reader r;
+    int i;
+    r.q = u->device->queue;
+    r.k = clCreateKernel(p, "again", NULL);
+    if (!r.k) return;
+    for (i = 0; i < 2; i++) clSetKernelArg(r.k, (cl_uint)i, sizeof m[i], &m[i]);
+    probe_cache(u, bytes, device_again, &r);
+    clReleaseKernel(r.k);
 }
 
 static void bandwidth_run(tuner *u, cl_program p, cl_mem *m, size_t bytes)
@@ -1425,6 +1498,7 @@ static void device_bandwidth(tuner *u, int gpu)
     for (i = 0; fine && i < 2; i++)
         fine = clEnqueueFillBuffer(u->device->queue, m[i], &zero, sizeof zero, 0, bytes, 0, NULL, NULL) == CL_SUCCESS;
     if (fine && u->device->info.group_size >= 256) bandwidth_run(u, p, m, bytes);
+    if (fine && u->device->info.group_size >= 256) device_cache(u, p, m, bytes / 2);
     raise_to(&u->head.read, u->head.copy); /* a compiler may have made load slower than memory is: Intel's for CPUs does */
     for (i = 0; i < 2; i++)
         if (m[i]) clReleaseMemObject(m[i]);
@@ -1454,8 +1528,10 @@ static int device_head(tuner *u)
 
 static void head_print(const tuner *u)
 {
-    fprintf(stderr, "%s (%s), %llu units: copies %.4g GB/s, reads %.4g GB/s\n", u->head.device, u->head.driver,
+    fprintf(stderr, "%s (%s), %llu units: copies %.4g GB/s, reads %.4g GB/s", u->head.device, u->head.driver,
             (unsigned long long)u->head.units, u->head.copy, u->head.read);
+    if (u->head.cache > 0) fprintf(stderr, ", %.0f MiB of cache %.4g GB/s", u->head.cache, u->head.cache_read);
+    fputc('\n', stderr);
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
