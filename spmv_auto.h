@@ -421,13 +421,14 @@ static double spmv__index_bytes(const spmv_spec *s)
     }
 }
 
-/* Seconds to read so many bytes. What little more than fills the cache is not read from memory whole (H200, 42 to 54 MB). */
+/* Seconds to read so many bytes: from the cache, if x, y and what else there is leave room for them (H200: up to 40 MB, from 50 MB on
+ * not, of the 56 MiB that reading alone shows). */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 {
     double slow = bytes / (t->read * 1e9), fast, out;
     if (!(t->cache > 0) || !(t->cache_read > t->read)) return slow;
     fast = bytes / (t->cache_read * 1e9);
-    out = (bytes / (t->cache * 1048576) - 0.9) / 0.3;
+    out = (bytes / (t->cache * 1048576) - 0.7) / 0.2;
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
@@ -1098,6 +1099,11 @@ static int spmv__class_of(spmv_format f)
     return bit & SPMV__DIAGONAL_BITS ? 1 : bit & SPMV__BLOCK_BITS ? 2 : 0;
 }
 
+static int spmv__is_flat(spmv_format f)
+{
+    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
+}
+
 /* Group: a format, or SPMV_FORMAT_COUNT + a class. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
 {
@@ -1184,8 +1190,11 @@ typedef struct spmv__load {
  * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    spmv__tune_place p = spmv__tune_at(c->t, c->rates, k->layout, rows, per_row);
+    spmv_spec plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
+    spmv__tune_place p;
     int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
+    if (!k->kind[kind]) plain.key[SPMV_KEY_IDX] = 0;
+    p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
     if (k->kind[kind]) return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     if (spmv__class_of(k->layout->format) == 2) return 0;
     if (c->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
@@ -1228,7 +1237,8 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
  * side by side in real matrices, and on uneven rows; blocks that are mostly fill, for the same reason; csr, whose lanes are a power of two
- * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; bdia on bands that lie apart. */
+ * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; columns that are neither side by side
+ * nor anywhere, which costs flat formats most; bdia on bands that lie apart. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
@@ -1239,6 +1249,7 @@ static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k,
                 (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (gpu && spmv__class_of(f) == 2) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
     if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
+    if (gpu && spmv__is_flat(f)) more *= 1.1;
     if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.6 * (l->spread < 0.7 ? l->spread : 0.7);
     if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return more;
@@ -1419,11 +1430,6 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 }
 
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
-
-static int spmv__is_flat(spmv_format f)
-{
-    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
-}
 
 static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
 

@@ -20,8 +20,14 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def named(row):
+    """What was multiplied how, and whether it was asked for or chosen."""
+    return row["plan"], row["variant"], row["builder"] in ("auto", "cocktail")
+
+
 def load(paths):
-    """Rows of each (device, type, matrix) that were right; how many were wrong, of how many."""
+    """Rows of each (device, type, matrix) that were right; how many were wrong, of how many. A file's rows take the place of those that
+    earlier files have of the same plan and variant."""
     groups, wrong, products = {}, 0, 0
     for path in paths:
         with open(path, encoding="utf-8") as f:
@@ -32,7 +38,10 @@ def load(paths):
                 if row["device"] == "host":  # csr in runs with wide columns is the same code there: the same plan, measured again
                     row["plan"] = re.sub(r"csr(:rows=nonempty)?(:|,)run=\d+(?!\d|,idx)", r"csr\1", row["plan"])
                 if row["us"] and row["ok"]:
-                    groups.setdefault((row["device"], row["type"], row["matrix"]), []).append(row)
+                    rows = groups.setdefault((row["device"], row["type"], row["matrix"]), [])
+                    row["file"] = path
+                    rows[:] = [r for r in rows if r["file"] == path or named(r) != named(row)]
+                    rows.append(row)
     return groups, wrong, products
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # bench/results.sh DIRECTORY NAME MATRICES - writes bench/results/NAME-regret.txt and NAME-tables.txt, and for GPUs NAME.txt (beside cuSPARSE)
 # and NAME-plans.txt, from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
-# date), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In
+# date, and any others that a reader should know), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In
 # MATRICES: the matrices' binary files.
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,6 +10,7 @@ from=$1 name=$2 matrices=$3
 make -s --no-print-directory build/spmv
 head_of() {
     echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
+    sed 1,2d "$from/machine.txt"
 }
 if [ -e "$from/cusparse.json" ]; then
     {

@@ -402,12 +402,14 @@ per_row 4
 f64 banded csr/ 1 2
 f64 banded coo/ 0.5 0.999
 END
-sed -e 's/csr. 1 2/csr\/ 2 4/' -e 's/banded coo/uneven coo/' b.tune >c.tune
+sed -e 's/csr. 1 2/csr\/ 2 4/' -e 's/banded coo/uneven coo/' -e '/^class/a\
+cache 14 30' b.tune >c.tune
 gives 'tune --compare' 0 tune --compare b.tune c.tune
 says 'tune --compare: ratio' out '2 samples in both; .*geometric mean 2.000,'
 says 'tune --compare: only in one' out '^  f64 uneven coo/$'
 gives 'tune --merge' 0 tune --merge b.tune c.tune --out d.tune
 says 'tune --merge: the later counts' d.tune '^f64 banded csr/ 2 4$'
+says 'tune --merge: the later head counts' d.tune '^cache 14 30$'
 says 'tune --merge: three digits or two' d.tune '^f64 banded coo/ 0.5 1$'
 sed 's/^rows .*/rows 1024 8192/' c.tune >e.tune
 gives 'tune --merge of other sizes' 0 tune --merge b.tune e.tune

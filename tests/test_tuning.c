@@ -39,7 +39,7 @@ Test(tuning, whole_table)
 {
     static const char text[] =
         "# made by hand\n\nspmv tuning table 1\r\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\nunits 132\nmemory 143771\n"
-        "copy 3900.5\nread 4100\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
+        "copy 3900.5\nread 4100\ncache 42.5 7800\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
         "f64 banded csr:run=1024/WG=256,NT=1 0.81 1.6 3 - 8 11.25\n"
         "f32 scattered sbell:b=4x4,h=32/ - - - - - 1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
@@ -49,6 +49,7 @@ Test(tuning, whole_table)
     cr_assert_str_eq(t.date, "2026-11-21");
     cr_assert(t.units == 132 && t.memory == 143771);
     cr_assert(fabs(t.copy - 3900.5) < 1e-9 && fabs(t.read - 4100) < 1e-9 && fabs(t.launch - 2.9e-6) < 1e-15);
+    cr_assert(fabs(t.cache - 42.5) < 1e-9 && fabs(t.cache_read - 7800) < 1e-9);
     cr_assert(t.rows == 2 && t.rows_at[0] == 1024 && t.rows_at[1] == 16384);
     cr_assert(t.per_row == 3 && t.per_row_at[0] == 1 && t.per_row_at[2] == 16);
     cr_assert(t.count == 3);
@@ -81,6 +82,8 @@ static const fault faults[] = {
     {4, HEAD "units\n"},
     {4, HEAD "memory -1\n"},
     {4, HEAD "copy 1e3\n"},
+    {4, HEAD "cache 42\n"},
+    {4, HEAD "cache 42 -1\n"},
     {4, HEAD "read .\n"},
     {4, HEAD "launch 2.9us\n"},
     {4, HEAD "rows\n"},
@@ -245,6 +248,28 @@ Test(tuning, rates_follow_the_model)
     for (rows = 1000; rows < 1e8; rows *= 3) near(spmv_tuning_rate(&t, &t.row[0], rows, 1), 2e-9 * rows / (10e-6 + 1e-9 * rows));
     spmv_tuning_free(&t);
     cr_assert_gt(checks_done, 9);
+}
+
+/* GFLOP/s of one nonzero a row that takes so many bytes, at GB/s. */
+static double rate_of(double bytes, double rate) { return 2 * rate / bytes; }
+
+/* What a layout reads, and whether the cache holds it, tell where the rate changes between the sizes. */
+Test(tuning, rates_follow_bytes_and_cache)
+{
+    /* 10 MiB at 100 GB/s, else 10 GB/s; no launch: 100 rows are in the cache, 10^8 are not. f64: csr 32 bytes a row, coo 36, dia 28 */
+    static const double bytes[] = { 32, 36, 28 };
+    spmv_tuning t = good(HEAD "read 10\ncache 10 100\nrows 100 100000000\nper_row 1\nf64 banded csr/ 6.25 0.625\n"
+                              "f64 banded coo/ 5.555556 0.5555556\nf64 banded dia/ 7.142857 0.7142857\n");
+    int i;
+    for (i = 0; i < 3; i++) {
+        double all = 10 * 1048576 / bytes[i]; /* rows that would fill the cache */
+        near(spmv_tuning_rate(&t, &t.row[i], 0.6 * all, 1), rate_of(bytes[i], 100));
+        near(spmv_tuning_rate(&t, &t.row[i], 1.0 * all, 1), rate_of(bytes[i], 10));
+        near(spmv_tuning_rate(&t, &t.row[i], 5.0 * all, 1), rate_of(bytes[i], 10));
+        cr_assert(spmv_tuning_rate(&t, &t.row[i], 0.8 * all, 1) > rate_of(bytes[i], 15));
+    }
+    spmv_tuning_free(&t);
+    cr_assert_eq(checks_done, 9);
 }
 
 Test(tuning, one_size)

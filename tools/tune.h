@@ -1305,19 +1305,20 @@ static void raise_to(double *v, double to)
     if (to > *v) *v = to;
 }
 
-/* The cache, as products in a row have it: what is read again and again, of rising size. It ends at the largest size that is read clearly
- * faster than memory; at half of it, the rate counts. read: GB/s of so many bytes, or 0. */
+/* The cache, as products in a row have it: what is read again and again, of rising size. From the size that is read fastest it reaches to
+ * the last that is read clearly faster than memory; half of that tells the rate. read: GB/s of so many bytes, or 0. */
 static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), void *me)
 {
-    double bytes, rate, rates[64], sizes[64];
-    int n = 0, last = -1, i;
+    double bytes, rates[64], sizes[64];
+    int n = 0, top = 0, last, i;
     for (bytes = 1 << 20; bytes <= (double)most && n < 64; bytes *= 1.25, n++) {
         sizes[n] = (double)((size_t)bytes >> 18 << 18);
-        rates[n] = rate = read(me, (size_t)sizes[n]);
-        if (rate > 1.3 * u->head.read) last = n;
+        rates[n] = read(me, (size_t)sizes[n]);
+        if (rates[n] > rates[top]) top = n;
     }
-    if (last < 0) return;
-    for (i = 0; sizes[i] < sizes[last] / 2;) i++;
+    for (last = top; last + 1 < n && rates[last + 1] > 1.3 * u->head.read;) last++;
+    if (!n || rates[top] <= 1.3 * u->head.read) return;
+    for (i = top; sizes[i] < sizes[last] / 2;) i++;
     u->head.cache = sizes[last] / 1048576;
     u->head.cache_read = rates[i];
 }
