@@ -15,7 +15,7 @@
  *     memory 143771               MiB
  *     copy 3900                   GB/s, measured
  *     read 4100
- *     cache 42 7800               MiB that stay in the device's cache from one product to the next, GB/s from there; optional
+ *     cache 56 7100               MiB that the device reads again faster than memory, GB/s from there; optional
  *     launch 2.9                  microseconds that the smallest product takes
  *     date 2026-11-21
  *     rows 1024 16384 262144      the sizes that were measured, rising
@@ -1228,7 +1228,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
         mean /= (double)spmv__block_cols(spec);
         if (spmv__block_rows(spec) > 2) steps *= (double)spmv__block_rows(spec) / 2;
     }
-    if (spec->format == SPMV_CMRS) lanes = 4; /* of 16: as if, measured */
+    if (spec->format == SPMV_CMRS) lanes = 4; /* 16, which wait for each other (H200) */
     if (lanes < 1 && (spec->format == SPMV_CSR || spec->format == SPMV_BCSR))
         for (lanes = 1; lanes < 32 && lanes < mean; lanes *= 2) {}
     if (lanes > 1) steps /= lanes;

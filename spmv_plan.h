@@ -67,7 +67,8 @@ typedef struct spmv_build_hints {
     int          refine;  /* auto: how many of the best options are measured, the fastest of which is taken; 0: none */
     uint64_t     expected_calls; /* auto: products that analysis and conversion must pay for; 0: very many */
     unsigned     without; /* auto, cocktail: bits 1u << SPMV_DIA of formats that are not to be used, nor looked for */
-    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table; NULL: the bundled one for the device */
+    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table; NULL: the bundled one for the device, which is read each time:
+                                         about a millisecond, which one table for many small matrices saves */
 } spmv_build_hints;
 
 /* Makes a plan for a matrix from text: a builder's name with its keys, or a plan's text, which is only parsed.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # bench/results.sh DIRECTORY NAME MATRICES - writes bench/results/NAME-regret.txt and NAME-tables.txt, and for GPUs NAME.txt (beside cuSPARSE)
 # and NAME-plans.txt, from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
-# date, and any others that a reader should know), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In
-# MATRICES: the matrices' binary files.
+# date, and what else a reader should know), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and
+# events_*.json (spmv bench --events). In MATRICES: the matrices' binary files.
 set -eu
 cd "$(dirname "$0")/.."
 from=$1 name=$2 matrices=$3
