@@ -1417,17 +1417,18 @@ static const char bandwidth_source[] =
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
 /* Seconds of a run in the fastest of some; 0 if it does not run. */
-static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, size_t local)
+static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, int launches)
 {
+    size_t local = 256;
     double best = 0, from, took;
     int i, j;
     for (i = 0; i < 5; i++) {
         cl_int code = CL_SUCCESS;
         from = seconds();
-        for (j = 0; j < 4 && code == CL_SUCCESS; j++) code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL);
+        for (j = 0; j < launches && code == CL_SUCCESS; j++) code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL);
         if (code == CL_SUCCESS) code = clFinish(q);
         if (code != CL_SUCCESS) return 0;
-        took = (seconds() - from) / 4;
+        took = (seconds() - from) / launches;
         if (!i || took < best) best = took;
     }
     return best;
@@ -1445,7 +1446,7 @@ static double device_again(void *me, size_t bytes)
     cl_uint times = r->enough > 4 * (double)bytes ? (cl_uint)(r->enough / (double)bytes) : 4;
     double took;
     clSetKernelArg(r->k, 2, sizeof times, &times);
-    took = kernel_seconds(r->q, r->k, bytes / 16 / 64, 256);
+    took = kernel_seconds(r->q, r->k, bytes / 16 / 64, 1);
     return took > 0 ? 1e-9 * times * (double)bytes / took : 0;
 }
 
@@ -1474,12 +1475,12 @@ static void bandwidth_run(tuner *u, cl_program p, cl_mem *m, size_t bytes)
         clSetKernelArg(load, (cl_uint)i, sizeof m[i], &m[i]);
     }
     if (move && load) {
-        took = kernel_seconds(u->device->queue, move, items, 256);
+        took = kernel_seconds(u->device->queue, move, items, 4);
         if (took > 0) raise_to(&u->head.copy, 2e-9 * (double)bytes / took);
         for (i = 0; i < 2; i++) {
             clSetKernelArg(load, 2, sizeof first[i], &first[i]);
             clSetKernelArg(load, 3, sizeof step[i], &step[i]);
-            took = kernel_seconds(u->device->queue, load, items / 64, 256);
+            took = kernel_seconds(u->device->queue, load, items / 64, 4);
             if (took > 0) raise_to(&u->head.read, 1e-9 * (double)bytes / took);
         }
     }
