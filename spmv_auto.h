@@ -107,6 +107,7 @@ typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* row lengths */
     double   mean, deviation;
+    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
     double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
     double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
@@ -739,6 +740,26 @@ static void spmv__look_at_row(spmv__look *l, uint64_t r)
     if (n > l->longest) l->longest = n;
 }
 
+static double spmv__square_root(double v)
+{
+    double r = v > 1 ? v : 1;
+    int i;
+    for (i = 0; i < 60; i++) r = (r + v / r) / 2;
+    return v > 0 ? r : 0;
+}
+
+/* 64 means: the longest rows of the uneven matrices that are measured. */
+static double spmv__look_uneven(const spmv__look *l)
+{
+    double rows = (double)l->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, sum = 0, squares = 0;
+    uint64_t k, most = spmv__smaller(l->longest, (uint64_t)(64 * mean) + 64);
+    for (k = 1; k <= most; k++) {
+        sum += (double)l->longer[k];
+        squares += (2 * (double)k - 1) * (double)l->longer[k];
+    }
+    return sum > 0 ? spmv__square_root(squares / rows - sum / rows * (sum / rows)) * rows / sum : 0;
+}
+
 static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
 {
     void *len = NULL, *low = NULL, *high = NULL, *longer = NULL;
@@ -760,14 +781,6 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     for (r = l->longest; r-- > 0 && !s;) l->longer[r] += l->longer[r + 1];
     if (s) spmv__look_free(l);
     return s;
-}
-
-static double spmv__square_root(double v)
-{
-    double r = v > 1 ? v : 1;
-    int i;
-    for (i = 0; i < 60; i++) r = (r + v / r) / 2;
-    return v > 0 ? r : 0;
 }
 
 /* What rows keep beyond their first w entries: w only grows, so that the whole walk costs one pass over the lengths. */
@@ -963,6 +976,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
     spmv__beyond_begin(l, &all);
     f->deviation = spmv__beyond_deviation(&all);
+    f->uneven = spmv__look_uneven(l);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         f->block[i].bh = sizes[i][0];
         f->block[i].bw = sizes[i][1];
@@ -1290,7 +1304,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     if (!h) h = 32;
     out->nnz = out->slots = (double)f->nnz;
     out->gather = f->gather;
-    out->spread = f->mean > 0 ? f->deviation / f->mean : 0;
+    out->spread = f->uneven;
     out->longest = (double)spmv__smaller(l->longest, w);
     switch (spec->format) {
     case SPMV_DENSE:
@@ -1308,7 +1322,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
     case SPMV_SELL:
         if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
             *s = spmv__slots_sorted(l, h, w, (uint64_t)spec->key[SPMV_KEY_SIGMA], &out->slots);
-            if (f->mean > 0) out->uneven = f->deviation / f->mean;
+            out->uneven = f->uneven;
         } else
             out->slots = spmv__slots_in_order(l, h, w);
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, spec->key[SPMV_KEY_SIGMA] ? (uint64_t)spec->key[SPMV_KEY_SIGMA] : h)) return 0;
@@ -1326,11 +1340,11 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
             out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
         out->longest = widest * (double)f->block[i].bw;
         out->gather /= (double)f->block[i].bw;
-        if (f->mean > 0) out->uneven = f->deviation / f->mean;
+        out->uneven = f->uneven;
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32 * (uint64_t)f->block[i].bh)) return 0;
         break;
     default:
-        if (f->mean > 0) out->uneven = f->deviation * rows / (double)(l->rows ? l->rows : 1) / f->mean;
+        out->uneven = f->uneven;
         h = (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1; /* rows of a run */
         if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h)) return 0;
     }
@@ -1688,7 +1702,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     load.slots = load.nnz = (double)f->nnz;
     load.gather = f->gather / (double)b->bw;
     load.longest = b->widest * (double)b->bw;
-    load.uneven = f->mean > 0 ? f->deviation / f->mean : 0;
+    load.uneven = f->uneven;
     t = spmv__cost(c, k, &load);
     if (t <= 0) return;
     threshold = flat_rate / (2e-9 * load.slots / t);

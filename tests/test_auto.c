@@ -88,6 +88,8 @@ Test(features, match_counting)
         if (a.rows > empty) {
             double rows = (double)(a.rows - empty), mean = sum / rows;
             CHECK(fabs(f.deviation - sqrt(squares / rows - mean * mean)) < 1e-6 * (1 + mean), "%s: deviation %g", m.name, f.deviation);
+            if ((double)f.longest <= 64 * mean)
+                CHECK(fabs(f.uneven * mean - f.deviation) < 1e-6 * (1 + mean), "%s: uneven %g", m.name, f.uneven);
         }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
         if (a.nnz) check_places(&m, &a, &f);
@@ -313,6 +315,29 @@ Test(choice, follows_table_and_wishes)
     cr_assert_eq(c->count, 0);
     cr_assert_eq(c->plan.part[0].key[SPMV_KEY_H], 7);
     cr_assert_eq(choose(c, "automatic", &a, table, &hints, &how, &(spmv_hooks){ 0 }), SPMV_ERR_PLAN);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* One long row leaves the others even: csr counts as the table has it for even rows, 2 GFLOP/s, not as for uneven ones. */
+Test(choice, one_long_row_is_no_unevenness)
+{
+    static const char table[] = HEAD "f64 banded csr/ 2\nf64 uneven csr/ 0.5\nf64 banded coo/ 1\nf64 uneven coo/ 1\n";
+    matrix m;
+    spmv_csr a;
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    memset(&hints, 0, sizeof hints);
+    memset(&how, 0, sizeof how);
+    matrix_one_line(&m, "one long row", 200000, 200000, 7, 3);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    cr_assert_gt(c->features.deviation, 50 * c->features.mean);
+    cr_assert_lt(c->features.uneven, 1);
     free(c);
     spmv_csr_free(&a);
     matrix_free(&m);
