@@ -1360,14 +1360,17 @@ typedef struct spmv__mix {
     double      seconds, convert;
 } spmv__mix;
 
-/* Conversion in products of csr, roughly, as seen on the host: "prepare_us" of spmv bench --json tells. */
+enum { SPMV__CONVERT_CSR = 4 };
+
+/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
 static double spmv__convert_cost(const spmv_spec *s)
 {
     switch (s->format) {
-    case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 4 : 1;
-    case SPMV_COO: case SPMV_CMRS: return 4;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return s->key[SPMV_KEY_D] ? 60 : 30;
-    default: return 10;
+    case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 5 : SPMV__CONVERT_CSR;
+    case SPMV_COO: case SPMV_CMRS: case SPMV_DENSE: return 8;
+    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return s->key[SPMV_KEY_D] ? 60 : 40;
+    case SPMV_DIA: case SPMV_BDIA: return 45;
+    default: return 20;
     }
 }
 
@@ -2089,7 +2092,7 @@ static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, dou
     else if (o->measured < 0) spmv__put_text(t, ", cannot run");
     SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
     if (csr > 0 && o->predicted < csr * 0.999)
-        SPMV__SAY(t, ", paid back after %u", (uint64_t)(o->convert * csr / (csr - o->predicted)) + 1);
+        SPMV__SAY(t, ", paid back after %u", (uint64_t)((o->convert - SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
     spmv__put_text(t, "\n");
 }
 

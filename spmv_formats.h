@@ -1816,6 +1816,18 @@ SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint
     return s;
 }
 
+/* The block column of a column. Division by a constant is what makes it cheap: there is one for each nonzero. */
+SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
+{
+    switch (bw) {
+    case 2: return c / 2;
+    case 3: return c / 3;
+    case 4: return c / 4;
+    case 6: return c / 6;
+    default: return c / 8;
+    }
+}
+
 /* The blocks of a super-row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
  * mark[block column] becomes i + 1. Undo with spmv__blocks_clear. */
 SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
@@ -1824,7 +1836,7 @@ SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, u
     for (r = super * bh; r < end; r++)
         for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
             if (spmv__mine(v, k)) {
-                uint64_t b = v->a->col[k] / bw;
+                uint32_t b = spmv__block_of(v->a->col[k], bw);
                 if (!mark[b]) {
                     seen[n].key = b;
                     seen[n++].load = 0;
@@ -1957,14 +1969,17 @@ static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to
     const spmv_csr *a = s->v->a;
     spmv_array *col = spmv__block_cols_of(p), *base = spmv__block_base_of(p);
     uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (super + 1) * bh < p->rows ? (super + 1) * bh : p->rows;
+    uint64_t place[64], apart; /* of a value within its block; from block to block */
+    spmv__block first = spmv__block_at(p, super, 0);
+    apart = spmv__block_at(p, super, 1).val - first.val;
+    for (i = 0; i < bh * bw; i++) place[i] = i / uw * first.step + i % uw;
     for (i = 0; i < n; i++)
         spmv__set_column(col, base, spmv__block_at(p, super, i).col, spmv__block_group(p, super), s->seen[i].key * bw, bw);
     for (r = super * bh; r < end; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                spmv__block b = spmv__block_at(p, super, s->mark[a->col[k] / bw] - 1);
-                uint64_t j = a->col[k] % bw;
-                spmv__put(to, b.val + ((r % bh) * bw + j) / uw * b.step + j % uw, k);
+                uint64_t b = spmv__block_of(a->col[k], bw), j = a->col[k] - b * bw;
+                spmv__put(to, first.val + (s->mark[b] - 1) * apart + place[(r - super * bh) * bw + j], k);
             }
 }
 

@@ -557,7 +557,7 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
         n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
         for (r = super * bh; r < end; r++)
             for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-                if (spmv__is_left(s, k) && seen[mark[s->a->col[k] / bw] - 1].load * 1000000 >= least) spmv__take(s, r, k);
+                if (spmv__is_left(s, k) && seen[mark[spmv__block_of(s->a->col[k], bw)] - 1].load * 1000000 >= least) spmv__take(s, r, k);
         spmv__blocks_clear(mark, seen, n);
     }
     spmv_free(s->h, mark);
