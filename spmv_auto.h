@@ -875,19 +875,7 @@ typedef struct spmv__block_scratch {
     uint32_t  now;
 } spmv__block_scratch;
 
-/* Blocks of one super-row; returns how many. Division by a constant is what makes it cheap. */
-#define SPMV__COUNT_BLOCKS(width)                                                     \
-    for (; k < end; k++) {                                                            \
-        uint32_t bc = a->col[k] / (width);                                            \
-        if (!spmv__mine(l->v, k)) continue;                                           \
-        if (t->stamp[bc] != t->now) {                                                  \
-            t->stamp[bc] = t->now;                                                     \
-            t->slot[bc] = (uint32_t)n;                                                 \
-            t->load[n++] = 0;                                                         \
-        }                                                                             \
-        t->load[t->slot[bc]]++;                                                        \
-    }
-
+/* Blocks of one super-row; returns how many. */
 static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch *t, uint64_t super, const spmv_block_features *b,
                                       double *at)
 {
@@ -895,12 +883,15 @@ static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch 
     uint64_t first = super * (uint64_t)b->bh, last = first + (uint64_t)b->bh, n = 0, i;
     uint64_t k = a->ptr[first], end = a->ptr[last < a->rows ? last : a->rows];
     t->now++;
-    switch (b->bw) {
-    case 2: SPMV__COUNT_BLOCKS(2u) break;
-    case 3: SPMV__COUNT_BLOCKS(3u) break;
-    case 4: SPMV__COUNT_BLOCKS(4u) break;
-    case 6: SPMV__COUNT_BLOCKS(6u) break;
-    default: SPMV__COUNT_BLOCKS(8u) break;
+    for (; k < end; k++) {
+        uint32_t bc = spmv__block_of(a->col[k], (uint64_t)b->bw);
+        if (!spmv__mine(l->v, k)) continue;
+        if (t->stamp[bc] != t->now) {
+            t->stamp[bc] = t->now;
+            t->slot[bc] = (uint32_t)n;
+            t->load[n++] = 0;
+        }
+        t->load[t->slot[bc]]++;
     }
     for (i = 0; i < n; i++) at[t->load[i]]++;
     return n;
@@ -1204,13 +1195,17 @@ typedef struct spmv__load {
  * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    spmv_spec plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
-    spmv__tune_place p;
     int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
-    if (!k->kind[kind]) plain.key[SPMV_KEY_IDX] = 0;
-    p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
-    if (k->kind[kind]) return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+    spmv__tune_place p;
+    spmv_spec plain;
+    if (k->kind[kind]) {
+        p = spmv__tune_at(c->t, c->rates, k->layout, rows, per_row);
+        return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+    }
     if (spmv__class_of(k->layout->format) == 2) return 0;
+    plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
+    plain.key[SPMV_KEY_IDX] = 0;
+    p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
     if (c->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
     if (c->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, group, kind));
     return 0;
@@ -1251,8 +1246,8 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
  * side by side in real matrices, and on uneven rows; blocks that are mostly fill, for the same reason; csr, whose lanes are a power of two
- * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; columns that are neither side by side
- * nor anywhere, which costs flat formats most; bdia on bands that lie apart. */
+ * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; columns that are neither side by
+ * side nor anywhere, which costs flat formats most; bdia on bands that lie apart. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/results.sh DIRECTORY NAME MATRICES - writes bench/results/NAME-regret.txt and NAME-tables.txt, and for GPUs NAME.txt (beside cuSPARSE)
-# and NAME-plans.txt, from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
+# bench/results.sh DIRECTORY NAME MATRICES - writes NAME-plans.txt, NAME-regret.txt and NAME-tables.txt of bench/results, and for GPUs
+# NAME.txt (beside cuSPARSE), from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
 # date, and what else a reader should know), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and
 # events_*.json (spmv bench --events). In MATRICES: the matrices' binary files.
 set -eu

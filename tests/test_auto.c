@@ -272,6 +272,14 @@ static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, c
     return s;
 }
 
+/* A choice to free; wishes that say nothing. */
+static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
+{
+    memset(hints, 0, sizeof *hints);
+    memset(how, 0, sizeof *how);
+    return (spmv_choice *)need(1, sizeof(spmv_choice));
+}
+
 #define HEAD "spmv tuning table 1\ndevice d\nclass host\nrows 1\nper_row 1\n"
 
 Test(choice, follows_table_and_wishes)
@@ -279,12 +287,10 @@ Test(choice, follows_table_and_wishes)
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/L=2 5\nf64 banded sell/ 1\n";
     matrix m;
     spmv_csr a = grid(&m);
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     char text[9000];
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
     cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_eq(c->plan.part[0].format, SPMV_DIA);
     cr_assert_str_eq(c->table, "d");
@@ -326,11 +332,9 @@ Test(choice, one_long_row_is_no_unevenness)
     static const char table[] = HEAD "f64 banded csr/ 2\nf64 uneven csr/ 0.5\nf64 banded coo/ 1\nf64 uneven coo/ 1\n";
     matrix m;
     spmv_csr a;
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
+    spmv_choice *c = fresh(&hints, &how);
     matrix_one_line(&m, "one long row", 200000, 200000, 7, 3);
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
@@ -350,11 +354,9 @@ Test(choice, splits_off_diagonals)
     matrix m;
     spmv_csr a;
     uint64_t r;
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
+    spmv_choice *c = fresh(&hints, &how);
     matrix_open(&m, "diagonals and dust", 3000, 3000);
     for (r = 0; r < 3000; r++) {
         matrix_add(&m, r);
@@ -382,12 +384,10 @@ Test(choice, both_kinds_of_diagonals)
     spmv_csr a;
     uint64_t r, k;
     int i, found = 0;
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     spmv_desc d;
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
     memset(&d, 0, sizeof d);
     matrix_open(&m, "bands, diagonals and dust", 3000, 3000);
     for (r = 0; r < 3000; r++) {
@@ -418,12 +418,10 @@ Test(choice, both_kinds_of_diagonals)
 Test(choice, cmrs_by_rule)
 {
     static const char table[] = HEAD "f64 banded cmrs/ 9\nf64 banded csr/ 3\n";
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     int wide;
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
     for (wide = 0; wide < 2; wide++) {
         matrix m;
         spmv_csr a;
@@ -456,12 +454,10 @@ Test(choice, refining_believes_the_clock)
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/ 5\nf64 banded sell/ 6\n";
     matrix m;
     spmv_csr a = grid(&m);
-    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build_hints hints;
     spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
     odd_clock o = { SPMV_COO, 0 };
-    memset(&hints, 0, sizeof hints);
-    memset(&how, 0, sizeof how);
     hints.measure = odd_time;
     hints.measure_user = &o;
     hints.refine = 3;

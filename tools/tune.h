@@ -1501,9 +1501,10 @@ static void device_bandwidth(tuner *u, int gpu)
     fine = p && m[0] && m[1] && clBuildProgram(p, 1, &u->device->info.id, "", NULL, NULL) == CL_SUCCESS;
     for (i = 0; fine && i < 2; i++)
         fine = clEnqueueFillBuffer(u->device->queue, m[i], &zero, sizeof zero, 0, bytes, 0, NULL, NULL) == CL_SUCCESS;
-    if (fine && u->device->info.group_size >= 256) bandwidth_run(u, p, m, bytes);
-    if (fine && u->device->info.group_size >= 256) device_cache(u, p, m, bytes / 2);
+    fine = fine && u->device->info.group_size >= 256;
+    if (fine) bandwidth_run(u, p, m, bytes);
     raise_to(&u->head.read, u->head.copy); /* a compiler may have made load slower than memory is: Intel's for CPUs does */
+    if (fine) device_cache(u, p, m, bytes / 2);
     for (i = 0; i < 2; i++)
         if (m[i]) clReleaseMemObject(m[i]);
     if (p) clReleaseProgram(p);
