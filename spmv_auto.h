@@ -24,7 +24,7 @@
  *
  * that is: type, kind of matrix, plan of one part, "/", knobs of its kernel (may be empty, and is opaque here), then
  * GFLOP/s (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was
- * measured. "#" begins a comment line.
+ * measured, "-3" for three such in a row. "#" begins a comment line.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -317,18 +317,29 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
     return SPMV_OK;
 }
 
+/* How many sizes the word passes over: "-" or "-12"; 0: it is something else. */
+static int spmv__tune_gaps(const char *word, int most)
+{
+    int n = 0;
+    if (*word++ != '-') return 0;
+    if (!*word) return 1;
+    for (; *word >= '0' && *word <= '9' && n <= most; word++) n = 10 * n + (*word - '0');
+    return *word || n > most ? 0 : n;
+}
+
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
 {
-    int i, n = t->rows * t->per_row, any = 0;
+    int i, gaps, n = t->rows * t->per_row, any = 0;
     double v;
     void *block;
     spmv_status s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
     if (s) return s;
     r->rate = (float *)block;
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n; i += gaps ? gaps : 1) {
         if (!spmv__next_word(l)) return spmv__bad_line(l, "too few rates");
-        if (!strcmp(l->word, "-")) continue;
-        if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "a rate is a number of GFLOP/s, or -");
+        gaps = spmv__tune_gaps(l->word, n - i);
+        if (gaps) continue;
+        if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "a rate is a number of GFLOP/s, or -, or - and how many");
         r->rate[i] = (float)v;
         any = any || v > 0;
     }

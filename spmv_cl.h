@@ -99,8 +99,8 @@ SPMV_API void spmv_device_close(spmv_device *d);
  * the kernels ("tune:" lines); a format takes those knobs that its kernel names there. A new knob is a row here and an #ifndef
  * in the kernels that know it. */
 #define SPMV_KNOB_LIST(X)                                                                                            \
-    X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length where lanes are "      \
-                     "neighbours, else 1")                                                                           \
+    X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length and the number of "    \
+                     "rows; dia, bdia: 1")                                                                           \
     X(WG,    128, 64, "work-items a group; on a CPU: coo and csr with run 16; "                          \
                      "csr with run on a GPU: 256")                                                         \
     X(PER,   7,  255, "coo: nonzeros a work-item")                                                                   \
@@ -1078,19 +1078,39 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_device
     return SPMV_OK;
 }
 
-/* Lanes by the mean length of a super-row, in blocks for bcsr: the smallest power of two with 2 L^2 >= mean. (Measured on an H200:
- * means of 5 and 78 run best with 2 and 8.) More where there are too few rows to fill the device. */
+static int spmv__cl_has_blocks(spmv_format f) { return f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR; }
+
+/* Elements of a block; 1 where there are none. */
+static uint64_t spmv__cl_block(const spmv_part *p)
+{
+    return spmv__cl_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_rows(&p->spec) * spmv__block_cols(&p->spec)) : 1;
+}
+
+/* Entries of a row or super-row in the mean: nonzeros or blocks, with fill. */
+static uint64_t spmv__cl_mean(const spmv_part *p, const spmv_variant *v, uint64_t supers)
+{
+    uint64_t slots = p->spec.format == SPMV_CSR || p->spec.format == SPMV_CMRS ? p->nnz : p->a[0].count;
+    if (p->spec.format == SPMV_DENSE) return p->cols;
+    return slots / (spmv__cl_block(p) * spmv__cl_knob(v, SPMV_KNOB_V) * supers);
+}
+
+/* Neighbouring lanes by the mean length of a super-row: the smallest power of two with 2 L^2 >= mean (H200: means of 5 and 78 run
+ * best with 2 and 8), where blocks of more than 9 elements count for more. Then, for all formats that spread a row over lanes, as many
+ * as one wave of groups takes, while each has 4 entries: half as many in groups of 32, of which a device holds too few to be full.
+ * (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2.) */
 static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
-    uint64_t supers = spmv__cl_supers(p, v), entries = p->nnz, mean, fill = (uint64_t)d->info.compute_units * 1024;
-    int l = 1;
-    if (!spmv__cl_formats[p->spec.format].neighbours || !supers) return 1;
-    if (p->spec.format == SPMV_DENSE) entries = spmv__sat_mul(p->rows, p->cols);
-    if (p->spec.format == SPMV_BCSR) entries = p->n[3];
-    mean = entries / supers;
-    while (l < 32 && 2 * (uint64_t)l * (uint64_t)l < mean) l *= 2;
-    while (l < 32 && 4 * (uint64_t)l <= mean && supers * (uint64_t)l < fill) l *= 2;
-    return l;
+    spmv_format f = p->spec.format;
+    uint64_t supers = spmv__cl_supers(p, v), fill = (uint64_t)d->info.compute_units * 2048, mean, weight = spmv__cl_block(p), l = 1;
+    int neighbours = spmv__cl_formats[f].neighbours;
+    uint64_t most = neighbours ? 32 : 8;
+    if (!supers || f == SPMV_DIA || f == SPMV_BDIA) return 1;
+    if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
+    if (weight < 9) weight = 9;
+    mean = spmv__cl_mean(p, v, supers);
+    while (neighbours && l < most && 18 * l * l < mean * weight) l *= 2;
+    while (l < most && 4 * l <= mean && 2 * l * supers <= fill) l *= 2;
+    return (int)l;
 }
 
 /* 1: a group a slice. */
@@ -1141,8 +1161,6 @@ static int spmv__cl_knob_matters(const spmv_device *d, const spmv_part *p, const
 
 /* Slot numbers fit 32 bits with room for a last step of all lanes. */
 static int spmv__cl_wide(const spmv_part *p) { return p->a[0].count > 0xffffffffu - (1u << 24); }
-
-static int spmv__cl_has_blocks(spmv_format f) { return f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR; }
 
 /* How a part's kernel wants x: 0 no image, 1 an element a texel, 4 four where x begins at a multiple of four. */
 static int spmv__cl_texel(spmv_format f, spmv_type t, const uint64_t *n, const spmv_variant *v)
@@ -1223,7 +1241,7 @@ static void spmv__cl_fill_in(const spmv_device *d, const spmv_part *p, spmv_vari
     if (spmv__cl_in_runs(p) && !fixed) v->value[SPMV_KNOB_WG] = cpu ? 16 : 256;
     /* fewer large blocks under way, which the caches then hold; H200, 3x3, clspmv_cantilever and _spheres: 0.80 and 0.77 of the time */
     if (p->spec.format == SPMV_BCSR && p->type == SPMV_F64 && !cpu && !fixed &&
-        spmv__block_rows(&p->spec) * spmv__block_cols(&p->spec) > 8) v->value[SPMV_KNOB_WG] = 32;
+        spmv__cl_block(p) > 8) v->value[SPMV_KNOB_WG] = 32;
     /* where the order of memory between groups is the hardware's own; H200: 0.81 of the second launch's time on seven matrices */
     if (!fixed_finish && d->info.nvidia < 70) v->value[SPMV_KNOB_FINISH] = 0;
     /* in strips sorted by column rows do not follow each other */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What auto costs: regret.py [--table TABLE --matrices DIR] JSON... prints, for each matrix, device and type, the time of "auto" over
 that of the best plan of one part and over that of the best plan of any kind, and the same of "cocktail"; worst first. Input: lines of
-"spmv bench --json". prepare: choice, conversion and upload, in products of csr. Exit status 1 if a product was wrong.
+"spmv bench --json". Where plans were timed again side by side, those times alone are compared. prepare: choice, conversion and
+upload, in products of csr. Exit status 1 if a product was wrong.
 
 With --table, auto is what build/spmv would choose now by that table for DIR/MATRIX.bin, looked up among the times that were measured;
 a choice that was not measured is shown with a question mark and left out of the means."""
@@ -21,8 +22,8 @@ def mean(values):
 
 
 def named(row):
-    """What was multiplied how, and whether it was asked for or chosen."""
-    return row["plan"], row["variant"], row["builder"] in ("auto", "cocktail")
+    """What was multiplied how, and whether it was asked for or who chose it."""
+    return row["plan"], row["variant"], row["builder"] if row["builder"] in ("auto", "cocktail") else None
 
 
 def load(paths):
@@ -40,7 +41,7 @@ def load(paths):
                 if row["us"] and row["ok"]:
                     rows = groups.setdefault((row["device"], row["type"], row["matrix"]), [])
                     row["file"] = path
-                    rows[:] = [r for r in rows if r["file"] == path or named(r) != named(row)]
+                    rows[:] = [r for r in rows if (r["file"] == path and not row.get("again")) or named(r) != named(row)]
                     rows.append(row)
     return groups, wrong, products
 
@@ -78,9 +79,10 @@ def chosen_now(groups, spmv, table, matrices):
 def table_of(groups, now):
     table, unknown = [], []
     for key, rows in groups.items():
+        csr = [r for r in rows if r["plan"] == "csr"]
+        rows = [r for r in rows if r.get("again")] or rows
         of = {b: [r for r in rows if r["builder"] == b] for b in ("auto", "cocktail")}
         singles = [r for r in rows if r["builder"] not in of and "+" not in r["plan"]]
-        csr = [r for r in rows if r["plan"] == "csr"]
         auto = now.get(key) if now is not None else of["auto"][0] if of["auto"] else None
         if not singles or not csr or not auto:
             continue

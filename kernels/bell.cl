@@ -38,8 +38,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         for (uint v = 0; v < V; v++) {
             const uint s = r * V + v;
             const uint c = COL(col, k * (IDX)ld + s, first, BW);
-            if (c != PAD)
-                add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
+            add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
         }
     }
 }

@@ -38,7 +38,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
         const uint c = COL(col, b, first, BW);
-        if (c != PAD)
-            add_block(acc, val, unit, H, c, cols, X_ARGS);
+        add_block(acc, val, unit, H, c, cols, X_ARGS);
     }
 }

@@ -188,6 +188,8 @@ typedef struct line {
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
     int         refused;          /* 1: the plan cannot work here; the reason is in tool.text */
     int         ok;               /* 1: multiplied, and right */
+    int         again;            /* 1: timed beside others */
+    struct line *next;            /* of those that may be timed again */
 } line;
 
 static void print_json(const line *r)
@@ -206,6 +208,7 @@ static void print_json(const line *r)
     json_real("padding", r->padding); fputs(", ", stdout);
     json_real("err", r->err); fputs(", ", stdout);
     json_real("prepare_us", r->prepare * 1e6);
+    if (r->again) fputs(", \"again\": true", stdout);
     printf(", \"ok\": %s}\n", r->refused ? "null" : r->ok ? "true" : "false");
 }
 
@@ -244,7 +247,16 @@ typedef struct bench {
     trial            real, whole;
     int              worst;    /* exit status so far */
     spmv_build_hints hints;    /* how to choose */
+    int              again;    /* how many plans are timed once more */
+    line            *lines;    /* of this file, if they may be; fastest first */
 } bench;
+
+static void result_rates(line *out, uint64_t nnz, double took)
+{
+    out->us = took * 1e6;
+    out->gflops = took > 0 ? 2e-9 * (double)nnz / took : NAN;
+    out->gbs = took > 0 ? 1e-9 * out->bytes / took : NAN;
+}
 
 static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, double took)
 {
@@ -252,9 +264,7 @@ static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type t
     double slots = (double)spmv_store_slots(s);
     out->bytes = (double)spmv_bytes(&r->m) + (double)(r->rows + r->cols) * (double)spmv_vector_size(type);
     out->padding = nnz ? slots / (double)nnz - 1 : slots > 0 ? NAN : 0;
-    out->us = took * 1e6;
-    out->gflops = took > 0 ? 2e-9 * (double)nnz / took : NAN;
-    out->gbs = took > 0 ? 1e-9 * out->bytes / took : NAN;
+    result_rates(out, nnz, took);
 }
 
 /* Checks and times what is prepared. */
@@ -268,7 +278,7 @@ static spmv_status bench_measure(bench *b, runner *r, line *out)
     s = trial_check(&b->real, &r->m, 0, &err);
     if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r->m, 1, &err);
     snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
-    if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, what, &took);
+    if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, what, &took);
     if (s == SPMV_OK) {
         result_figures(out, r, b->a->nnz, b->type, took);
         out->err = err;
@@ -305,6 +315,33 @@ static void line_begin(const bench *b, line *out, const char *plan)
     b->t->keep = 1;
 }
 
+static void line_print(const bench *b, const line *out, const char *why)
+{
+    if (b->args->value[OPT_JSON]) print_json(out);
+    else print_line(out, why);
+    fflush(stdout);
+}
+
+/* Keeps what was measured, by its time. */
+static void line_keep(bench *b, const line *out)
+{
+    line *copy = (line *)malloc(sizeof *copy), **at = &b->lines;
+    if (!copy) { b->worst = no_memory(b->t); return; }
+    *copy = *out;
+    while (*at && (*at)->us <= out->us) at = &(*at)->next;
+    copy->next = *at;
+    *at = copy;
+}
+
+static void lines_free(bench *b)
+{
+    while (b->lines) {
+        line *gone = b->lines;
+        b->lines = gone->next;
+        free(gone);
+    }
+}
+
 /* Prints the line and takes its failure into the exit status. tolerant: a refusal does not count as a failure. */
 static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 {
@@ -313,14 +350,12 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
     if (s != SPMV_OK && !*b->t->text) snprintf(b->t->text, sizeof b->t->text, "%s", spmv_status_text(s));
     out->refused = is_refusal(s);
     if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
-    if (b->args->value[OPT_JSON]) {
-        print_json(out);
+    line_print(b, out, s == SPMV_OK ? "" : b->t->text);
+    if (s != SPMV_OK && b->args->value[OPT_JSON]) {
         b->t->about = out->asked;
-        if (s != SPMV_OK) complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", b->t->text);
-    } else {
-        print_line(out, s == SPMV_OK ? "" : b->t->text);
+        complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", b->t->text);
     }
-    fflush(stdout);
+    if (b->again && s == SPMV_OK && out->ok) line_keep(b, out);
 }
 
 /* One plan, one line. */
@@ -461,6 +496,92 @@ static void bench_all(bench *b)
     bench_plan(b, "auto", NULL, 1);
 }
 
+/* ---- side by side ------------------------------------------------------------------------------------------------- */
+
+enum { AGAIN_MOST = 64, AGAIN_ROUNDS = 5 };
+
+/* One product that takes part, and the times of its rounds. */
+typedef struct contestant {
+    const line *first;  /* the fastest line of this plan and variant */
+    runner      r;
+    double      took[AGAIN_ROUNDS];
+} contestant;
+
+static int same_product(const line *a, const line *b)
+{
+    return !strcmp(a->plan, b->plan) && !strcmp(a->variant, b->variant);
+}
+
+static contestant *contestant_of(contestant *c, int count, const line *l)
+{
+    int i;
+    for (i = 0; i < count; i++)
+        if (same_product(c[i].first, l)) return &c[i];
+    return NULL;
+}
+
+static spmv_status contestant_open(bench *b, contestant *c, const line *l)
+{
+    spmv_desc desc = bench_desc(b, l->plan, b->device ? l->variant : NULL);
+    c->first = l;
+    return runner_open(&c->r, b->t, &desc, b->real.x, b->real.y);
+}
+
+/* The fastest so many lines and those of plans that the library chose, each product once. */
+static spmv_status contestants_open(bench *b, contestant *c, int *count)
+{
+    const line *l;
+    int fastest = 0;
+    spmv_status s = SPMV_OK;
+    for (l = b->lines; l && s == SPMV_OK; l = l->next) {
+        if (*count == AGAIN_MOST || contestant_of(c, *count, l)) continue;
+        if (fastest++ >= b->again && !plan_is_chosen(l->asked)) continue;
+        s = contestant_open(b, &c[*count], l);
+        *count += s == SPMV_OK;
+    }
+    return s;
+}
+
+/* A round has a turn of everyone, so that all see the same weather. */
+static spmv_status contestants_time(contestant *c, int count)
+{
+    spmv_status s = SPMV_OK;
+    int i, round;
+    for (round = 0; round < AGAIN_ROUNDS; round++)
+        for (i = 0; i < count && s == SPMV_OK; i++) s = runner_time(&c[i].r, 3, 0.02, "side by side", &c[i].took[round]);
+    return s;
+}
+
+static void bench_again(bench *b)
+{
+    contestant *c = (contestant *)calloc(AGAIN_MOST, sizeof *c);
+    line *l;
+    int count = 0, i;
+    spmv_status s;
+    if (!c) { b->worst = no_memory(b->t); return; }
+    b->t->text[0] = 0;
+    b->t->keep = 1;
+    s = contestants_open(b, c, &count);
+    if (s == SPMV_OK) s = contestants_time(c, count);
+    b->t->keep = 0;
+    progress_clear(b->t);
+    if (s != SPMV_OK) {
+        complain(b->t, "%s: side by side: %s", b->matrix, *b->t->text ? b->t->text : spmv_status_text(s));
+        b->worst = FAILED;
+    } else if (!b->args->value[OPT_JSON]) {
+        puts("side by side:");
+    }
+    for (l = b->lines; l && s == SPMV_OK; l = l->next) {
+        contestant *of = contestant_of(c, count, l);
+        if (!of) continue;
+        l->again = 1;
+        result_rates(l, b->a->nnz, median(of->took, AGAIN_ROUNDS));
+        line_print(b, l, "");
+    }
+    for (i = 0; i < count; i++) runner_close(&c[i].r);
+    free(c);
+}
+
 /* The trials' x and references, made once for all plans of a matrix. */
 static int bench_trials(bench *b)
 {
@@ -504,6 +625,8 @@ static void bench_file(bench *b, const char *path)
             if (!strcmp(b->args->plan[i], "all")) bench_all(b);
             else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
             else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
+        if (b->again) bench_again(b);
+        lines_free(b);
         if (!b->args->value[OPT_JSON]) putchar('\n');
     } else {
         b->worst = FAILED;
@@ -516,6 +639,7 @@ static void bench_file(bench *b, const char *path)
 static int bench_command(tool *t, const arguments *args)
 {
     int i, result = DONE;
+    double again;
     spmv_tuning table;
     bench b;
     memset(&b, 0, sizeof b);
@@ -523,6 +647,9 @@ static int bench_command(tool *t, const arguments *args)
     b.t = t;
     b.args = args;
     b.type = option_type(t, args, &result);
+    again = option_real(t, args, OPT_AGAIN, 0, &result);
+    if (again < 0 || again > AGAIN_MOST - 2) return misuse(t, "--again is 0 to %d", AGAIN_MOST - 2);
+    b.again = (int)again;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;

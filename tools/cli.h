@@ -186,6 +186,7 @@ static void json_real(const char *key, double v)
     X(BETA,    "beta",    "B",    "default 0: y is not read")                                                       \
     X(OUT,     "output",  "FILE", "where the result goes (also --out, -o); - or nothing: standard output")           \
     X(JSON,    "json",    "",     "one JSON object a line instead of a table")                                      \
+    X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, once more side by side")  \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
     X(EXPLAIN, "explain", "",     "why the library chose so: features, estimates, what else there was")            \

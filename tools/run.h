@@ -203,16 +203,16 @@ static double sample_span(const runner *r)
     return 100e-6;
 }
 
-/* The median of least warm samples or more, of a span each; more while they take under 0.1 s together. How many products fill a span is
+/* The median of least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill a span is
  * found by trying: the first of a process take many times as long as those that follow. */
-static spmv_status runner_time(runner *r, int least, const char *what, double *out)
+static spmv_status runner_time(runner *r, int least, double together, const char *what, double *out)
 {
     double v[MOST_RUNS], from, one = 0, span = sample_span(r);
     spmv_status s;
     int n = 0, times = 1;
     while ((s = sample(r, times, &one)) == SPMV_OK && one * times < span && times < 100000)
         times = one * times * 10 < span ? times * 10 : (int)(span / one) + 1;
-    for (from = seconds(); s == SPMV_OK && n < MOST_RUNS && (n < least || seconds() - from < 0.1); n++) {
+    for (from = seconds(); s == SPMV_OK && n < MOST_RUNS && (n < least || seconds() - from < together); n++) {
         s = sample(r, times, &v[n]);
         progress(r->t, what, (double)n / least);
     }
@@ -246,7 +246,7 @@ static double measure_plan(void *user, const spmv_plan *plan, const char *varian
     desc.variant = variant;
     desc.hints = NULL;
     if (runner_open(&r, me->t, &desc, me->x, me->y) == SPMV_OK) {
-        if (runner_time(&r, 5, "measuring plans", &took) != SPMV_OK) took = -1;
+        if (runner_time(&r, 5, 0.1, "measuring plans", &took) != SPMV_OK) took = -1;
         runner_close(&r);
     }
     me->t->keep = kept;

@@ -299,9 +299,13 @@ static const command commands[] = {
      "prepare_us  (in JSON) from CSR to the first product: choice, conversion, on a device upload and building kernels\n"
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
+     "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
+     "turn, five rounds of 20 ms each; further lines (in JSON with \"again\": true) have the medians of those. Lines of the\n"
+     "same plan and variant are the same product there, and have the same time.\n"
+     "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1 << 30, bench_command},
+         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN), 1, 1 << 30, bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"
      "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"

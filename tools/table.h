@@ -90,12 +90,16 @@ static void row_name(const spmv_tune_row *r, char *out, size_t size)
 static void row_print(growing *out, const spmv_tuning *t, const spmv_tune_row *r)
 {
     char name[300], number[40];
-    int i;
+    int i, gaps = 0, n = t->rows * t->per_row;
     row_name(r, name, sizeof name);
     text_add(out, "%s %s %s", spmv_type_name(r->type), spmv_tune_kind_name(r->kind), name);
-    for (i = 0; i < t->rows * t->per_row; i++) {
-        if (r->rate[i] > 0) number_print(number, sizeof number, (double)r->rate[i]);
-        else strcpy(number, "-");
+    for (i = 0; i <= n; i++) {
+        if (i < n && !(r->rate[i] > 0)) { gaps++; continue; }
+        if (gaps == 1) text_add(out, " -");
+        if (gaps > 1) text_add(out, " -%d", gaps);
+        gaps = 0;
+        if (i == n) break;
+        number_print(number, sizeof number, (double)r->rate[i]);
         text_add(out, " %s", number);
     }
     text_add(out, "\n");
@@ -223,14 +227,21 @@ static int rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
            (!a->layout.key[SPMV_KEY_IDX] || b->layout.key[SPMV_KEY_IDX]);
 }
 
+/* A row's rate at a point, as far as it counts for being kept. A kernel that was turned to be fast at one size must be 10% faster than
+ * one that was not: less is within what estimates miss, and a row with every size tells more than two with some. */
+static float claim(const spmv_tuning *t, size_t i, int point)
+{
+    return t->row[i].rate[point] * (*t->row[i].variant ? 0.9f : 1.0f);
+}
+
 /* The best rate at a point among the rows (of those in keep; NULL: all) that compete with row i, itself left out or not. */
 static float rival(const spmv_tuning *t, const unsigned char *keep, size_t i, int point, int itself)
 {
     float best = 0;
     size_t k;
     for (k = 0; k < t->count; k++)
-        if ((!keep || keep[k]) && (itself || k != i) && rows_compete(&t->row[k], &t->row[i]) && t->row[k].rate[point] > best)
-            best = t->row[k].rate[point];
+        if ((!keep || keep[k]) && (itself || k != i) && rows_compete(&t->row[k], &t->row[i]) && claim(t, k, point) > best)
+            best = claim(t, k, point);
     return best;
 }
 
@@ -239,7 +250,7 @@ static int row_wins(const spmv_tuning *t, size_t i)
 {
     int p, n = 0;
     for (p = 0; p < t->rows * t->per_row; p++)
-        n += t->row[i].rate[p] > 0 && t->row[i].rate[p] >= 0.97f * rival(t, NULL, i, p, 1);
+        n += claim(t, i, p) > 0 && claim(t, i, p) >= 0.97f * rival(t, NULL, i, p, 1);
     return n;
 }
 
@@ -249,8 +260,8 @@ static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t 
     double sum = 0;
     int p;
     for (p = 0; p < t->rows * t->per_row; p++) {
-        float other = t->row[i].rate[p] > 0 ? rival(t, keep, i, p, 0) : 0;
-        if (t->row[i].rate[p] > other) sum += other > 0 ? spmv__log2((double)t->row[i].rate[p] / (double)other) : 4;
+        float own = claim(t, i, p), other = own > 0 ? rival(t, keep, i, p, 0) : 0;
+        if (own > other) sum += other > 0 ? spmv__log2((double)own / (double)other) : 4;
     }
     return row_class(&t->row[i]) < 2 ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
 }
@@ -261,7 +272,7 @@ static double row_score(const spmv_tuning *t, size_t i)
     double sum = 0;
     int p;
     for (p = 0; p < t->rows * t->per_row; p++)
-        if (t->row[i].rate[p] > 0) sum += (double)t->row[i].rate[p] / (double)rival(t, NULL, i, p, 1);
+        if (claim(t, i, p) > 0) sum += (double)claim(t, i, p) / (double)rival(t, NULL, i, p, 1);
     return sum;
 }
 
