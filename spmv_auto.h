@@ -1232,12 +1232,26 @@ static int spmv__knob_in(const char *variant, const char *name)
     return v;
 }
 
+/* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_cl.h chooses. entries: a
+ * row's in the mean. */
+static double spmv__lanes(const spmv__chooser *c, const spmv__candidate *k, double rows, double entries)
+{
+    spmv_format f = k->layout->format;
+    double lanes = spmv__knob_in(k->variant, "L="), fill = (double)c->t->units * 1024;
+    if (f == SPMV_CMRS) return 4; /* 16, which wait for each other (H200) */
+    if (lanes >= 1) return lanes;
+    lanes = 1;
+    if (f == SPMV_CSR || f == SPMV_BCSR) while (lanes < 32 && lanes < entries) lanes *= 2;
+    else while (lanes < 8 && 4 * lanes <= entries && lanes * rows <= fill) lanes *= 2;
+    return lanes;
+}
+
 /* The time that the longest row alone takes: its lanes go through it step by step. On a GPU a step waits for memory (H200, sell: 0.1 us an
  * entry in rows of about 100, 0.2 us in rows of thousands: bench/results/nvidia-h200-plans.txt); on a CPU one core has to do it. */
 static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_spec *spec = k->layout;
-    double lanes = spmv__knob_in(k->variant, "L="), steps = l->longest, mean = l->slots / (l->rows > 0 ? l->rows : 1);
+    double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
     int block = spmv__class_of(spec->format) == 2;
     if (spec->format == SPMV_COO || (spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]) || spmv__class_of(spec->format) == 1 ||
         spec->format == SPMV_DENSE) return 0;
@@ -1246,31 +1260,31 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     if (block) {
         steps /= (double)spmv__block_cols(spec);
         mean /= (double)spmv__block_cols(spec);
+        rows /= (double)spmv__block_rows(spec);
         if (spmv__block_rows(spec) > 2) steps *= (double)spmv__block_rows(spec) / 2;
     }
-    if (spec->format == SPMV_CMRS) lanes = 4; /* 16, which wait for each other (H200) */
-    if (lanes < 1 && (spec->format == SPMV_CSR || spec->format == SPMV_BCSR))
-        for (lanes = 1; lanes < 32 && lanes < mean; lanes *= 2) {}
-    if (lanes > 1) steps /= lanes;
+    steps /= spmv__lanes(c, k, rows, mean);
     return c->t->launch + steps * (steps < 500 ? 0.1e-6 : 0.2e-6);
 }
 
-/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr with small blocks, which do not lie
- * side by side in real matrices, and on uneven rows; blocks that are mostly fill, for the same reason; csr, whose lanes are a power of two
- * as the measured rows are and most rows are not; slices of uneven rows, which end at different times; columns that are neither side by
- * side nor anywhere, which costs flat formats most; bdia on bands that lie apart. */
+/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr, whose blocks do not lie side by side in
+ * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_cl.h), and on uneven rows; blocks that are mostly fill, for the same
+ * reason; csr, whose lanes are a power of two as the measured rows are and most rows are not; slices of uneven rows, which end at
+ * different times; bdia on bands that lie apart. A kernel with knobs was the fastest of many, which is luck in part. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
     int gpu = !strcmp(c->t->device_class, "gpu");
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
+    double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
-        more += (spmv__block_rows(k->layout) * spmv__block_cols(k->layout) <= 8 ? 0.2 : 0) +
+        more += (c->how->type == SPMV_F64 && spmv__block_rows(k->layout) == 3 && spmv__block_cols(k->layout) == 3 ? 0 : 0.2) +
                 (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (gpu && spmv__class_of(f) == 2) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
     if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
-    if (gpu && spmv__is_flat(f)) more *= 1.1;
-    if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.6 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (*k->variant) more *= 1.1;
+    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
     if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return more;
 }

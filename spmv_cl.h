@@ -1086,30 +1086,29 @@ static uint64_t spmv__cl_block(const spmv_part *p)
     return spmv__cl_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_rows(&p->spec) * spmv__block_cols(&p->spec)) : 1;
 }
 
-/* Entries of a row or super-row in the mean: nonzeros or blocks, with fill. */
+/* Elements of a row or super-row in the mean, with fill. */
 static uint64_t spmv__cl_mean(const spmv_part *p, const spmv_variant *v, uint64_t supers)
 {
     uint64_t slots = p->spec.format == SPMV_CSR || p->spec.format == SPMV_CMRS ? p->nnz : p->a[0].count;
-    if (p->spec.format == SPMV_DENSE) return p->cols;
-    return slots / (spmv__cl_block(p) * spmv__cl_knob(v, SPMV_KNOB_V) * supers);
+    return p->spec.format == SPMV_DENSE ? p->cols : slots / (spmv__cl_knob(v, SPMV_KNOB_V) * supers);
 }
 
 /* Neighbouring lanes by the mean length of a super-row: the smallest power of two with 2 L^2 >= mean (H200: means of 5 and 78 run
- * best with 2 and 8), where blocks of more than 9 elements count for more. Then, for all formats that spread a row over lanes, as many
- * as one wave of groups takes, while each has 4 entries: half as many in groups of 32, of which a device holds too few to be full.
- * (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2.) */
+ * best with 2 and 8), in blocks, which count as so many times 9 elements where they are larger. Then, for all formats that spread a row
+ * over lanes, as many as one wave of groups takes, while each has 4 entries: half as many in groups of 32, of which a device holds too
+ * few to be full. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2;
+ * bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
 static int spmv__cl_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     spmv_format f = p->spec.format;
-    uint64_t supers = spmv__cl_supers(p, v), fill = (uint64_t)d->info.compute_units * 2048, mean, weight = spmv__cl_block(p), l = 1;
     int neighbours = spmv__cl_formats[f].neighbours;
-    uint64_t most = neighbours ? 32 : 8;
+    uint64_t supers = spmv__cl_supers(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = neighbours ? 32 : 8, l = 1;
+    uint64_t block = spmv__cl_block(p), mean;
     if (!supers || f == SPMV_DIA || f == SPMV_BDIA) return 1;
     if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
-    if (weight < 9) weight = 9;
     mean = spmv__cl_mean(p, v, supers);
-    while (neighbours && l < most && 18 * l * l < mean * weight) l *= 2;
-    while (l < most && 4 * l <= mean && 2 * l * supers <= fill) l *= 2;
+    while (neighbours && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
+    while (l < most && 4 * l * block <= mean && 2 * l * supers <= fill) l *= 2;
     return (int)l;
 }
 
