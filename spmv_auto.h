@@ -1120,6 +1120,8 @@ static int spmv__is_flat(spmv_format f)
     return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
 }
 
+static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
+
 /* Group: a format, or SPMV_FORMAT_COUNT + a class. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
 {
@@ -1270,11 +1272,12 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr, whose blocks do not lie side by side in
  * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_cl.h), and on uneven rows; blocks that are mostly fill, for the same
  * reason; csr, whose lanes are a power of two as the measured rows are and most rows are not; slices of uneven rows, which end at
- * different times; bdia on bands that lie apart. A kernel with knobs was the fastest of many, which is luck in part. */
+ * different times; bdia on bands that lie apart; on CPUs ell and bell wider than what is measured (host, f32, bell:b=8x8, 2000 wide: 6
+ * times its estimate). A kernel with knobs was the fastest of many, which is luck in part. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
-    int gpu = !strcmp(c->t->device_class, "gpu");
+    int gpu = !strcmp(c->t->device_class, "gpu"), cpu = !strcmp(c->t->device_class, "cpu");
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
@@ -1285,6 +1288,9 @@ static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k,
     if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
     if (*k->variant) more *= 1.1;
     if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
+    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__class_of(f) == 2 ? 2 : 1.25;
+    if (cpu && f == SPMV_SELL && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
+    if (!gpu && (f == SPMV_ELL || f == SPMV_BELL) && entries > 64) more *= 1 + spmv__log2(entries / 64);
     if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return more;
 }
@@ -1467,8 +1473,6 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 }
 
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
-
-static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
 
 static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather, double longest)
 {

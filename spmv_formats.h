@@ -2181,6 +2181,15 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 #define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
 #define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
 
+/* Rows of csr that one thread takes at a time: 2048 entries at least, and 64 shares at least, for threads that are slower or rows that
+ * are longer than others. 2048 rows, which is what large matrices get, were all of lp_nw14's 73: f64 1.5 ms on one of two threads. */
+SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
+{
+    uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
+    if (run < least) run = least;
+    return run > 2048 ? 2048 : run ? run : 1;
+}
+
 /* The template below is included once a type: V values, T vectors, and the suffix of the names. */
 #define SPMV__CAT_(a, b) a##b
 #define SPMV__CAT(a, b) SPMV__CAT_(a, b)
@@ -2832,7 +2841,7 @@ static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T
 static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint64_t run = 2048; /* rows that one thread takes at a time */
+    const uint64_t run = spmv__csr_share(p);
     int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
     (void)val;
     if (p->a[5].count) {

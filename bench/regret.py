@@ -5,8 +5,9 @@ that of the best plan of one part and over that of the best plan of any kind, an
 "spmv bench --json". Where plans were timed again side by side, those times alone are compared. prepare: choice, conversion and
 upload, in products of csr. Exit status 1 if a product was wrong.
 
-With --table, auto is what build/spmv would choose now by that table for DIR/MATRIX.bin, looked up among the times that were measured;
-a choice that was not measured is shown with a question mark and left out of the means."""
+With --table, auto is what build/spmv would choose now by that table for DIR/MATRIX.bin, and with --chosen what the lines of "auto" in
+other files chose (under --refine, say), looked up among the times that were measured; a choice that was not measured is shown with a
+question mark and left out of the means."""
 import argparse
 import json
 import math
@@ -41,8 +42,9 @@ def load(paths):
                 if row["us"] and row["ok"]:
                     rows = groups.setdefault((row["device"], row["type"], row["matrix"]), [])
                     row["file"] = path
-                    rows[:] = [r for r in rows if (r["file"] == path and not row.get("again")) or named(r) != named(row)]
-                    rows.append(row)
+                    same = (i for i, r in enumerate(rows) if named(r) == named(row) and (row.get("again") or r["file"] != path))
+                    at = next(same, len(rows))
+                    rows[at:at + 1] = [row]  # in its place: the first of a plan is the one without knobs
     return groups, wrong, products
 
 
@@ -76,6 +78,18 @@ def chosen_now(groups, spmv, table, matrices):
     return {k: measured(groups[k], *c) or "/".join(filter(None, c)) for k, c in chosen.items()}
 
 
+def chosen_there(groups, path):
+    """The row measured here of what auto chose in that file, for each group."""
+    chosen = {}
+    with open(path, encoding="utf-8") as f:
+        for row in map(json.loads, f):
+            rows = groups.get((row["device"], row["type"], row["matrix"]), [])
+            same = [r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]
+            if row["us"] and rows:
+                chosen[row["device"], row["type"], row["matrix"]] = same[0] if same else row["plan"]
+    return chosen
+
+
 def table_of(groups, now):
     table, unknown = [], []
     for key, rows in groups.items():
@@ -100,19 +114,23 @@ def begin():
     """The options, the rows they name, and what table_of makes of them."""
     ask = argparse.ArgumentParser()
     ask.add_argument("--table")
+    ask.add_argument("--chosen")
     ask.add_argument("--matrices", default="build/regret")
     ask.add_argument("--spmv", default="build/spmv")
     ask.add_argument("json", nargs="+")
     args = ask.parse_args()
     groups, wrong, products = load(args.json)
     now = chosen_now(groups, args.spmv, args.table, args.matrices) if args.table else None
+    if args.chosen:
+        now = chosen_there(groups, args.chosen)
     return args, groups, wrong, products, *table_of(groups, now)
 
 
 def main():
     args, _, wrong, products, table, unknown = begin()
     for device, kind in sorted({t[-1][:2] for t in table}):
-        print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
+        by = f"by {args.table}" if args.table else f"in {os.path.basename(args.chosen)}" if args.chosen else ""
+        print(f"{device}, {kind}" + (f"; auto as it chooses {by}, looked up" if by else ""))
         print(f"{'matrix':28} {'auto us':>9} {'/single':>7} {'/best':>6} {'cockt.':>6} {'prepare':>8}  auto | best single | best")
         mine = [t for t in table if t[-1][:2] == (device, kind)]
         for single_ratio, best_ratio, cocktail_ratio, prepare, auto, single, best, key in mine:

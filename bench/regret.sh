@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/regret.sh DEVICE TYPE FILE... - what "auto" costs against the best that search finds: times auto, cocktail, the builders, every
-# plan of bench/singles.sh and some of two parts, in one run, and prints the table of bench/regret.py. JSON stays in build/regret.
-# SPMV: the program (build/spmv). SINGLES=short: fewer plans. Exit status 0 if every product was right.
+# plan of bench/singles.sh and some of two parts in one run, the four fastest and what was chosen once more side by side, and prints the
+# table of bench/regret.py. JSON stays in build/regret. SPMV: the program (build/spmv). SINGLES=short: fewer plans. Exit status 0 if every
+# product was right.
 set -eu
 cd "$(dirname "$0")/.."
 device=$1 type=$2
@@ -19,5 +20,5 @@ for d in $shares; do
     set -- "$@" --plan "dia:d=$d+csr:run=1024" --plan "dia:d=$d+sell" --plan "sbell:b=3x3,d=$d+csr:run=1024" --plan "sbell:d=$d+csr:run=1024" --plan "bcsr:d=$d+csr:run=1024"
 done
 out=build/regret/$(echo "$device" | tr -c 'a-zA-Z0-9\n' _).$type.json
-"$spmv" bench "$@" --device "$device" --type "$type" --json >"$out" 2>"$out.err" || true
+"$spmv" bench "$@" --again 4 --device "$device" --type "$type" --json >"$out" 2>"$out.err" || true
 python3 bench/regret.py "$out"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/results.sh DIRECTORY NAME MATRICES - writes NAME-plans.txt, NAME-regret.txt and NAME-tables.txt of bench/results, and for GPUs
-# NAME.txt (beside cuSPARSE), from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the
-# date, and what else a reader should know), clock_*.json (spmv bench --json), and for GPUs cusparse.json (of the peer's program) and
-# events_*.json (spmv bench --events). In MATRICES: the matrices' binary files.
+# NAME.txt (beside cuSPARSE), from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line
+# with the date, and what else a reader should know), clock_*.json (spmv bench --json), more_*.json (earlier runs, for the plans alone), and for
+# GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In MATRICES: the matrices' binary files.
 set -eu
 cd "$(dirname "$0")/.."
 from=$1 name=$2 matrices=$3
@@ -24,24 +24,47 @@ if [ -e "$from/cusparse.json" ]; then
 fi
 {
     head_of
-    echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --device D --type T --json; python3 bench/plans.py clock_*.json"
+    echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
     echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
     echo
-    python3 bench/plans.py "$from"/clock_*.json
+    set -- "$from"/clock_*.json
+    for f in "$from"/more_*.json; do
+        if [ -e "$f" ]; then set -- "$f" "$@"; fi
+    done
+    python3 bench/plans.py "$@"
 } >"bench/results/$name-plans.txt"
-# What the run's own choice was is told by "auto" in it; a file "again" asks what the library would choose now instead.
-for what in regret tables; do
-    set -- python3 bench/$what.py --matrices "$matrices"
-    if [ -e "$from/again" ]; then set -- "$@" --table "tuning/$name.tune"; fi
-    {
-        head_of
-        echo "By the clock, products in a row; the plans of $name-plans.txt."
-        if [ -e "$from/again" ]; then
-            echo "auto is what the library chooses now, its time looked up in those: it was not measured again, and ? is what was not tried."
-            echo "cocktail and prepare are of the table of then."
-        fi
-        echo "Command: $(echo "$*" | sed "s|$matrices|MATRICES|") clock_*.json"
-        echo
-        "$@" "$from"/clock_*.json
-    } >"bench/results/$name-$what.txt"
-done
+table() { # table WHAT HEADING OPTIONS...
+    what=$1
+    printf '%s\nCommand: python3 bench/%s.py' "$2" "$what"
+    shift 2
+    printf ' %s' "$@" | sed "s|$matrices|MATRICES|g; s|$from/||g"
+    printf ' clock_*.json\n\n'
+    python3 "bench/$what.py" "$@" "$from"/clock_*.json
+    echo
+}
+# What a run's own choice was is told by "auto" in it; a file "now" asks what the library would choose now instead, and refined_*.json has
+# lines of "auto" under --refine.
+{
+    head_of
+    echo "By the clock, products in a row; the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
+    echo
+    if [ -e "$from/now" ]; then
+        table regret "auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice." \
+            --table "tuning/$name.tune" --matrices "$matrices"
+    else
+        table regret "auto as the run had it."
+    fi
+    for f in "$from"/refined_*.json; do
+        if [ -e "$f" ]; then table regret "auto under --refine 4, which times the four best by estimate." --chosen "$f"; fi
+    done
+} >"bench/results/$name-regret.txt"
+{
+    head_of
+    echo "By the clock, products in a row; the plans of $name-plans.txt."
+    echo
+    if [ -e "$from/now" ]; then
+        table tables "auto as the library chooses now." --table "tuning/$name.tune" --matrices "$matrices"
+    else
+        table tables "auto as the run had it." --matrices "$matrices"
+    fi
+} >"bench/results/$name-tables.txt"

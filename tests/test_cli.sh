@@ -348,6 +348,14 @@ for d in $devices; do
 done
 gives 'bench tables' 0 bench p.mtx --plan csr --plan 'ell:w=4+coo'
 says 'bench tables: a line a plan' out 'ell:w=4\+coo'
+gives 'bench --again' 0 bench p.mtx --plan csr --plan auto --plan ell --plan sell --again 1 --json
+is_json out
+verdict 'bench --again: JSON' $?
+[ "$(grep -c '"again": true' out)" -ge 2 ] && [ "$(grep -c '"builder": "auto".*"again": true' out)" = 1 ] && [ "$(grep -vc again out)" = 4 ]
+verdict 'bench --again: the fastest and what was chosen' $?
+gives 'bench --again: a table' 0 bench p.mtx --plan csr --plan ell --again 2
+says 'bench --again: says so' out '^side by side:$'
+gives 'bench --again: too many' 2 bench p.mtx --again 1000
 gives 'bench: a plan refused by name' 1 bench arrow.mtx --plan ell --plan csr
 says 'bench: refused with the figure' out 'ell: refused: .*[0-9]'
 says 'bench: goes on after a refusal' out 'csr'
@@ -414,6 +422,11 @@ says 'tune --merge: three digits or two' d.tune '^f64 banded coo/ 0.5 1$'
 sed 's/^rows .*/rows 1024 8192/' c.tune >e.tune
 gives 'tune --merge of other sizes' 0 tune --merge b.tune e.tune
 says 'tune --merge of other sizes: both' out '^f64 banded csr/ 2 2 4$'
+says 'tune --merge of other sizes: a gap' out '^f64 uneven coo/ 0.5 - 1$'
+sed 's/^rows .*/rows 8192 16384/' c.tune >e.tune
+gives 'tune --merge of all other sizes' 0 tune --merge b.tune e.tune
+says 'tune --merge of all other sizes: gaps before' out '^f64 uneven coo/ -2 0.5 1$'
+says 'tune --merge of all other sizes: gaps behind' out '^f64 banded coo/ 0.5 1 -2$'
 sed 's/device host/device other/' c.tune >e.tune
 gives 'tune --merge of two devices' 1 tune --merge b.tune e.tune --out f.tune
 [ ! -e f.tune ]

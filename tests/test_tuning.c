@@ -41,7 +41,7 @@ Test(tuning, whole_table)
         "# made by hand\n\nspmv tuning table 1\r\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\nunits 132\nmemory 143771\n"
         "copy 3900.5\nread 4100\ncache 42.5 7800\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
         "f64 banded csr:run=1024/WG=256,NT=1 0.81 1.6 3 - 8 11.25\n"
-        "f32 scattered sbell:b=4x4,h=32/ - - - - - 1\nmixed uneven coo/ 1 1 1 1 1 1";
+        "f32 scattered sbell:b=4x4,h=32/ - -3 2 -1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
     cr_assert_str_eq(t.device, "NVIDIA H200");
     cr_assert_str_eq(t.device_class, "gpu");
@@ -59,6 +59,7 @@ Test(tuning, whole_table)
     cr_assert(t.row[0].rate[0] == 0.81f && t.row[0].rate[3] == 0 && t.row[0].rate[5] == 11.25f);
     cr_assert(t.row[1].type == SPMV_F32 && t.row[1].kind == SPMV_TUNE_SCATTERED && t.row[1].layout.format == SPMV_SBELL);
     cr_assert_str_eq(t.row[1].variant, "");
+    cr_assert(t.row[1].rate[0] == 0 && t.row[1].rate[3] == 0 && t.row[1].rate[4] == 2 && t.row[1].rate[5] == 0);
     cr_assert(t.row[2].type == SPMV_MIXED && t.row[2].kind == SPMV_TUNE_UNEVEN);
     spmv_tuning_free(&t);
     cr_assert(t.count == 0 && !t.row);
@@ -114,6 +115,12 @@ static const fault faults[] = {
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 6 7\n"},
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 x\n"},
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 -6\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 -2\n"},
+    {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 -0\n"},
+    {6, HEAD AXES "f64 banded csr/ -4 1\n"},
+    {6, HEAD AXES "f64 banded csr/ -4 1 2 3\n"},
+    {6, HEAD AXES "f64 banded csr/ -3x 1 2 3\n"},
+    {6, HEAD AXES "f64 banded csr/ -99999999999999999999\n"},
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 1e3\n"},
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 nan\n"},
     {6, HEAD AXES "f64 banded csr/ 1 2 3 4 5 99999999\n"},
