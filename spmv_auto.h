@@ -1273,7 +1273,8 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
  * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_cl.h), and on uneven rows; blocks that are mostly fill, for the same
  * reason; csr, whose lanes are a power of two as the measured rows are and most rows are not; slices of uneven rows, which end at
  * different times; bdia on bands that lie apart; on CPUs ell and bell wider than what is measured (host, f32, bell:b=8x8, 2000 wide: 6
- * times its estimate). A kernel with knobs was the fastest of many, which is luck in part. */
+ * times its estimate), and on OpenCL CPUs all columns of rows, more so where rows are sorted or in blocks (PoCL, 12 matrices beside csr:
+ * bench/results/pocl-plans.txt). A kernel with knobs was the fastest of many, which is luck in part. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;

@@ -381,8 +381,8 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
         xs[j] = j < cols - c ? X((size_t)c + j) : (VEC)0;
 }
 
-/* 1: a block's values are asked for before its column is known to be one. H200, sbell:b=3x3, groups of 128, f64: 0.73 to 0.93 of the
- * time on seven matrices; larger blocks gain nothing or lose. */
+/* 1: a block's values are asked for before its column has said whether there is one. H200, sbell:b=3x3, groups of 128, f64: 0.69 to 0.94
+ * of the time on six matrices, L from 1 to 8; 6x6 gains as much with wide columns and loses with narrow ones. */
 #if defined(NVIDIA) && BH * BW == 9
 #define EARLY 1
 #else

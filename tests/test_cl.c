@@ -734,6 +734,45 @@ Test(variant, text)
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------ */
+/* Lanes that a GPU of 132 units would get by default, without one. */
+static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
+{
+    spmv_device d;
+    spmv_part p;
+    spmv_variant v;
+    memset(&d, 0, sizeof d);
+    memset(&p, 0, sizeof p);
+    memset(&v, 0, sizeof v);
+    d.info.type = CL_DEVICE_TYPE_GPU;
+    d.info.compute_units = 132;
+    d.info.group_size = 1024;
+    d.info.local_bytes = 48 << 10;
+    p.spec.format = f;
+    p.spec.key[SPMV_KEY_B] = block << 8 | block;
+    p.type = type;
+    p.rows = p.cols = rows;
+    p.nnz = p.a[0].count = slots;
+    p.n[0] = p.n[1] = p.n[2] = block;
+    return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[SPMV_KNOB_L] : -1;
+}
+
+/* As measured on an H200 to be the fastest or next to it, by shape of a matrix of clSpMV's that has it. */
+Test(variant, lanes_fill_a_gpu)
+{
+    cr_assert(gpu_lanes(SPMV_ELL, SPMV_F64, 46835, 46835 * 60, 1) == 4, "ell, harbor");
+    cr_assert(gpu_lanes(SPMV_ELL, SPMV_F64, 83334, 83334 * 81, 1) == 2, "ell, spheres");
+    cr_assert(gpu_lanes(SPMV_ELL, SPMV_F64, 217918, 217918 * 58, 1) == 1, "ell, wind_tunnel");
+    cr_assert(gpu_lanes(SPMV_SELL, SPMV_F32, 1000, 3000, 1) == 1, "sell, short rows");
+    cr_assert(gpu_lanes(SPMV_SBELL, SPMV_F64, 62451, 62451 * 66, 3) == 8, "sbell 3x3, cantilever");
+    cr_assert(gpu_lanes(SPMV_BELL, SPMV_F64, 217918, 217918 * 54, 3) == 2, "bell 3x3, wind_tunnel");
+    cr_assert(gpu_lanes(SPMV_BCSR, SPMV_F64, 83334, 83334 * 72, 3) == 4, "bcsr 3x3 f64, spheres");
+    cr_assert(gpu_lanes(SPMV_BCSR, SPMV_F32, 62451, 62451 * 66, 3) == 8, "bcsr 3x3 f32, cantilever");
+    cr_assert(gpu_lanes(SPMV_BCSR, SPMV_F64, 217918, 217918 * 54, 6) == 8, "bcsr 6x6 f64, wind_tunnel");
+    cr_assert(gpu_lanes(SPMV_CSR, SPMV_F64, 1000000, 5000000, 1) == 2, "csr, 5 a row");
+    cr_assert(gpu_lanes(SPMV_CSR, SPMV_F64, 1000000, 78000000, 1) == 8, "csr, 78 a row");
+    cr_assert(gpu_lanes(SPMV_DIA, SPMV_F64, 1000, 100000, 1) == 1, "dia");
+}
+
 Test(device, open_by_all_names)
 {
     spmv_device_info info[16];

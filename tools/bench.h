@@ -542,7 +542,7 @@ static spmv_status contestants_open(bench *b, contestant *c, int *count)
     return s;
 }
 
-/* A round has a turn of everyone, so that all see the same weather. */
+/* A round has a turn of everyone: what slows the machine for a while slows all of them. */
 static spmv_status contestants_time(contestant *c, int count)
 {
     spmv_status s = SPMV_OK;

@@ -203,8 +203,8 @@ static double sample_span(const runner *r)
     return 100e-6;
 }
 
-/* The median of least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill a span is
- * found by trying: the first of a process take many times as long as those that follow. */
+/* The median of least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill
+ * a span is found by trying: the first of a process take many times as long as those that follow. */
 static spmv_status runner_time(runner *r, int least, double together, const char *what, double *out)
 {
     double v[MOST_RUNS], from, one = 0, span = sample_span(r);
