@@ -208,8 +208,7 @@ static void print_json(const line *r)
     json_real("padding", r->padding); fputs(", ", stdout);
     json_real("err", r->err); fputs(", ", stdout);
     json_real("prepare_us", r->prepare * 1e6);
-    if (r->again) fputs(", \"again\": true", stdout);
-    printf(", \"ok\": %s}\n", r->refused ? "null" : r->ok ? "true" : "false");
+    printf(", \"again\": %s, \"ok\": %s}\n", r->again ? "true" : "false", r->refused ? "null" : r->ok ? "true" : "false");
 }
 
 static void print_heading(const char *matrix, const spmv_csr *a, const char *device, const char *type)

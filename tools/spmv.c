@@ -300,7 +300,7 @@ static const command commands[] = {
      "ok       err < 1; in JSON null for a plan that was refused, its reason on standard error\n"
      "\n"
      "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
-     "turn, five rounds of 20 ms each; further lines (in JSON with \"again\": true) have the medians of those. Lines of the\n"
+     "turn, five rounds of 20 ms each; further lines (\"again\": true in JSON) have the medians of those. Lines of the\n"
      "same plan and variant are the same product there, and have the same time.\n"
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
