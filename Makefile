@@ -6,7 +6,7 @@ CXX    = c++
 CLANG  = clang
 OPT    = -O2
 # OpenMP where the compiler has it; "make OMP=" builds without.
-OMP   := $(shell sh tools/openmp.sh $(CC))
+OMP    = $(shell sh tools/openmp.sh $(CC))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -14,13 +14,20 @@ HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# What a rule writes has another name until it is whole, so that two runs of make at once never see half a program.
+NEW    = $@.$$$$
+VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
+# Where "make install" puts things: $(DESTDIR)$(PREFIX)/include and so on; what is installed refers to PREFIX.
+PREFIX  = /usr/local
+DESTDIR =
 
 all: build/spmv
 
 help:
 	@echo 'make              the command line, build/spmv'
 	@echo 'make demo         a real matrix, multiplied in every format on the host and on OpenCL'
-	@echo 'make test         everything that must hold; ends with "N passed, N failed"'
+	@echo 'make test         the checks that tell most in five minutes; ends with "N passed, N failed"'
+	@echo 'make test-all     everything that must hold, what "make test" runs included; half an hour'
 	@echo 'make single       the whole library as one header, dist/spmv.h'
 	@echo 'make headers      writes the generated headers again (needs xxd)'
 	@echo 'make check-headers   fails if they are not what the sources give'
@@ -41,37 +48,40 @@ help:
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 # its kernels can be given defects, to show that they are found
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
-	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ \
-	    $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
+	    $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
-	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
-	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $@ -lm
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
 
-build/host_csr: bench/host_csr.cpp bench/host_lib.c $(HEADERS)
+build/host_lib.o: bench/host_lib.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c $< -o $(NEW) && mv $(NEW) $@
+
+build/host_csr: bench/host_csr.cpp build/host_lib.o $(HEADERS)
 	@mkdir -p build
 	@sh tools/install.sh bench
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c bench/host_lib.c -o build/host_lib.o
 	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
-	    bench/host_csr.cpp build/host_lib.o -o $@ -lz
+	    bench/host_csr.cpp build/host_lib.o -o $(NEW) -lz && mv $(NEW) $@
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $@ $(LDFLAGS) -lOpenCL -pthread
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -pthread && mv $(NEW) $@
 
 # ---- headers ----
 headers:
@@ -83,11 +93,13 @@ check-headers:
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
-	sh tools/single.sh >$@.new
-	mv $@.new $@
+	sh tools/single.sh >$(NEW) && mv $(NEW) $@
 
 # ---- what must hold ----
 test:
+	@sh tools/install.sh test
+	@sh tests/run.sh --quick
+test-all:
 	@sh tools/install.sh test
 	@sh tests/run.sh
 compile-checks:
@@ -124,5 +136,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
+.PHONY: all help headers check-headers single test test-all compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
         variants bench-host clean

@@ -13,6 +13,9 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
 say() { # say NAME COMMAND...
     name=$1
     shift
+    case $* in
+    *-Idist*) set -- "make -s dist/spmv.h && $*" ;;
+    esac
     printf 'compile/%s\tplain\t%s\n' "$name" "$*"
 }
 sym="sh $t/symbols.sh"
