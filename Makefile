@@ -20,6 +20,8 @@ VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
 # Where "make install" puts things: $(DESTDIR)$(PREFIX)/include and so on; what is installed refers to PREFIX.
 PREFIX  = /usr/local
 DESTDIR =
+CMAKE_FILES = cmake/spmvConfig.cmake cmake/spmvConfigVersion.cmake
+PACKAGES    = spmv.pc spmv-host.pc
 
 all: build/spmv
 
@@ -29,6 +31,9 @@ help:
 	@echo 'make test         the checks that tell most in five minutes; ends with "N passed, N failed"'
 	@echo 'make test-all     everything that must hold, what "make test" runs included; half an hour'
 	@echo 'make single       the whole library as one header, dist/spmv.h'
+	@echo 'make dist         the same with its version in the name, and a checksum'
+	@echo 'make install      headers, CMake and pkg-config files, and the command line, in PREFIX (/usr/local), behind DESTDIR'
+	@echo 'make install-headers  without the command line; make uninstall removes either'
 	@echo 'make headers      writes the generated headers again (needs xxd)'
 	@echo 'make check-headers   fails if they are not what the sources give'
 	@echo 'make examples     compiles the examples and runs them'
@@ -95,6 +100,29 @@ dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
 	sh tools/single.sh >$(NEW) && mv $(NEW) $@
 
+# ---- releases and installation; nothing refers to DESTDIR, which only says where the tree is put together ----
+dist: dist/spmv.h
+	cp dist/spmv.h dist/spmv-$(VERSION).h.new && mv dist/spmv-$(VERSION).h.new dist/spmv-$(VERSION).h
+	cd dist && sha256sum spmv-$(VERSION).h >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
+
+install: install-headers build/spmv
+	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
+	cp build/spmv "$(DESTDIR)$(PREFIX)/bin/spmv"
+
+install-headers:
+	mkdir -p $(foreach d,include share/pkgconfig share/cmake/spmv,"$(DESTDIR)$(PREFIX)/$d")
+	cp $(HEADERS) "$(DESTDIR)$(PREFIX)/include/"
+	cp $(CMAKE_FILES) "$(DESTDIR)$(PREFIX)/share/cmake/spmv/"
+	for p in $(PACKAGES); do \
+	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
+
+# what these two put there, and their own directory
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
+	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
+	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
+	if [ -d "$(DESTDIR)$(PREFIX)/share/cmake/spmv" ]; then rmdir "$(DESTDIR)$(PREFIX)/share/cmake/spmv"; fi
+
 # ---- what must hold ----
 test:
 	@sh tools/install.sh test
@@ -136,5 +164,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test test-all compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
+.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
         variants bench-host clean

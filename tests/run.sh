@@ -162,6 +162,7 @@ group() { # group NAME: its checks
     self) # the traps that would let a failure pass as a success
         check self/nothing-tested trap "\${CC:-cc} tests/self/planted.c -o $out/planted -lcriterion && $out/planted --filter 'none/*'"
         check self/leak trap "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-leak -lcriterion && $out/planted-leak --filter 'planted/leak'"
+        check self/symbols plain "sh tests/self/symbols.sh"
         check self/runner plain "sh tests/self/runner.sh"
         check self/lint plain "sh tests/self/lint.sh"
         check self/no-leak criterion "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-good -lcriterion && $out/planted-good --filter 'planted/good'"
