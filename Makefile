@@ -138,10 +138,10 @@ sanitize:
 	@sh tests/run.sh sanitize
 pairs: build/tests/test_cl
 	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter '@(pairs|knobs)/*'
-suite: build/spmv
-	sh tests/suite.sh all
+suite:
+	@sh tests/run.sh suite
 oclgrind:
-	@sh tests/run.sh oclgrind uninitialized
+	@sh tests/run.sh oclgrind
 rusticl:
 	@sh tests/run.sh rusticl
 examples:
@@ -164,5 +164,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
-        variants bench-host clean
+.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+        suite oclgrind rusticl examples fuzz demo sizes variants bench-host clean

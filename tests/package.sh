@@ -98,7 +98,8 @@ cmake-version) # this version will do where it or an older one of its line is as
     install install-headers /usr
     asks() { # asks VERSION FOUND
         project C c99.c "find_package(spmv $1 QUIET)" "if(NOT \"\${spmv_FOUND}\" STREQUAL \"$2\")" \
-            "message(FATAL_ERROR \"$1: \${spmv_FOUND}\")" 'endif()' 'if(NOT spmv_FOUND)' 'add_library(spmv::spmv INTERFACE IMPORTED)' 'endif()'
+            "message(FATAL_ERROR \"$1: \${spmv_FOUND}\")" 'endif()' \
+            'if(NOT spmv_FOUND)' 'add_library(spmv::spmv INTERFACE IMPORTED)' 'endif()'
         cmake -S "$dir/project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$dir/stage/usr" >"$dir/log" 2>&1 || { cat "$dir/log"; fail "$1"; }
     }
     version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)
@@ -131,7 +132,8 @@ uninstall) # leaves what others put there, and nothing of ours
     "$dir/stage/usr/bin/spmv" --help >/dev/null || fail "the installed command line does not run"
     for h in spmv*.h; do cmp "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
     install uninstall /usr
-    [ "$(cd "$dir/stage" && find . -type f)" = ./usr/include/spmvtools.hpp ] || { find "$dir/stage" -type f; fail "make uninstall left files"; }
+    left=$(cd "$dir/stage" && find . -type f)
+    [ "$left" = ./usr/include/spmvtools.hpp ] || fail "make uninstall left" $left
     [ ! -e "$dir/stage/usr/share/cmake/spmv" ] || fail "make uninstall left its directory"
     ;;
 dist) # the single header under its version's name, with a checksum that holds
