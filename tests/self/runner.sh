@@ -77,7 +77,14 @@ plant 'a/slow plain sleep 7'
 LIMIT=1 run tidy
 expect 'a check that takes too long is a failure' 1 'stopped after 1 s' '^0 passed, 1 failed$'
 
-plant 'a/again plain sh tests/run.sh tidy'
-run tidy
-expect 'a second run in the same place is refused' 1 'runs here already'
+plant 'a/one plain sleep 2' 'a/two plain true'
+sh tests/run.sh a/one >first 2>&1 </dev/null &
+sleep 1
+run a/two
+expect 'a second run in the same place waits, and passes' 0 'waiting for process [0-9]+' '^1 passed, 0 failed$'
+wait $!
+status=$?
+mv first out
+expect 'and does not disturb the first' 0 '^ok +a/one' '^1 passed, 0 failed$'
+
 exit $rc
