@@ -28,8 +28,8 @@ all: build/spmv
 help:
 	@echo 'make              the command line, build/spmv'
 	@echo 'make demo         a real matrix, multiplied in every format on the host and on OpenCL'
-	@echo 'make test         the checks that tell most in five minutes; ends with "N passed, N failed"'
-	@echo 'make test-all     everything that must hold, what "make test" runs included; half an hour'
+	@echo 'make test         what tells most, in at most six minutes on two cores; ends with "N passed, N failed"'
+	@echo 'make test-all     everything that must hold, make test'"'"'s checks first; a quarter of an hour'
 	@echo 'make single       the whole library as one header, dist/spmv.h'
 	@echo 'make dist         the same with its version in the name, and a checksum'
 	@echo 'make install      headers, CMake and pkg-config files, and the command line, in PREFIX (/usr/local), behind DESTDIR'
