@@ -24,29 +24,33 @@ while :; do
     shift
 done
 limit=${LIMIT:-1800}
-most_jobs=8 # a compiler that works on these headers takes up to half a GB
+most_jobs=8 # each may be a compiler, which takes up to 0.4 GB for a test program
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 [ -n "${JOBS-}" ] || { [ "$jobs" -ge 2 ] || jobs=2; [ "$jobs" -le $most_jobs ] || jobs=$most_jobs; }
 tail_lines=20 # of a failed check's log, shown at the end
 out=build/check
 mkdir -p build || exit 1
 
-# Two runs in one checkout ("make -j unit examples") would remove each other's logs and claims: the second waits.
 lock=build/check.lock # a link to the number of the process that runs
-until ln -s $$ "$lock" 2>/dev/null; do
-    holder=$(readlink "$lock")
-    if [ -z "$holder" ]; then continue; fi
-    if ! kill -0 "$holder" 2>/dev/null; then rm -f "$lock"; continue; fi
-    [ "${waiting-}" ] || echo "waiting for process $holder, which runs checks here" >&2
-    waiting=yes
-    sleep 1
-done
-unlock() { rm -f "$lock"; }
-trap unlock EXIT
-
-rm -rf "$out"
+tidy_up() {
+    if [ "$list_only" ]; then rm -rf "$out"; else rm -f "$lock"; fi
+}
+if [ "$list_only" ]; then
+    out=$(mktemp -d) || exit 1
+else # two runs in one checkout ("make -j unit examples") would remove each other's logs and claims: the second waits
+    until ln -s $$ "$lock" 2>/dev/null; do
+        holder=$(readlink "$lock")
+        if [ -z "$holder" ]; then continue; fi
+        if ! kill -0 "$holder" 2>/dev/null; then rm -f "$lock"; continue; fi
+        [ "${waiting-}" ] || echo "waiting for process $holder, which runs checks here" >&2
+        waiting=yes
+        sleep 1
+    done
+    rm -rf "$out"
+fi
+trap tidy_up EXIT
 mkdir -p "$out/log" "$out/san" "$out/claim" build/pocl || exit 1
-for f in list builds results; do : >"$out/$f"; done
+for f in list results; do : >"$out/$f"; done
 POCL_CACHE_DIR=$(pwd)/build/pocl
 export POCL_CACHE_DIR
 
