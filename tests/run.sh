@@ -282,43 +282,51 @@ stop() {
 workers=
 trap stop HUP INT TERM
 
-# What several checks want is built once, before they start. What make is told on its command line (CC=...) holds here as well; its
-# -j does not.
-case ${MAKEFLAGS-} in
-*' -- '*) MAKEFLAGS="-- ${MAKEFLAGS#* -- }" ;;
-*) MAKEFLAGS= ;;
-esac
-export MAKEFLAGS
-unset MAKELEVEL MFLAGS
-started=$(date +%s)
-times >"$out/times.0"
-targets=$(awk -F '\t' 'sub(/^make -s /, "", $3) && sub(/ &&.*/, "", $3) { print $3 }' "$out/list" | tr ' ' '\n' | sort -u)
-if [ "$targets" ]; then
-    make -s -k -j "$jobs" $targets >"$out/log/build" 2>&1 || echo "some programs cannot be built: $out/log/build"
-    times >>"$out/times.0"
-    echo "built $(echo "$targets" | wc -l) programs in $(($(date +%s) - started)) s, $(cpu "$out/times.0") s CPU"
-fi
+# What several checks want is built once, before they start. What make is told on its command line
+# (CC=...) holds here as well; its -j does not.
+build() {
+    case ${MAKEFLAGS-} in
+    *' -- '*) MAKEFLAGS="-- ${MAKEFLAGS#* -- }" ;;
+    *) MAKEFLAGS= ;;
+    esac
+    export MAKEFLAGS
+    unset MAKELEVEL MFLAGS
+    times >"$out/times.0"
+    targets=$(awk -F '\t' 'sub(/^make -s /, "", $3) && sub(/ &&.*/, "", $3) { print $3 }' "$out/list" | tr ' ' '\n' | sort -u)
+    if [ "$targets" ]; then
+        make -s -k -j "$jobs" $targets >"$out/log/build" 2>&1 || echo "some programs cannot be built: $out/log/build"
+        times >>"$out/times.0"
+        echo "built $(echo "$targets" | wc -l) programs in $(($(date +%s) - started)) s, $(cpu "$out/times.0") s CPU"
+    fi
+}
 
-w=0
-while [ "$w" -lt "$jobs" ]; do w=$((w + 1)); worker $w & workers="$workers $!"; done
-wait
+work() {
+    w=0
+    while [ "$w" -lt "$jobs" ]; do w=$((w + 1)); worker $w & workers="$workers $!"; done
+    wait
+}
 
 # ---- what came out ----
 # A check without a result is one whose worker died.
-awk '{ print $3 }' "$out/results" >"$out/part"
-cut -f 1 "$out/list" | grep -vxF -f "$out/part" | sed 's/^/0 1 /' >>"$out/results"
-failed=$(awk '$2 { print $3 }' "$out/results")
-for name in $failed; do
-    file=$out/log/$(file_of "$name")
-    echo
-    echo "FAILED $name: $(awk -v n="$name" '$3 == n { print $1 " passed, " $2 " failed" }' "$out/results"); its log, $file, ends with"
-    grep -v '^ok ' "$file" 2>/dev/null | tail -n $tail_lines | sed 's/^/    | /'
-    echo "  again:  sh tests/run.sh $name"
-    echo "  it is:  $(awk -F '\t' -v n="$name" '$1 == n { print $3 }' "$out/list")"
-done
-[ -z "$failed" ] || echo
-awk -v s=$(($(date +%s) - started)) -v bad="$(echo $failed)" '
-    END { if (bad) print "failed: " bad
-          printf "%d checks in %d s\n", NR, s }' "$out/results"
-awk '{ p += $1; f += $2 } END { if (p + f == 0) f = 1; printf "%d passed, %d failed\n", p, f }' "$out/results" | tee "$out/summary"
-grep -q '^[1-9][0-9]* passed, 0 failed$' "$out/summary"
+report() {
+    awk '{ print $3 }' "$out/results" >"$out/part"
+    cut -f 1 "$out/list" | grep -vxF -f "$out/part" | sed 's/^/0 1 /' >>"$out/results"
+    failed=$(awk '$2 { print $3 }' "$out/results")
+    for name in $failed; do
+        file=$out/log/$(file_of "$name")
+        echo
+        echo "FAILED $name: $(awk -v n="$name" '$3 == n { print $1 " passed, " $2 " failed" }' "$out/results"); its log, $file, ends with"
+        grep -v '^ok ' "$file" 2>/dev/null | tail -n $tail_lines | sed 's/^/    | /'
+        echo "  again:  sh tests/run.sh $name"
+        echo "  it is:  $(awk -F '\t' -v n="$name" '$1 == n { print $3 }' "$out/list")"
+    done
+    [ -z "$failed" ] || echo
+    awk -v s=$(($(date +%s) - started)) -v bad="$(echo $failed)" '
+        END { if (bad) print "failed: " bad
+              printf "%d checks in %d s\n", NR, s }' "$out/results"
+    awk '{ p += $1; f += $2 } END { if (p + f == 0) f = 1; printf "%d passed, %d failed\n", p, f }' "$out/results" | tee "$out/summary"
+    grep -q '^[1-9][0-9]* passed, 0 failed$' "$out/summary"
+}
+
+# One line, which the shell has read before the run begins: whoever edits this file meanwhile does not disturb it.
+started=$(date +%s); build; work; report; exit $?

@@ -77,6 +77,11 @@ plant 'a/slow plain sleep 7'
 LIMIT=1 run tidy
 expect 'a check that takes too long is a failure' 1 'stopped after 1 s' '^0 passed, 1 failed$'
 
+plant 'a/edit plain echo "((" >tests/run.sh'
+run tidy
+cp "$runner" tests/run.sh
+expect 'who edits the runner meanwhile does not disturb the run' 0 '^1 passed, 0 failed$'
+
 plant 'a/one plain sleep 2' 'a/two plain true'
 sh tests/run.sh a/one >first 2>&1 </dev/null &
 sleep 1
