@@ -2157,7 +2157,7 @@ static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known
 
 static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
 
-/* Products after which the gain over csr has paid for what conversion takes more, own and csr in seconds; 0: there is no gain that shows. */
+/* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
 static uint64_t spmv__pays_after(double convert, double own, double csr)
 {
     double gain = csr - own, more = convert - SPMV__CONVERT_CSR;

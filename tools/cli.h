@@ -219,7 +219,7 @@ static void json_next(void)
     X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
     X(CALLS,   "calls",   "N",    "auto: products that analysis and conversion must pay for; default: very many")   \
     X(TABLE,   "table",   "FILE", "auto, cocktail: a tuning table; default: the bundled one for the device")        \
-    X(MAX_BYTES, "max-bytes", "N", "refuse a part that takes more bytes; K, M, G: 2^10, 2^20, 2^30; default: 16 times csr + 16M") \
+    X(MAX_BYTES, "max-bytes", "N", "refuse a part of more bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
     X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
     X(BUDGET,  "budget",  "SECONDS", "stop measuring after so long; default: when all is measured")                 \
     X(RESUME,  "resume",  "",     "go on from what an interrupted run left beside the table")                       \
@@ -262,8 +262,9 @@ typedef struct command {
     const char *name;
     const char *synopsis;    /* what follows the name */
     const char *summary;     /* one line, for spmv --help */
-    const char *text;        /* the rest of its --help */
-    const char *examples;    /* lines "spmv ...  # what it does", which tests/test_help.sh runs; "(GPU)" after the #: it needs one */
+    const char *text;        /* what it does, for its --help */
+    const char *fields;      /* headings that end in a colon, and under them what each column or member means; "": none */
+    const char *examples;    /* lines "spmv ...  # what it does", that tests/test_cli.sh runs; # (GPU): it needs one */
     uint64_t    takes;       /* BIT()s of its options besides --help */
     int         least, most; /* files */
     int (*run)(tool *t, const arguments *a);
@@ -353,6 +354,7 @@ static void print_help(const command *c)
 {
     printf("Usage: spmv %s%s%s\n\n%s\n", c->name, *c->synopsis ? " " : "", c->synopsis, c->text);
     puts("Exit status: 0 done, 1 refused or failed, 2 usage error.\n");
+    if (*c->fields) puts(c->fields);
     print_options(c);
     printf("\nExamples:\n%s", c->examples);
 }

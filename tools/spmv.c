@@ -407,30 +407,32 @@ static int devices_command(tool *t, const arguments *args)
 
 static const command commands[] = {
     {"devices", "", "name the devices that products can run on",
-     "Names the host and every OpenCL device with its number for --device.\n",
+     "Names the host and every OpenCL device with its number for --device.\n", "",
      "  spmv devices  # the numbers that --device takes\n",
      0, 0, 0, devices_command},
     {"info", "FILE [options]", "what a matrix looks like",
      "Shape, values, row lengths with histogram, bandwidth, diagonals, and how well blocks of each size are filled.\n"
-     FILE_TEXT
-     "\n"
+     FILE_TEXT,
      "JSON:\n"
      "  matrix, version     the file as it was named, and the version of the library\n"
      "  rows, cols, nnz     the shape and the number of nonzeros\n"
      "  values              all 1, small integers or real\n"
      "  explicit_zeros      stored elements that are 0\n"
      "  row_length          an object: mean, deviation (standard deviation), shortest, longest\n"
-     "  empty_rows          rows without nonzeros; empty_cols: columns; longest_col: nonzeros of the longest column\n"
-     "  bandwidth           an object: the most places of a nonzero below and above the diagonal\n"
+     "  empty_rows          rows without nonzeros\n"
+     "  empty_cols          columns without nonzeros\n"
+     "  longest_col         nonzeros of the longest column\n"
+     "  bandwidth           an object: how far nonzeros lie below and above the diagonal at most\n"
      "  diagonals           an object: used, half_full (50% or more), nine_tenths_full (90% or more), each with the count of\n"
      "                      diagonals and the nonzeros (nnz) on them\n"
-     "  histogram           rows with from to to nonzeros, and the nonzeros (nnz) in these rows\n"
-     "  blocks              size (height x width), count, fill (0 to 1), bytes a nonzero as bcsr in f64 and in f32\n",
+     "  histogram           a list: rows that have at least from and at most to nonzeros, and the nonzeros (nnz) in them\n"
+     "  blocks              a list: size (height x width), count, fill (0 to 1), and the bytes that each nonzero takes as bcsr, in\n"
+     "                      f64 (bytes_f64) and in f32 (bytes_f32)\n",
      "  spmv info a.mtx         # as text\n"
      "  spmv info a.mtx --json  # one JSON object\n",
      BIT(JSON), 1, 1, info_command},
     {"mul", "FILE [options]", "y = alpha A x + beta y",
-     "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT VARIANT_TEXT,
+     "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT VARIANT_TEXT, "",
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is ones; a knob for both parts\n",
@@ -445,6 +447,11 @@ static const command commands[] = {
      "The table of a file is printed when all its plans are done, with a * before the fastest; with --json each line is\n"
      "printed at once.\n"
      "\n"
+     "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
+     "turn, five rounds of 20 ms each; further lines (\"again\": true in JSON) have the medians of those rounds as their\n"
+     "samples. Lines of the same plan and variant are the same product there, and have the same time.\n"
+     "\n"
+     "With all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
      "Columns:\n"
      "  us          median microseconds of a product over at least 20 warm samples, of 100 us each, on a device of 2 ms: as many\n"
      "              products in a row as take that long, by the wall clock; vectors stay on the device. --events: a sample\n"
@@ -470,13 +477,7 @@ static const command commands[] = {
      "  type, version             as --type; the version of the library\n"
      "  prepare_us                from CSR to the first product: choice, conversion, on a device upload and building kernels\n"
      "  again                     true in the lines of --again\n"
-     "  ok                        err < 1; null for a plan that was refused, its reason on standard error\n"
-     "\n"
-     "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
-     "turn, five rounds of 20 ms each; further lines (\"again\": true in JSON) have the medians of those rounds as their\n"
-     "samples. Lines of the same plan and variant are the same product there, and have the same time.\n"
-     "\n"
-     "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
+     "  ok                        err < 1; null for a plan that was refused, its reason on standard error\n",
      "  spmv bench a.mtx                                        # every format and builder on the host\n"
      "  spmv bench a.mtx b.mtx --plan csr --plan auto --json    # two plans of two matrices, as JSON\n"
      "  spmv bench a.mtx --max-bytes 64M                        # nothing that takes more than 64 MiB\n"
@@ -488,7 +489,7 @@ static const command commands[] = {
      "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"
      "A line for each variant that cannot be used: refused (known beforehand to be beyond the device), FAILED (the\n"
      "driver did not compile or run it) or WRONG; with --json a line for each variant, the counts on standard error.\n"
-     "The default device is the first GPU, or else the first device. Exit status 1 if any was wrong or failed.\n",
+     "The default device is the first GPU, or else the first device. Exit status 1 if any was wrong or failed.\n", "",
      "  spmv self-check --device gpu                      # (GPU) everything; minutes\n"
      "  spmv self-check csr sell --device gpu --type f32  # (GPU) two formats in one type\n"
      "  spmv self-check --device gpu --brief --json       # (GPU) a line of JSON for each variant\n",
@@ -496,7 +497,7 @@ static const command commands[] = {
      check_command},
     {"convert", "IN OUT [options]", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
-     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
+     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n", "",
      "  spmv convert a.mtx a.bin               # to binary, which is read faster\n"
      "  spmv convert a.mtx a32.mtx --type f32  # values rounded to single precision\n"
      "  spmv convert a.mtx a.mtx.gz            # compressed\n",
@@ -505,8 +506,7 @@ static const command commands[] = {
      "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
      PLAN_TEXT "hybr:k=0 measures every width.\n"
      "\n"
-     "--explain prints what the choice saw of the matrix, a table of the options and a sentence with the reason.\n"
-     "\n"
+     "--explain prints what the choice saw of the matrix, a table of the options and a sentence with the reason.\n",
      "Columns:\n"
      "  cost        what the options are ranked by, microseconds: the predicted time, raised where estimates are less certain and\n"
      "              by the share of the conversion that --calls leaves for each product. The * is the plan that was chosen\n"
@@ -536,7 +536,7 @@ static const command commands[] = {
      "table as spmv_auto.h describes, at most 24 KB. What cannot win is dropped early; what fails or computes something\n"
      "else is struck out and named. Whenever the budget ends, the table holds the best of what was seen.\n\n"
      "--type all (the default here) is f64, then f32. While it runs, every sample goes to FILE.journal beside the table;\n"
-     "--resume goes on from there after an interruption or with a further budget.\n",
+     "--resume goes on from there after an interruption or with a further budget.\n", "",
      "  spmv tune --budget 2 --rows-max 1024 --out a.tune   # two seconds on the host: coarse; without --budget half an hour\n"
      "  spmv tune --merge a.tune a.tune --out c.tune        # one table from several of one device\n"
      "  spmv tune --compare a.tune c.tune                   # how two differ\n"
@@ -545,13 +545,13 @@ static const command commands[] = {
      tune_command},
     {"plot", "FILE -o OUT [options]", "a picture of a matrix by its plan's parts, or of a tuning table",
      "With FILE, the matrix: the colour of a cell tells which part of --plan (default csr) owns its nonzeros. With tune TABLE, the\n"
-     "rates of a tuning table over rows and nonzeros a row, best of each format. OUT ends in .png or .svg.\n" PLAN_TEXT,
+     "rates of a tuning table over rows and nonzeros a row, best of each format. OUT ends in .png or .svg.\n" PLAN_TEXT, "",
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
      "  spmv plot tune a.tune -o tune.png            # a tuning table\n",
      BIT(PLAN) | BIT(OUT), 1, 2, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
-     "Writes the matrix as convert does. gen --list names the families.\n",
+     "Writes the matrix as convert does. gen --list names the families.\n", "",
      "  spmv gen poisson2d_100 -o p.mtx  # the five-point stencil on 100 x 100 points\n"
      "  spmv gen tridiag_5               # to standard output\n"
      "  spmv gen --list                  # what there is\n",
