@@ -430,13 +430,6 @@ static line *line_begin(bench *b, const char *plan)
     return out;
 }
 
-/* A line that does not count. */
-static void line_drop(bench *b, line *out)
-{
-    b->t->keep = 0;
-    line_free(out);
-}
-
 /* Takes over the line, prints it in JSON, and takes its failure into the exit status. tolerant: a refusal is no failure. */
 static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 {
@@ -480,6 +473,13 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
 }
 
 #ifndef SPMV_NO_OPENCL
+/* A line that does not count. */
+static void line_drop(bench *b, line *out)
+{
+    b->t->keep = 0;
+    line_free(out);
+}
+
 /* One line for a variant of the plan that r holds on the host. One that cannot be is passed over, as is one whose meaning was
  * seen before: seen is a text of all of them. */
 static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v, char **seen)
