@@ -407,6 +407,16 @@ for us, least, most, ratio in times.values():
     assert abs(ratio - times["csr"][0] / us) <= 0.001 + 0.02 * ratio
 END
 verdict 'bench: the least time is marked, ratios to csr, min <= median <= max' $?
+rm -f out
+"$spmv" bench arrow.mtx p.mtx p.mtx p.mtx p.mtx >out 2>err </dev/null &
+job=$!
+until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # its handler is set before the heading is printed
+kill -TERM $job
+wait $job
+[ $? -eq 1 ] && grep -q 'interrupted: further plans were not timed' err
+verdict 'bench, interrupted: a message and exit status 1' $?
+[ "$(grep -c ' nonzeros; ' out)" = 1 ] && grep -q '  plan$' out && [ "$(sed '1,2d' out | grep -c .)" -ge 1 ] && ! grep -q 'auto' out
+verdict 'bench, interrupted: the table of what was timed' $?
 gives 'bench without csr' 0 bench p.mtx --plan ell
 says 'bench without csr: no ratio' out '^\* +[0-9.]+ +[0-9.]+ +[0-9.]+ +- '
 OMP_NUM_THREADS=1 "$spmv" bench p.mtx --plan csr --json >out 2>err && grep -q '"rows": 100, "cols": 100, "nnz": 460, "threads": 1, ' out

@@ -8,6 +8,7 @@
 #include "run.h"
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 
 /* ---- vectors --------------------------------------------------------------------------------------------------- */
 
@@ -342,6 +343,29 @@ static void print_table(const bench *b, const lines *all)
     fflush(stdout);
 }
 
+/* ---- interruptions --------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t bench_stopped; /* 1: no further plan is begun */
+
+static void bench_signal(int number)
+{
+    (void)number;
+    bench_stopped = 1;
+}
+
+/* The first interruption ends the work after the plan at hand, so that the table of what was timed is printed; the second ends the
+ * program. A signal that is ignored (nohup) stays so. */
+static void bench_catch(int number)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN) return;
+    memset(&now, 0, sizeof now);
+    now.sa_handler = bench_signal;
+    now.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&now.sa_mask);
+    sigaction(number, &now, NULL);
+}
+
 /* ---- one plan -------------------------------------------------------------------------------------------------- */
 
 /* What a plan's failure means: the matrix or the device does not allow it, or something broke. */
@@ -413,10 +437,11 @@ static spmv_desc bench_desc(const bench *b, const char *plan, const char *varian
     return desc;
 }
 
-/* A line without figures, for line_end; NULL without memory. */
+/* A line without figures, for line_end; NULL if there is none to be: after an interruption, or without memory. */
 static line *line_begin(bench *b, const char *plan)
 {
-    line *out = (line *)calloc(1, sizeof *out);
+    line *out = bench_stopped ? NULL : (line *)calloc(1, sizeof *out);
+    if (bench_stopped) return NULL;
     if (!out) {
         b->worst = no_memory(b->t);
         return NULL;
@@ -758,7 +783,7 @@ static void bench_file(bench *b, const char *path)
             else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
             else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
         if (!b->args->value[OPT_JSON]) print_table(b, &b->done);
-        if (b->again) bench_again(b);
+        if (b->again && !bench_stopped) bench_again(b);
         bench_forget(b);
         if (!b->args->value[OPT_JSON]) putchar('\n');
     } else {
@@ -794,9 +819,13 @@ static int bench_command(tool *t, const arguments *args)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = choice_options(t, args, &b.hints, &table);
     if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
-    for (i = 0; i < args->files && result == DONE; i++) bench_file(&b, args->file[i]);
+    bench_catch(SIGINT);
+    bench_catch(SIGTERM);
+    for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
     device_close(b.device);
     spmv_tuning_free(&table);
+    t->about = NULL;
+    if (bench_stopped) result = complain(t, "interrupted: further plans were not timed");
     return result == DONE ? b.worst : result;
 }
 

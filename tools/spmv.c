@@ -445,7 +445,7 @@ static const command commands[] = {
      "can take, and one for each value of another knob.\n"
      "\n"
      "The table of a file is printed when all its plans are done, with a * before the fastest; with --json each line is\n"
-     "printed at once.\n"
+     "printed at once. An interruption (Ctrl-C) ends the work after the plan at hand: the table has what was timed until then.\n"
      "\n"
      "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
      "turn, five rounds of 20 ms each; further lines (\"again\": true in JSON) have the medians of those rounds as their\n"
