@@ -2157,11 +2157,14 @@ static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known
 
 static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
 
+/* Of csr's time: a gain below the third digit, the last one printed, is no gain. */
+#define SPMV__GAIN_SHOWS 0.001
+
 /* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
 static uint64_t spmv__pays_after(double convert, double own, double csr)
 {
     double gain = csr - own, more = convert - SPMV__CONVERT_CSR;
-    if (gain <= csr * 0.001) return 0;
+    if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
     return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
 }
 
@@ -2237,30 +2240,17 @@ static int spmv__is_csr_alone(const spmv_option *o)
 /* Seconds to argue with: as measured where the choice was made so, else as predicted. */
 static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
 
-/* The best of the others: by the measured times, or the next in the ranking. NULL: there is none. */
-static const spmv_option *spmv__runner_up(const spmv_choice *c, int measured)
+/* The fastest of the options that were measured, but for the chosen one; csr: of csr alone. NULL: none was. */
+static const spmv_option *spmv__fastest_measured(const spmv_choice *c, int csr)
 {
     const spmv_option *best = NULL;
     int i;
     for (i = 1; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
-        if (!measured) return o;
+        if (csr && !spmv__is_csr_alone(o)) continue;
         if (o->measured > 0 && (!best || o->measured < best->measured)) best = o;
     }
     return best;
-}
-
-/* The time of csr: of the fastest that was measured, or as predicted. 0: not known. */
-static double spmv__csr_seconds(const spmv_choice *c, int measured)
-{
-    double least = 0;
-    int i;
-    if (!measured) return c->csr;
-    for (i = 0; i < c->count; i++) {
-        double s = c->option[i].measured;
-        if (spmv__is_csr_alone(&c->option[i]) && s > 0 && (least <= 0 || s < least)) least = s;
-    }
-    return least;
 }
 
 static void spmv__say_option(spmv__text *t, const spmv_option *o)
@@ -2282,23 +2272,21 @@ static void spmv__say_second(spmv__text *t, const spmv_choice *c, const spmv_opt
 /* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
 static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 {
-    const spmv_option *o = &c->option[0];
-    int measured = o->measured > 0, beside_csr;
-    const spmv_option *second = spmv__runner_up(c, measured);
-    double own = spmv__option_seconds(o, measured), csr = spmv__csr_seconds(c, measured);
+    const spmv_option *o = &c->option[0], *second = spmv__fastest_measured(c, 0), *timed_csr = spmv__fastest_measured(c, 1);
+    int measured = o->measured > 0 && second, is_csr = spmv__is_csr_alone(o), beside_csr;
+    double own = spmv__option_seconds(o, measured), csr = measured && timed_csr ? timed_csr->measured : c->csr;
     uint64_t pays = spmv__pays_after(o->convert, own, csr);
-    beside_csr = csr > 0 && !spmv__is_csr_alone(o) && !(second && spmv__is_csr_alone(second));
+    if (!measured) second = c->count > 1 ? &c->option[1] : NULL;
+    beside_csr = csr > 0 && !is_csr && !(second && spmv__is_csr_alone(second));
     spmv__put_char(t, '\n');
     spmv__say_option(t, o);
     SPMV__SAY(t, " was chosen because a product is %s to take %f us", measured ? "measured" : "predicted", own * 1e6);
-    if (beside_csr) SPMV__SAY(t, ", %f times the speed of csr (%f us)", csr / own, csr * 1e6);
+    if (beside_csr) SPMV__SAY(t, ", %f times the speed of csr (%f us%s)", csr / own, csr * 1e6, measured && !timed_csr ? " predicted" : "");
     if (second) spmv__put_text(t, beside_csr ? " and" : ",");
     if (second) spmv__say_second(t, c, second, own, measured);
     SPMV__SAY(t, "; analysis and conversion take about %f products of csr", o->convert);
-    if (csr > 0 && !spmv__is_csr_alone(o)) {
-        if (pays) SPMV__SAY(t, ", which pays after %u products", pays);
-        else spmv__put_text(t, ", which nothing pays for, as csr is as fast");
-    }
+    if (pays && !is_csr) SPMV__SAY(t, ", which pays after %u products", pays);
+    else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
     spmv__put_text(t, ".\n");
 }
 

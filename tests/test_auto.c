@@ -360,6 +360,35 @@ Test(choice, explains_by_a_table)
         "csr was chosen because a product is predicted to take 50.0 us, 0.90 times the speed of the second, bell (45.0 us, but ranked at a "
         "cost of 90.0 us against 50.0 us); analysis and conversion take about 4.00 products of csr.\n");
     c->count = 0;
+    option(c, "ell", "", 45, 20, 20.25, 45); /* only one was timed: there is nothing to compare that with */
+    option(c, "sell", "", 48, -1, 20.25, 60);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      45.0       45.0       20.0    1.11          20.3         163  ell\n"
+        "       60.0       48.0 cannot run    1.04          20.3         407  sell\n"
+        "\n"
+        "ell was chosen because a product is predicted to take 45.0 us, 1.11 times the speed of csr (50.0 us) and 1.07 times the speed of "
+        "the second, sell (48.0 us); analysis and conversion take about 20.3 products of csr, which pays after 163 products.\n");
+    c->count = 0;
+    option(c, "ell", "", 45, 60, 20.25, 45); /* csr was not timed */
+    option(c, "sell", "", 47, 63, 20.75, 60);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      45.0       45.0       60.0    1.11          20.3         163  ell\n"
+        "       60.0       47.0       63.0    1.06          20.8         280  sell\n"
+        "\n"
+        "ell was chosen because a product is measured to take 60.0 us, 0.83 times the speed of csr (50.0 us predicted) and 1.05 times the "
+        "speed of the second, sell (63.0 us); analysis and conversion take about 20.3 products of csr, which does not pay, as csr is no "
+        "slower.\n");
+    c->count = 0;
     c->csr = 0;
     option(c, "ell", "", 45, 0, 20, 45);
     explained(c,

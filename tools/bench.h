@@ -298,7 +298,7 @@ static int line_plan(const line *r, char *out, size_t size)
 /* Places for the longest plan; one that is longer still moves its variant to the right. */
 static int plan_column(const lines *all)
 {
-    enum { WIDEST = 48 };
+    enum { WIDEST = 48 }; /* as almost all plans are; wider, one long plan would move every variant out of sight */
     int widest = (int)strlen("plan"), n;
     size_t i;
     for (i = 0; i < all->count; i++) {
@@ -440,8 +440,9 @@ static spmv_desc bench_desc(const bench *b, const char *plan, const char *varian
 /* A line without figures, for line_end; NULL if there is none to be: after an interruption, or without memory. */
 static line *line_begin(bench *b, const char *plan)
 {
-    line *out = bench_stopped ? NULL : (line *)calloc(1, sizeof *out);
+    line *out;
     if (bench_stopped) return NULL;
+    out = (line *)calloc(1, sizeof *out);
     if (!out) {
         b->worst = no_memory(b->t);
         return NULL;

@@ -181,8 +181,8 @@ static int explain(tool *t, const spmv_choice *c)
 
 static void report_print(const plan_report *r, const spmv_split *split)
 {
-    enum { WIDEST = 48 };
-    int i, n, column = 16;
+    enum { NARROWEST = 16, WIDEST = 48 }; /* characters: a column that short plans leave in its place, and one very long plan too */
+    int i, n, column = NARROWEST;
     spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
     printf("plan    %s%s%s\n", r->text, report_variant(r) ? "/" : "", report_variant(r) ? report_variant(r) : "");
     spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
