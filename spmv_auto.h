@@ -2258,15 +2258,13 @@ static void spmv__say_option(spmv__text *t, const spmv_option *o)
     SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
 }
 
-/* ", 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
-static void spmv__say_second(spmv__text *t, const spmv_choice *c, const spmv_option *second, double own, int measured)
+/* " 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
+static void spmv__say_second(spmv__text *t, const spmv_option *second, double own, int measured)
 {
     double other = spmv__option_seconds(second, measured);
     SPMV__SAY(t, " %f times the speed of the second, ", other / own);
     spmv__say_option(t, second);
-    SPMV__SAY(t, " (%f us", other * 1e6);
-    if (other < own) SPMV__SAY(t, ", but ranked at a cost of %f us against %f us", second->cost * 1e6, c->option[0].cost * 1e6);
-    spmv__put_char(t, ')');
+    SPMV__SAY(t, " (%f us)", other * 1e6);
 }
 
 /* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
@@ -2280,10 +2278,13 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
     beside_csr = csr > 0 && !is_csr && !(second && spmv__is_csr_alone(second));
     spmv__put_char(t, '\n');
     spmv__say_option(t, o);
-    SPMV__SAY(t, " was chosen because a product is %s to take %f us", measured ? "measured" : "predicted", own * 1e6);
+    spmv__put_text(t, " was chosen because ");
+    if (second && spmv__option_seconds(second, measured) < own)
+        SPMV__SAY(t, "it ranks at a cost of %f us and the second at %f us, though ", o->cost * 1e6, second->cost * 1e6);
+    SPMV__SAY(t, "a product is %s to take %f us", measured ? "measured" : "predicted", own * 1e6);
     if (beside_csr) SPMV__SAY(t, ", %f times the speed of csr (%f us%s)", csr / own, csr * 1e6, measured && !timed_csr ? " predicted" : "");
     if (second) spmv__put_text(t, beside_csr ? " and" : ",");
-    if (second) spmv__say_second(t, c, second, own, measured);
+    if (second) spmv__say_second(t, second, own, measured);
     SPMV__SAY(t, "; analysis and conversion take about %f products of csr", o->convert);
     if (pays && !is_csr) SPMV__SAY(t, ", which pays after %u products", pays);
     else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");

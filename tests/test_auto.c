@@ -357,8 +357,8 @@ Test(choice, explains_by_a_table)
         "*      50.0       50.0          -    1.00          4.00           -  csr\n"
         "       90.0       45.0          -    1.11          40.3         363  bell\n"
         "\n"
-        "csr was chosen because a product is predicted to take 50.0 us, 0.90 times the speed of the second, bell (45.0 us, but ranked at a "
-        "cost of 90.0 us against 50.0 us); analysis and conversion take about 4.00 products of csr.\n");
+        "csr was chosen because it ranks at a cost of 50.0 us and the second at 90.0 us, though a product is predicted to take 50.0 us, "
+        "0.90 times the speed of the second, bell (45.0 us); analysis and conversion take about 4.00 products of csr.\n");
     c->count = 0;
     option(c, "ell", "", 45, 20, 20.25, 45); /* only one was timed: there is nothing to compare that with */
     option(c, "sell", "", 48, -1, 20.25, 60);

@@ -223,7 +223,7 @@ says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros each'
-says 'plan explained: reason' out '^csr[^ ]* was chosen because a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
+says 'plan explained: reason' out '^csr[^ ]* was chosen because (it ranks .*, though )?a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
 gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
 says 'plan refined: measured' out '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]'
 says 'plan refined: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
