@@ -21,6 +21,7 @@ VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
 PREFIX  = /usr/local
 DESTDIR =
 CMAKE_FILES = cmake/spmvConfig.cmake cmake/spmvConfigVersion.cmake
+MAN1        = "$(DESTDIR)$(PREFIX)/share/man/man1"
 PACKAGES    = spmv.pc spmv-host.pc
 
 all: build/spmv
@@ -33,6 +34,7 @@ help:
 	@echo 'make single       the whole library as one header, dist/spmv.h'
 	@echo 'make dist         the same with its version in the name, and a checksum'
 	@echo 'make install      headers, CMake and pkg-config files, and the command line, in PREFIX (/usr/local), behind DESTDIR'
+	@echo '                  (its manual pages too, if "make man" was run before)'
 	@echo 'make install-headers  without the command line; make uninstall removes either'
 	@echo 'make headers      writes the generated headers again (needs xxd)'
 	@echo 'make check-headers   fails if they are not what the sources give'
@@ -47,6 +49,7 @@ help:
 	@echo 'make variants     the table of listed variants on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
+	@echo 'make man          manual pages of the command line in build/man, by help2man; look at one with man -l build/man/spmv.1'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
 	@echo 'make clean'
 
@@ -108,6 +111,7 @@ dist: dist/spmv.h
 install: install-headers build/spmv
 	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
 	cp build/spmv "$(DESTDIR)$(PREFIX)/bin/spmv"
+	if [ -e build/man/spmv.1 ]; then mkdir -p $(MAN1) && cp build/man/*.1 $(MAN1)/; fi
 
 install-headers:
 	mkdir -p $(foreach d,include share/pkgconfig share/cmake/spmv,"$(DESTDIR)$(PREFIX)/$d")
@@ -118,7 +122,7 @@ install-headers:
 
 # what these two put there, and their own directory
 uninstall:
-	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
+	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
 	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
 	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
 	if [ -d "$(DESTDIR)$(PREFIX)/share/cmake/spmv" ]; then rmdir "$(DESTDIR)$(PREFIX)/share/cmake/spmv"; fi
@@ -158,6 +162,8 @@ sizes: dist/spmv.h
 	@sh tools/sizes.sh
 variants:
 	@sh bench/variants.sh
+man: build/spmv
+	sh tools/man.sh build/spmv build/man
 bench-host: build/host_csr
 	build/host_csr $(FILES)
 
@@ -165,4 +171,4 @@ clean:
 	rm -rf build dist
 
 .PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
-        suite oclgrind rusticl examples fuzz demo sizes variants bench-host clean
+        suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean

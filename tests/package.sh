@@ -128,7 +128,9 @@ pkg-config)
     ;;
 uninstall) # leaves what others put there, and nothing of ours
     mkdir -p "$dir/stage/usr/include" && echo '/* not ours */' >"$dir/stage/usr/include/spmvtools.hpp"
+    mkdir -p "$dir/source/build/man" && echo '.TH SPMV 1' >"$dir/source/build/man/spmv.1" # as "make man" leaves it
     install install /usr
+    [ -e "$dir/stage/usr/share/man/man1/spmv.1" ] || fail "the manual page is not installed"
     "$dir/stage/usr/bin/spmv" --help >/dev/null || fail "the installed command line does not run"
     for h in spmv*.h; do cmp "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
     install uninstall /usr

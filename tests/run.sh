@@ -224,6 +224,7 @@ group() { # group NAME: its checks
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
     cli)
         check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
+        check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"

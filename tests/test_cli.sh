@@ -63,13 +63,17 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = "matrix device builder plan variant type us gflops gbs bytes padding err prepare_us again ok".split()
+keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
+    version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
 assert lines
 for line in lines:
-    assert list(json.loads(line, parse_constant=refuse)) == keys, line
+    r = json.loads(line, parse_constant=refuse)
+    assert list(r) == keys, line
+    assert (r["threads"] is None) == (r["device"] != "host"), line
+    assert r["us"] is None or (r["us_min"] <= r["us"] <= r["us_max"] and r["samples"] >= 5), line
 ' "$1"
     else
         ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"err": .*"ok": (true|false|null)\}$' "$1"
@@ -219,9 +223,10 @@ says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros each'
-says 'plan explained: options' out '^plan +[a-z:0-9,=.+]+.*us; conversion about'
+says 'plan explained: reason' out '^csr[^ ]* was chosen because (it ranks .*, though )?a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
 gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
-says 'plan refined: measured' out 'us, measured [0-9.]+;'
+says 'plan refined: measured' out '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]'
+says 'plan refined: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
 gives 'plan for few calls' 0 plan arrow.mtx --calls 1
 says 'plan for few calls' out '^plan +csr'
 gives 'plan: a bad number of calls' 2 plan arrow.mtx --calls many
@@ -373,6 +378,141 @@ verdict 'bench: odd file name in JSON' $?
 gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
+
+# ---- what bench, plan and info tell ----
+is_table() { # FILE HEAD: a head, lines of its width or more to the place where the text begins, one of them marked, csr's ratio 1.000
+    awk -v head="$2" '
+        $0 ~ head { on = 1; at = match($0, /  plan/); next }
+        on && /^ +us +us/ { next } # units
+        !on || !NF { on = 0; next }
+        substr($0, at, 2) != "  " || substr($0, at - 1, 1) == " " || substr($0, at + 2, 1) == " " { bad = 1 }
+        /^\*/ { marked++ }
+        { lines++ }
+        END { exit bad || marked != 1 || lines < 2 }' "$1"
+}
+gives 'bench: the table' 0 bench p.mtx --plan csr --plan ell --plan 'sell:h=32,rows=sorted,sigma=1024,idx=16' --plan 'hyb'
+is_table out '^ +us +min us +max us +vs csr +GFLOP/s +GB/s +MB +padding +err  plan$'
+verdict 'bench: the table is aligned, one line marked' $?
+says 'bench: threads' out '^p: 100 x 100, 460 nonzeros; f64 on host, [0-9]+ threads?; '
+says 'bench: csr beside itself' out '^[* ] .* 1\.000 .*  csr$'
+python3 - out <<'END' >err 2>&1
+import sys
+rows = [l.lstrip("* ").split() for l in open(sys.argv[1]) if l.startswith(("* ", "  ")) and "us" not in l.split()]
+times = {r[9]: [float(v) for v in r[:4]] for r in rows}
+assert len(times) == 4, times
+marked = [l.split()[10] for l in open(sys.argv[1]) if l.startswith("*")]
+assert marked == [min(times, key=lambda p: times[p][0])], (marked, times)
+for us, least, most, ratio in times.values():
+    assert least <= us <= most
+    assert abs(ratio - times["csr"][0] / us) <= 0.001 + 0.02 * ratio
+END
+verdict 'bench: the least time is marked, ratios to csr, min <= median <= max' $?
+rm -f out
+"$spmv" bench arrow.mtx p.mtx p.mtx p.mtx p.mtx >out 2>err </dev/null &
+job=$!
+until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # its handler is set before the heading is printed
+kill -TERM $job
+wait $job
+[ $? -eq 1 ] && grep -q 'interrupted: further plans were not timed' err
+verdict 'bench, interrupted: a message and exit status 1' $?
+[ "$(grep -c ' nonzeros; ' out)" = 1 ] && grep -q '  plan$' out && [ "$(sed '1,2d' out | grep -c .)" -ge 1 ] && ! grep -q 'auto' out
+verdict 'bench, interrupted: the table of what was timed' $?
+gives 'bench without csr' 0 bench p.mtx --plan ell
+says 'bench without csr: no ratio' out '^\* +[0-9.]+ +[0-9.]+ +[0-9.]+ +- '
+OMP_NUM_THREADS=1 "$spmv" bench p.mtx --plan csr --json >out 2>err && grep -q '"rows": 100, "cols": 100, "nnz": 460, "threads": 1, ' out
+verdict 'bench: shape and threads in JSON' $?
+version=$("$spmv" --version)
+says 'bench: version in JSON' out "\"version\": \"${version#spmv }\""
+if [ "$devices" != host ]; then
+    gives 'bench on a device: the table' 0 bench p.mtx --plan csr --plan 'ell:w=3+coo' --device 0
+    is_table out '^ +us +min us .*err  plan +variant$'
+    verdict 'bench on a device: the table is aligned' $?
+    gives 'a knob for every part' 0 bench p.mtx --plan 'hyb/*:IMG=0' --plan 'ell:w=3+coo/*:WG=64,IMG=0+V=1' --device 0 --json
+    is_json out
+    verdict 'a knob for every part: JSON' $?
+    says 'a knob for every part: both have it, the first its own too' out '"plan": "ell:w=3\+coo", "variant": "[^"+]*WG=64,[^"+]*V=1,[^"+]*\+[^"+]*WG=64,'
+    gives 'a knob of no part' 1 mul p.mtx --plan 'hyb/*:ALIGN=1' --device 0
+    says 'a knob of no part is named' err 'ALIGN.*no part'
+fi
+printf 'a\377\303\050"\\\t\303\244' >name
+cp small.mtx "$(cat name).mtx"
+cat >shape.py <<'END'
+import json, sys
+def refuse(token):
+    raise ValueError(token)
+text = open(sys.argv[1], encoding="utf-8").read()
+assert text.count("\n") == 1
+d = json.loads(text, parse_constant=refuse)
+if "matrix" in d and "odd" in sys.argv:
+    assert d["matrix"] == "a\ufffd\ufffd(\"\\\t\u00e4.mtx", d["matrix"]
+for condition in sys.argv[2:]:
+    assert condition == "odd" or eval(condition), condition
+END
+shape() { # NAME CONDITION...: out is one JSON object, of which these hold
+    name=$1
+    shift
+    python3 shape.py out "$@" >err 2>&1
+    verdict "$name" $?
+}
+gives 'info --json' 0 info "$(cat name).mtx" --json
+shape 'info --json: an odd name, figures' odd 'd["rows"] == 3 and d["cols"] == 4 and d["nnz"] == 5' 'd["values"] == "small integers"' \
+    'd["row_length"]["longest"] == 2 and d["row_length"]["shortest"] == 1' 'd["bandwidth"] == {"below": 2, "above": 2}' \
+    'd["diagonals"]["used"] == {"count": 4, "nnz": 5}' 'sum(h["nnz"] for h in d["histogram"]) == 5' \
+    'sum(h["rows"] for h in d["histogram"]) == 3' 'len(d["blocks"]) == 11 and d["blocks"][0]["size"] == "1x4"'
+gives 'info --json of 0 x 0' 0 info none.mtx --json
+shape 'info --json of 0 x 0: null where nothing is known' 'd["nnz"] == 0 and d["blocks"][0]["bytes_f64"] is None'
+gives 'plan --json' 0 plan "$(cat name).mtx" --builder 'ell:w=1+coo' --json
+shape 'plan --json: parts' odd 'd["plan"] == "ell:w=1+coo" and d["choice"] is None' '[p["nnz"] for p in d["parts"]] == [3, 2]' \
+    '[p["plan"] for p in d["parts"]] == ["ell:w=1", "coo"]' 'd["parts"][0]["share"] == 0.6'
+gives 'plan --json --explain' 0 plan arrow.mtx --explain --refine 2 --json
+shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["plan"]' 'd["choice"]["table"] == "host"' \
+    'len(d["choice"]["options"]) > 3 and d["choice"]["options"][0]["measured_us"] > 0'
+gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
+shape 'plan --json of 0 x 0: a plan' 'd["plan"] == "csr"'
+gives 'plan --max-bytes' 1 plan arrow.mtx --builder hyb --max-bytes 1000K
+says 'plan --max-bytes: what and how much' err 'ell:w=2: .* allowed are 1000 KiB|ell:w=2: .* allowed are 0.98 MiB'
+gives 'plan --max-bytes --json' 1 plan arrow.mtx --builder hyb --max-bytes 1000K --json
+shape 'plan --max-bytes --json: null bytes for what was refused' '[p["bytes"] is None for p in d["parts"]] == [True, False]'
+gives 'plan --max-bytes: enough' 0 plan arrow.mtx --builder hyb --max-bytes 2M
+gives 'mul --max-bytes' 1 mul arrow.mtx --plan hyb --max-bytes 1000k
+gives 'bench --max-bytes' 1 bench arrow.mtx --plan hyb --plan csr --max-bytes 1000k
+says 'bench --max-bytes: refused' out ' hyb: refused: '
+for n in '' 0 K -1 1T 1.5M 64MB 0x10 99999999999999999999 17179869184G; do
+    gives "--max-bytes '$n'" 2 bench p.mtx --plan csr --max-bytes "$n"
+    grep -Fq -- "whole number of bytes above 0, with K, M or G behind it or nothing, not '$n'" err
+    verdict "--max-bytes '$n': what it wants" $?
+done
+gives '--max-bytes: the most' 0 bench p.mtx --plan csr --max-bytes 17179869183G
+gives 'plan --explain: the table' 0 plan arrow.mtx --explain
+is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan$'
+verdict 'plan --explain: the table is aligned, one line marked' $?
+says 'plan --explain: units' out '^ +us +us +us +times +csr products +products$'
+awk '/^ +us +us/ { on = 1; next } !NF { on = 0 } on { sub(/^\*/, ""); if ($1 + 0 < before + 0) exit 1; before = $1; n++ } END { if (n < 3) exit 1 }' out
+verdict 'plan --explain: by cost' $?
+
+# ---- the examples of --help ----
+mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx # x and y that fit a.mtx:
+"$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx
+examples() { # COMMAND: the lines under "Examples:" of its help
+    "$spmv" $1 --help | awk '/^Examples:$/ { on = 1; next } on && /^$/ { on = 0 } on'
+}
+for c in '' devices info mul bench self-check convert plan tune plot gen; do
+    examples "$c" >examples
+    least=2
+    if [ "$c" = devices ]; then least=1; fi # which takes nothing
+    [ "$(wc -l <examples)" -ge "$least" ] && ! grep -Evq '^  spmv [^#]*  # ' examples
+    verdict "$c --help: examples and what they do" $?
+    while IFS= read -r line; do
+        case $line in
+        *'# (GPU)'*)
+            # the quick ones run on any device
+            case $c in mul | plan) [ "$devices" != host ] || continue ;; *) continue ;; esac
+            line=$(printf '%s\n' "$line" | sed 's/--device gpu/--device 0/') ;;
+        esac
+        (cd help && eval "spmv() { \"$spmv\" \"\$@\"; }; $line") >out 2>err </dev/null
+        verdict "$c --help: $(echo ${line%%  \#*})" $?
+    done <examples
+done
 
 # ---- tune ----
 gives 'tune: a table without merge or compare' 2 tune a.tune
