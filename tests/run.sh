@@ -239,27 +239,30 @@ group() { # group NAME: its checks
     esac
 }
 
-select_checks() { # select_checks GROUP|CHECK...: fills the list; a word that stands for no check at all becomes a failure
+# select_checks GROUP|CHECK...: fills the list; a group without checks becomes a failure, and so does a word of the caller's that
+# stands for nothing to be run
+select_checks() {
     for word; do
         : >"$out/part"
         case $word in
         */*) for g in $all rusticl; do group "$g"; done ;;
         *) group "$word" ;;
         esac
-        n=0
+        n=0 left=0
         while IFS='	' read -r name kind command; do
             case $word in
             */*) case $name in $word) ;; *) continue ;; esac ;;
             esac
             n=$((n + 1))
             if [ $select = quick ] && ! quick "$name"; then continue; fi
+            left=$((left + 1))
             printf '%s\t%s\t%s\n' "$name" "$kind" "$command" >>"$out/list"
         done <"$out/part"
-        if [ $n = 0 ]; then printf '%s\tplain\techo "%s has no check"; false\n' "$word/nothing" "$word" >>"$out/list"; fi
+        if [ $n = 0 ] || [ "$named$left" = yes0 ]; then printf '%s\tplain\techo "%s has no check"; false\n' "$word/nothing" "$word" >>"$out/list"; fi
     done
 }
 
-[ $# -gt 0 ] || set -- $all
+if [ $# = 0 ]; then named=no; set -- $all; else named=yes; fi
 select_checks "$@"
 # each once, and the quick ones first
 for f in first later; do : >"$out/$f"; done
