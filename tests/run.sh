@@ -258,7 +258,9 @@ select_checks() {
             left=$((left + 1))
             printf '%s\t%s\t%s\n' "$name" "$kind" "$command" >>"$out/list"
         done <"$out/part"
-        if [ $n = 0 ] || [ "$named$left" = yes0 ]; then printf '%s\tplain\techo "%s has no check"; false\n' "$word/nothing" "$word" >>"$out/list"; fi
+        if [ $n = 0 ] || [ "$named$left" = yes0 ]; then
+            printf '%s\tplain\techo "%s has no check"; false\n' "$word/nothing" "$word" >>"$out/list"
+        fi
     done
 }
 

@@ -23,12 +23,18 @@ for target in build/spmv build/spmv-defect build/tests/test_io build/san/test_io
     build/host_csr dist/spmv.h; do
     n=$((n + 1))
     if [ $target = build/host_csr ]; then touch build/host_lib.o; fi # as if that one had succeeded
-    if make -s OMP= CC='sh half' CXX='sh half' CLANG='sh half' $target >out 2>&1; then echo "$target: made by a compiler that fails"; rc=1; fi
+    if make -s OMP= CC='sh half' CXX='sh half' CLANG='sh half' $target >out 2>&1; then
+        echo "$target: made by a compiler that fails"
+        rc=1
+    fi
     if [ -e $target ]; then echo "$target: half of it is left"; rc=1; fi
 done
 # every rule that names its target so is among them
 rules=$(grep -c -- '\$(NEW) \$@$' "$root/Makefile")
 [ "$rules" = $n ] || { echo "$rules rules in the Makefile end with \$(NEW) \$@, $n targets are tried: name the others here"; rc=1; }
-if grep -nE -- '(-o|>) *\$@( |$)' "$root/Makefile"; then echo "these rules write their target directly: write \$(NEW) and rename it"; rc=1; fi
+if grep -nE -- '(-o|>) *\$@( |$)' "$root/Makefile"; then
+    echo "these rules write their target directly: write \$(NEW) and rename it"
+    rc=1
+fi
 [ $rc = 0 ] && echo "$n rules"
 exit $rc
