@@ -132,7 +132,7 @@ static int load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     t->about = NULL; /* the library's messages begin with the file's name */
     if (reader_open(&r, t, path) != DONE) return FAILED;
     opt.store = type == SPMV_F64 || type == SPMV_TYPE_COUNT ? SPMV_F64 : SPMV_F32;
-    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, &t->hooks)
+    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, 0, &t->hooks)
                                       : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
     reader_close(&r);
     if (s == SPMV_OK && type != SPMV_TYPE_COUNT && a->type != opt.store) s = retype(t, a, opt.store);
