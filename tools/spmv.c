@@ -187,10 +187,12 @@ static void product_free(tool *t, product *p)
 static int product_options(tool *t, const arguments *args, product *p)
 {
     int result = DONE;
+    double most;
     memset(p, 0, sizeof *p);
     p->desc.type = option_type(t, args, &result);
-    p->alpha = option_real(t, args, OPT_ALPHA, 1, &result);
-    p->beta = option_real(t, args, OPT_BETA, 0, &result);
+    most = p->desc.type == SPMV_F32 ? FLT_MAX : DBL_MAX;
+    p->alpha = option_real(t, args, OPT_ALPHA, 1, -most, most, &result);
+    p->beta = option_real(t, args, OPT_BETA, 0, -most, most, &result);
     p->desc.plan = args->plans ? args->plan[0] : "csr";
     p->desc.variant = args->plans ? args->variant[0] : NULL;
     p->desc.strict = args->value[OPT_STRICT] != NULL;
@@ -276,11 +278,11 @@ static const command commands[] = {
      "Names the host and every OpenCL device with its number for --device.\n", 0, 0, 0, devices_command},
     {"info", "FILE", "what a matrix looks like",
      "Shape, values, row lengths with histogram, bandwidth, diagonals, and how well blocks of each size are filled.\n"
-     "FILE is Matrix Market or the binary form, plain or gzip; - is standard input.\n", 0, 1, 1, info_command},
+     "FILE is Matrix Market or the binary form, plain or gzip; - is standard input.\n", BIT(MAX_DIM), 1, 1, info_command},
     {"mul", "FILE [options]", "y = alpha A x + beta y",
      "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT,
      BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT
      "\n"
@@ -305,7 +307,7 @@ static const command commands[] = {
      "\n"
      "Under all, a plan that cannot work for a matrix is no failure; one that was asked for by name is.\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN), 1, 1 << 30, bench_command},
+         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_DIM), 1, 1 << 30, bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"
      "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"
@@ -316,19 +318,22 @@ static const command commands[] = {
      check_command},
     {"convert", "IN OUT", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
-     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n",
-     BIT(TYPE), 2, 2, convert_command},
+     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given. OUT may be IN: like\n"
+     "every file that spmv writes, it is replaced when all of the new one is written, and stays as it is if that fails.\n",
+     BIT(TYPE) | BIT(MAX_DIM), 2, 2, convert_command},
     {"plan", "FILE [options]", "the plan that the library or a builder makes, part by part",
      "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
      PLAN_TEXT "hybr:k=0 measures every width.\n",
-     BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE), 1, 1, plan_command},
+     BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) |
+         BIT(MAX_DIM), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure this device: a tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros a row (banded, scattered, of uneven rows) in\n"
      "every layout, on a device with other knobs as well, checks every product, and writes how fast each was where: a\n"
      "table as spmv_auto.h describes, at most 24 KB. What cannot win is dropped early; what fails or computes something\n"
      "else is struck out and named. Whenever the budget ends, the table holds the best of what was seen.\n\n"
      "--type all (the default here) is f64, then f32. While it runs, every sample goes to FILE.journal beside the table;\n"
-     "--resume goes on from there after an interruption or with a further budget.\n\n"
+     "--resume goes on from there after an interruption or with a further budget. Without --resume a journal that holds\n"
+     "samples is left alone and nothing is measured: remove it to begin anew.\n\n"
      "spmv tune --merge A B ... --out C     one table from several of one device\n"
      "spmv tune --compare A B               how two differ\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
@@ -336,7 +341,7 @@ static const command commands[] = {
     {"plot", "FILE -o OUT", "a picture of a matrix by its plan's parts, or of a tuning table",
      "spmv plot FILE -o OUT [--plan P]      the matrix; the colour of a cell tells which part owns its nonzeros (default csr)\n"
      "spmv plot tune TABLE -o OUT           rates of a tuning table over rows and nonzeros a row, best of each format\n\n"
-     "OUT ends in .png or .svg.\n" PLAN_TEXT, BIT(PLAN) | BIT(OUT), 1, 2, plot_command},
+     "OUT ends in .png or .svg.\n" PLAN_TEXT, BIT(PLAN) | BIT(OUT) | BIT(MAX_DIM), 1, 2, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };
@@ -363,7 +368,10 @@ static int run_command(const command *c, int argc, char **argv)
     tool_init(&t, c->name);
     result = arguments_parse(&t, c, argc, argv, &args);
     if (result == DONE && args.value[OPT_HELP]) print_help(c);
-    else if (result == DONE) result = c->run(&t, &args);
+    else if (result == DONE) {
+        t.max_dim = option_count(&t, &args, OPT_MAX_DIM, 0, 1, 4294967294u, &result);
+        if (result == DONE) result = c->run(&t, &args);
+    }
     arguments_free(&args);
     return finish_output(&t, result);
 }
