@@ -394,6 +394,11 @@ says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
 gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
+for bad in 'nan' '5 6' '-5' '1e999' '0x5' '' '5x'; do
+    { head -n 3 a.tune.journal; printf 's f64 banded csr/ 1024 4 5\ns f64 banded csr/ 1024 4 %s\n' "$bad"; } >b.tune.journal
+    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+    says "tune --resume: a rate of '$bad': its line" err 'b.tune.journal, line 5: '
+done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune

@@ -363,6 +363,22 @@ static void candidate_name(const candidate *c, char *out, size_t size)
     snprintf(out, size, "%s %s %s", spmv_type_name(c->row.type), spmv_tune_kind_name(c->row.kind), name);
 }
 
+/* What follows the name in a journal's line of a sample: rows, nonzeros a row and rate, each behind a blank, to the end of the line. */
+static int sample_numbers(const char *p, double v[3])
+{
+    int i;
+    for (i = 0; i < 3; i++) {
+        char word[SPMV_NUMBER_TEXT];
+        size_t n = *p == ' ' ? strcspn(p + 1, " \n") : 0;
+        if (n == 0 || n >= sizeof word) return 0;
+        memcpy(word, p + 1, n);
+        word[n] = 0;
+        if (!spmv_number_from(word, &v[i]) || !(v[i] >= 0 && v[i] <= 1e15)) return 0;
+        p += 1 + n;
+    }
+    return *p == '\n';
+}
+
 /* What the journal of an interrupted run says of a new candidate. */
 static void candidate_recall(tuner *u, candidate *c)
 {
@@ -372,18 +388,17 @@ static void candidate_recall(tuner *u, candidate *c)
     candidate_name(c, name, sizeof name);
     n = strlen(name);
     for (; p && *p; p = end + 1) {
-        unsigned long long rows, per;
-        double rate;
+        double v[3];
         int r, k;
         end = strchr(p, '\n');
         if (!end) return; /* cut short */
         if ((*p != 's' && *p != 'x') || strncmp(p + 2, name, n) != 0 || p[2 + n] != ' ') continue;
         if (*p == 'x') c->state = STRUCK;
-        if (*p == 'x' || sscanf(p + 2 + n, "%llu %llu %lf", &rows, &per, &rate) != 3) continue;
-        r = axis_index(u->head.rows_at, u->head.rows, rows);
-        k = axis_index(u->head.per_row_at, u->head.per_row, per);
+        if (*p == 'x' || !sample_numbers(p + 2 + n, v)) continue;
+        r = axis_index(u->head.rows_at, u->head.rows, (uint64_t)v[0]);
+        k = axis_index(u->head.per_row_at, u->head.per_row, (uint64_t)v[1]);
         if (r < 0 || k < 0) continue;
-        if ((float)rate > *rate_at(u, c, r, k)) *rate_at(u, c, r, k) = (float)rate;
+        if ((float)v[2] > *rate_at(u, c, r, k)) *rate_at(u, c, r, k) = (float)v[2];
         c->own++;
         u->recalled++;
     }
@@ -472,10 +487,15 @@ static int journal_check(tuner *u, size_t head)
     const char *p = u->past.at + head, *end;
     unsigned number = 4;
     for (; (end = strchr(p, '\n')) != NULL; p = end + 1, number++) {
-        char name[3][200];
+        const char *word = p;
         double v[3];
+        int i;
         if (*p == 'x' && p[1] == ' ') continue;
-        if (sscanf(p, "s %9s %19s %199s %lf %lf %lf", name[0], name[1], name[2], &v[0], &v[1], &v[2]) != 6)
+        for (i = 0; i < 4; i++) { /* behind s, the type, the kind and the name */
+            word += strcspn(word, " \n");
+            if (i < 3 && *word++ != ' ') break;
+        }
+        if (*p != 's' || i < 4 || !sample_numbers(word, v))
             return complain(u->t, "%s, line %u: neither a sample nor struck out", u->journal_path, number);
     }
     u->past.used = (size_t)(p - u->past.at);
