@@ -319,7 +319,8 @@ static const command commands[] = {
     {"convert", "IN OUT", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
      "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given. OUT may be IN: like\n"
-     "every file that spmv writes, it is replaced when all of the new one is written, and stays as it is if that fails.\n",
+     "every file that spmv writes, it is replaced when all of the new one is written, so that there must be room for both,\n"
+     "and stays as it is if that fails.\n",
      BIT(TYPE) | BIT(MAX_DIM), 2, 2, convert_command},
     {"plan", "FILE [options]", "the plan that the library or a builder makes, part by part",
      "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
