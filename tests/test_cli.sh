@@ -534,6 +534,11 @@ says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
 gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
+for bad in 'nan' '5 6' '-5' '1e999' '0x5' '' '5x'; do
+    { head -n 3 a.tune.journal; printf 's f64 banded csr/ 1024 4 5\ns f64 banded csr/ 1024 4 %s\n' "$bad"; } >b.tune.journal
+    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+    says "tune --resume: a rate of '$bad': its line" err 'b.tune.journal, line 5: '
+done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
@@ -580,6 +585,7 @@ if [ "$devices" != host ]; then
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
         for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # in coo.cl alone
+            rm -f g.tune.journal
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'
@@ -612,6 +618,169 @@ if [ "$devices" != host ]; then
         says 'self-check finds a kernel that does not compile: its words' out '^FAILED  f32 .*did not build'
     fi
 fi
+
+# ---- files that are written ----
+# A program that may not write a byte to any file stands for a full disk; what it says comes through a pipe.
+full_disk() { # full_disk NAME FILE ARGUMENTS...: fails, says why, FILE is as it was and nothing lies beside it
+    name=$1
+    file=$2
+    shift 2
+    cp "$file" before
+    said=$(ulimit -f 0; "$spmv" "$@" 2>&1 </dev/null)
+    got=$?
+    printf '%s\n' "$said" >err
+    [ $got -eq 1 ] && grep -q 'File too large' err
+    verdict "full disk: $name fails and says so" $?
+    cmp -s before "$file" && ! ls -A | grep -q '^\.spmv-'
+    verdict "full disk: $name leaves the old file and nothing else" $?
+}
+"$spmv" gen poisson2d_100 -o big.mtx
+chmod 640 big.mtx
+ln -s big.mtx link.mtx
+ln big.mtx hard.mtx
+gzip -c big.mtx >big.mtx.gz
+full_disk 'convert to itself' big.mtx convert big.mtx big.mtx
+full_disk 'convert to itself through a link' big.mtx convert big.mtx link.mtx
+full_disk 'convert to itself by another name' big.mtx convert big.mtx hard.mtx
+full_disk 'convert to itself through gzip' big.mtx.gz convert big.mtx.gz big.mtx.gz
+echo old | tee old.bin old.mtx old.png old.svg >old.tune
+full_disk 'convert' old.bin convert big.mtx old.bin
+full_disk 'gen' old.mtx gen poisson2d_100 -o old.mtx
+full_disk 'mul' old.mtx mul big.mtx -o old.mtx
+full_disk 'plot' old.png plot big.mtx -o old.png
+full_disk 'plot of a table' old.svg plot tune table.tune -o old.svg
+full_disk 'tune --merge' old.tune tune --merge b.tune c.tune --out old.tune
+full_disk 'tune --resume' a.tune.journal tune --out a.tune --resume --rows-max 1024 --budget 1
+cp big.mtx before
+gives 'convert to itself through a link' 0 convert big.mtx link.mtx
+[ -L link.mtx ] && cmp -s before big.mtx && [ "$(ls -l big.mtx | cut -c 1-10)" = '-rw-r-----' ]
+verdict 'convert to itself through a link: the link and the mode stay' $?
+ln -s new.mtx dangling.mtx
+gives 'gen through a link to nothing' 0 gen tridiag_3 -o dangling.mtx
+[ -L dangling.mtx ] && grep -q '^3 3 7$' new.mtx
+verdict 'gen through a link to nothing makes the file' $?
+ln -s ring2.mtx ring1.mtx
+ln -s ring1.mtx ring2.mtx
+gives 'gen to a ring of links' 1 gen tridiag_3 -o ring1.mtx
+says 'gen to a ring of links: what is wrong' err 'ring1.mtx: Too many levels'
+if [ "$(id -u)" -ne 0 ]; then
+    chmod 440 new.mtx
+    gives 'gen to a file that may not be written' 1 gen tridiag_4 -o new.mtx
+    says 'gen to a file that may not be written: why' err 'new.mtx: Permission denied'
+fi
+gives 'gen to a folder' 1 gen tridiag_3 -o .
+says 'gen to a folder: what is wrong' err 'Is a directory'
+"$spmv" gen tridiag_3 -o want.mtx
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; } 2>err | sed 1d | cmp -s - want.mtx
+verdict 'gen to /dev/stdout, a pipe' $?
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; "$spmv" gen tridiag_3; } >out 2>err
+{ echo before; cat want.mtx want.mtx; } | cmp -s - out
+verdict 'gen to /dev/stdout, a file: behind what it has' $?
+"$spmv" gen tridiag_3 -o /dev/fd/3 3>three 2>err && cmp -s three want.mtx
+verdict 'gen to /dev/fd/3' $?
+gives 'gen to /dev/null' 0 gen tridiag_3 -o /dev/null
+[ -c /dev/null ]
+verdict 'gen to /dev/null leaves the device' $?
+mkfifo pipe
+cat pipe >out &
+"$spmv" gen tridiag_3 -o pipe 2>err
+wait $!
+[ -p pipe ] && cmp -s out want.mtx
+verdict 'gen to a named pipe' $?
+if [ -w /dev/full ]; then
+    for f in a.mtx a.mtx.gz a.bin; do
+        rm -f "$f"
+        ln -s /dev/full "$f"
+        gives "convert to a full device as $f" 1 convert big.mtx "$f"
+        says "convert to a full device as $f is told" err "$f: No space left"
+    done
+    "$spmv" gen poisson2d_10 >/dev/full 2>err
+    [ $? -eq 1 ]
+    verdict 'gen to a full standard output' $?
+fi
+"$spmv" gen dense_1500_1500 -o dense.bin
+echo old >slow.mtx.gz
+"$spmv" convert dense.bin slow.mtx.gz 2>err &
+writing=$!
+until ls -A | grep -q '^\.spmv-' || ! kill -0 $writing 2>/dev/null; do sleep 0.05; done
+kill -TERM $writing
+wait $writing 2>/dev/null
+[ $? -eq 143 ] && [ "$(cat slow.mtx.gz)" = old ] && ! ls -A | grep -q '^\.spmv-'
+verdict 'an interrupted convert leaves the old file and nothing else' $?
+
+# ---- the journal of tune ----
+cp a.tune.journal before
+gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 1024 --out a.tune
+says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the samples .*--resume'
+cmp -s before a.tune.journal
+verdict 'tune: a journal is as it was' $?
+head -n 3 a.tune.journal >k.tune.journal
+"$spmv" tune --rows-max 1024 --out k.tune >out 2>err </dev/null &
+measuring=$!
+until [ "$(wc -l <k.tune.journal)" -ge 8 ] || ! kill -0 $measuring 2>/dev/null; do sleep 0.05; done
+kill -KILL $measuring
+wait $measuring 2>/dev/null
+[ $? -eq 137 ] && [ ! -e k.tune ]
+verdict 'tune: a journal without samples is begun anew; killed' $?
+gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 1024 --out k.tune --resume
+says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from before\)'
+
+# ---- numbers in options ----
+no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error that names the option and the text
+    option=$1
+    texts=$2
+    shift 2
+    for text in $texts ''; do
+        gives "$1 --$option '$text'" 2 "$@" "--$option=$text"
+        grep -Fq -- "--$option wants a" err && grep -Fq -- "not '$text'" err
+        verdict "$1 --$option '$text': what is wanted" $?
+    done
+}
+real='nan inf -inf 1e999 1x 0x1 1,5'
+count="$real -1 1.5 1e300"
+no_numbers alpha "$real" mul small.mtx
+no_numbers beta "$real" mul small.mtx --y y.mtx
+no_numbers alpha 1e39 mul small.mtx --type f32
+no_numbers again "$count" bench small.mtx
+no_numbers refine "$count" bench small.mtx
+no_numbers calls "$count" bench small.mtx
+no_numbers refine "$count" plan small.mtx
+no_numbers calls "$count" plan small.mtx
+no_numbers budget "$real -1 0" tune
+no_numbers rows-max "$count 0 1023" tune
+for c in info mul bench plan; do no_numbers max-dim "$count 0 4294967295" $c small.mtx; done
+no_numbers max-dim "$count 0" convert small.mtx never.mtx
+no_numbers max-dim "$count 0" plot small.mtx -o never.png
+product 'numbers that are some' '15 15 15' small.mtx --alpha 5e0
+
+# ---- limits of what is read ----
+head -c 20000000 /dev/zero | gzip >zeros.mtx.gz
+gives 'zeros without end' 1 info zeros.mtx.gz
+says 'zeros without end: where and why' err 'zeros.mtx.gz:1: expected a line of at most 65536 bytes'
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 12' >cut.mtx
+gives 'a last number that may be cut' 0 info cut.mtx
+says 'a last number that may be cut is told' err 'cut.mtx:3: .*may be cut'
+printf '%%%%MatrixMarket matrix coordinate real general\n3000000 2 1\n3000000 1 1\n' >rows.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n6 4294967294 1\n1 1 1\n' >cols.mtx
+for m in rows cols; do
+    gives "few nonzeros, many $m" 1 convert $m.mtx w.bin
+    says "few nonzeros, many $m: the limit" err "$m.mtx:2: expected at most 1048640 rows and columns for 1 nonzeros"
+    for to in bin mtx; do
+        gives "few nonzeros, many $m, to $to" 0 convert $m.mtx w.$to --max-dim 4294967294
+        gives "few nonzeros, many $m, from $to" 0 convert w.$to w2.bin --max-dim 4294967294
+        for c in info mul plan convert; do
+            set -- $c w.$to
+            [ $c = convert ] && set -- "$@" never.mtx
+            gives "few nonzeros, many $m: $c refuses $to as convert did" 1 "$@"
+            says "few nonzeros, many $m: $c of $to: the limit" err "w.$to:?[0-9]*: expected at most 1048640 rows"
+        done
+    done
+done
+[ "$(wc -c <w.bin)" -eq 132 ]
+verdict 'few nonzeros, many cols: 132 bytes' $?
+gives 'mul with --max-dim' 0 mul rows.mtx --max-dim 3000000 -o y2.mtx
+[ "$(tail -n 1 y2.mtx)" = 1 ] && [ ! -e never.mtx ] && [ ! -e never.png ]
+verdict 'mul with --max-dim: the last row; nothing was written by what was refused' $?
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

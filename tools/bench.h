@@ -798,7 +798,6 @@ static void bench_file(bench *b, const char *path)
 static int bench_command(tool *t, const arguments *args)
 {
     int i, result = DONE;
-    double again;
     spmv_tuning table;
     bench b;
     memset(&b, 0, sizeof b);
@@ -807,9 +806,8 @@ static int bench_command(tool *t, const arguments *args)
     b.args = args;
     b.type = option_type(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
-    again = option_real(t, args, OPT_AGAIN, 0, &result);
-    if (again < 0 || again > AGAIN_MOST - 2) return misuse(t, "--again is 0 to %d", AGAIN_MOST - 2);
-    b.again = (int)again;
+    b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
+    if (result != DONE) return result;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;

@@ -6,6 +6,8 @@
 #define SPMV_TOOLS_CLI_H
 
 #include <errno.h>
+#include <float.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,8 @@ typedef struct tool {
     int         drawn;     /* 1: a progress line stands there */
     double      since;     /* when the present piece of work began, seconds */
     double      last;      /* when progress was last drawn */
+    double      told;      /* off a terminal: when a line of progress was last printed, or the program began */
+    uint64_t    max_dim;   /* most rows and columns that files may have, 0: as spmv_mm_options says */
     int         events;    /* 1: devices are timed by the events of one product; 0: by the clock, over products that follow each other */
     int         cold;      /* 1: what is timed finds the device's caches full of something else */
 } tool;
@@ -58,28 +62,44 @@ static void progress_begin(tool *t)
     t->since = t->last = seconds();
 }
 
-/* Begins work that cannot say how far it is, so that its name is drawn at once. */
+enum { PROGRESS_LINE_SECONDS = 30 }; /* off a terminal a log should show that work goes on, and not fill */
+
+/* 1: progress may be told now: on a terminal after the first second and ten times a second, elsewhere a line now and then. */
+static int progress_due(const tool *t)
+{
+    double now = seconds();
+    if (!t->terminal) return now - t->told >= PROGRESS_LINE_SECONDS;
+    return now - t->since >= 1.0 && now - t->last >= 0.1;
+}
+
+/* Draws over the line before on a terminal, prints a line elsewhere. */
+LIKE_PRINTF(2, 3) static void progress_say(tool *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (t->terminal) fputc('\r', stderr);
+    else fprintf(stderr, "spmv %s: ", t->command);
+    vfprintf(stderr, format, list);
+    fputs(t->terminal ? "\033[K" : "\n", stderr);
+    fflush(stderr);
+    va_end(list);
+    t->drawn = t->terminal;
+    t->last = t->told = seconds();
+}
+
+/* Begins work that cannot say how far it is, so that a terminal shows its name at once. */
 static void progress_name(tool *t, const char *what, const char *name)
 {
     progress_begin(t);
-    if (!t->terminal) return;
-    t->drawn = 1;
-    fprintf(stderr, "\r%s %.60s ...\033[K", what, name);
-    fflush(stderr);
+    if (t->terminal || progress_due(t)) progress_say(t, "%s %.60s ...", what, name);
 }
 
-/* Draws "what part%" (part < 0: unknown), but only on a terminal, after the first second and ten times a second. */
+/* Tells "what part%" (part < 0: unknown) if it is time to. */
 static void progress(tool *t, const char *what, double part)
 {
-    double now;
-    if (!t->terminal) return;
-    now = seconds();
-    if (now - t->since < 1.0 || now - t->last < 0.1) return;
-    t->last = now;
-    t->drawn = 1;
-    if (part < 0) fprintf(stderr, "\r%.60s ... %.0f s\033[K", what, now - t->since);
-    else fprintf(stderr, "\r%.60s ... %3.0f%%\033[K", what, 100 * (part > 1 ? 1 : part));
-    fflush(stderr);
+    if (!progress_due(t)) return;
+    if (part < 0) progress_say(t, "%.60s ... %.0f s", what, seconds() - t->since);
+    else progress_say(t, "%.60s ... %3.0f%%", what, 100 * (part > 1 ? 1 : part));
 }
 
 /* One line on stderr; returns FAILED. */
@@ -130,6 +150,10 @@ static void tool_init(tool *t, const char *command)
     memset(t, 0, sizeof *t);
     t->command = command;
     t->terminal = isatty(STDERR_FILENO);
+    t->told = seconds();
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes then is an error as a full disk is */
+#endif
     t->hooks.user = t;
     t->hooks.log = hear;
 }
@@ -226,6 +250,7 @@ static void json_next(void)
     X(ROWS_MAX, "rows-max", "N",  "no matrix with more rows")                                                       \
     X(MERGE,   "merge",   "",     "put tables of one device together; where two have a sample, the later's counts") \
     X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
+    X(MAX_DIM, "max-dim", "N",    "most rows and columns of a file; default 2^20 + 64 for every nonzero")            \
     X(BRIEF,   "brief",   "",     "three small matrices, a product of integers each: for simulators")                 \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
@@ -238,6 +263,7 @@ typedef enum option_id {
 } option_id;
 
 #define BIT(ID) ((uint64_t)1 << OPT_##ID)
+typedef char options_fit_the_bits_of_takes[OPT_COUNT <= 64 ? 1 : -1];
 
 typedef struct option {
     const char *name, *value, *text;
@@ -359,14 +385,29 @@ static void print_help(const command *c)
     printf("\nExamples:\n%s", c->examples);
 }
 
-/* The number given for an option, or fallback; *result becomes USAGE if it is none. */
-static double option_real(tool *t, const arguments *a, option_id id, double fallback, int *result)
+/* The number given for an option, from least to most, or fallback; *result becomes USAGE if it is none. NaN and infinity
+ * are no numbers here, nor is what is too large to be a double. */
+static double option_number(tool *t, const arguments *a, option_id id, int whole, double fallback, double least, double most,
+                            int *result)
 {
+    char range[64] = "";
     double v;
     if (!a->value[id]) return fallback;
-    if (spmv_number_from(a->value[id], &v)) return v;
-    *result = misuse(t, "--%s wants a number, not '%s'", options[id].name, a->value[id]);
+    if (spmv_number_from(a->value[id], &v) && v >= least && v <= most && (!whole || (double)(int64_t)v == v)) return v;
+    if (least > -DBL_MAX || most < DBL_MAX) snprintf(range, sizeof range, " from %.10g to %.10g", least, most);
+    *result = misuse(t, "--%s wants a %snumber%s, not '%s'", options[id].name, whole ? "whole " : "", range, a->value[id]);
     return fallback;
+}
+
+static double option_real(tool *t, const arguments *a, option_id id, double fallback, double least, double most, int *result)
+{
+    return option_number(t, a, id, 0, fallback, least, most, result);
+}
+
+/* least and most are 0 to 2^53. */
+static uint64_t option_count(tool *t, const arguments *a, option_id id, uint64_t fallback, uint64_t least, uint64_t most, int *result)
+{
+    return (uint64_t)option_number(t, a, id, 1, (double)fallback, (double)least, (double)most, result);
 }
 
 /* The bytes given for an option: a whole number above 0, with K, M or G for 2^10, 2^20 or 2^30 behind it or nothing. 0: not given;

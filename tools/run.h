@@ -315,14 +315,13 @@ static void measurer_free(measurer *me)
 static int choice_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
 {
     int result = DONE;
-    double refine = option_real(t, a, OPT_REFINE, 0, &result), calls = option_real(t, a, OPT_CALLS, 0, &result);
+    uint64_t refine = option_count(t, a, OPT_REFINE, 0, 0, SPMV_CHOICE_MAX, &result);
+    uint64_t calls = option_count(t, a, OPT_CALLS, 0, 0, 1000000000000000, &result);
     memset(table, 0, sizeof *table);
     memset(hints, 0, sizeof *hints);
     if (result != DONE) return result;
-    if (refine < 0 || refine > SPMV_CHOICE_MAX) return misuse(t, "--refine is 0 to %d", (int)SPMV_CHOICE_MAX);
-    if (calls < 0 || calls > 1e15) return misuse(t, "--calls is a number of products");
     hints->refine = (int)refine;
-    hints->expected_calls = (uint64_t)calls;
+    hints->expected_calls = calls;
     if (!a->value[OPT_TABLE]) return DONE;
     if (load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
     hints->tuning = table;

@@ -316,10 +316,12 @@ static void product_free(tool *t, product *p)
 static int product_options(tool *t, const arguments *args, product *p)
 {
     int result = DONE;
+    double most;
     memset(p, 0, sizeof *p);
     p->desc.type = option_type(t, args, &result);
-    p->alpha = option_real(t, args, OPT_ALPHA, 1, &result);
-    p->beta = option_real(t, args, OPT_BETA, 0, &result);
+    most = p->desc.type == SPMV_F32 ? FLT_MAX : DBL_MAX;
+    p->alpha = option_real(t, args, OPT_ALPHA, 1, -most, most, &result);
+    p->beta = option_real(t, args, OPT_BETA, 0, -most, most, &result);
     p->desc.plan = args->plans ? args->plan[0] : "csr";
     p->desc.variant = args->plans ? args->variant[0] : NULL;
     p->desc.strict = args->value[OPT_STRICT] != NULL;
@@ -430,14 +432,14 @@ static const command commands[] = {
      "                      f64 (bytes_f64) and in f32 (bytes_f32)\n",
      "  spmv info a.mtx         # as text\n"
      "  spmv info a.mtx --json  # one JSON object\n",
-     BIT(JSON), 1, 1, info_command},
+     BIT(JSON) | BIT(MAX_DIM), 1, 1, info_command},
     {"mul", "FILE [options]", "y = alpha A x + beta y",
      "Writes y as a Matrix Market array with all its digits.\n" PLAN_TEXT VARIANT_TEXT, "",
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is ones; a knob for both parts\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(MAX_BYTES), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "One line a plan. --plan may be given more than once; all (the default) is every format and builder.\n" PLAN_TEXT VARIANT_TEXT
      "\n"
@@ -483,7 +485,7 @@ static const command commands[] = {
      "  spmv bench a.mtx --max-bytes 64M                        # nothing that takes more than 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) every variant of the csr kernel\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_BYTES), 1, 1 << 30, bench_command},
+         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30, bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type, and\n"
      "checks: integers exact, reals within the bound of their row, the same bits twice, nothing written beside y.\n"
@@ -497,11 +499,13 @@ static const command commands[] = {
      check_command},
     {"convert", "IN OUT [options]", "Matrix Market to binary and back",
      "OUT is binary if its name ends in .bin, else Matrix Market; a further .gz compresses it; - is standard output.\n"
-     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given.\n", "",
+     "IN is recognised by its first bytes, plain or gzip. Values keep their type unless --type is given. OUT may be IN: like\n"
+     "every file that spmv writes, it is replaced when all of the new one is written, so that there must be room for both,\n"
+     "and stays as it is if that fails.\n", "",
      "  spmv convert a.mtx a.bin               # to binary, which is read faster\n"
      "  spmv convert a.mtx a32.mtx --type f32  # values rounded to single precision\n"
      "  spmv convert a.mtx a.mtx.gz            # compressed\n",
-     BIT(TYPE), 2, 2, convert_command},
+     BIT(TYPE) | BIT(MAX_DIM), 2, 2, convert_command},
     {"plan", "FILE [options]", "the plan that the library or a builder makes, part by part",
      "Prints the plan's text, each part's share in the notation of the papers, bytes and padding; with --explain also why.\n"
      PLAN_TEXT "hybr:k=0 measures every width.\n"
@@ -529,14 +533,15 @@ static const command commands[] = {
      "  spmv plan a.mtx --calls 100           # for a hundred products, conversion included\n"
      "  spmv plan a.mtx --device gpu          # (GPU) what it chooses there\n",
      BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
-         BIT(MAX_BYTES), 1, 1, plan_command},
+         BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure this device: a tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros a row (banded, scattered, of uneven rows) in\n"
      "every layout, on a device with other knobs as well, checks every product, and writes how fast each was where: a\n"
      "table as spmv_auto.h describes, at most 24 KB. What cannot win is dropped early; what fails or computes something\n"
      "else is struck out and named. Whenever the budget ends, the table holds the best of what was seen.\n\n"
      "--type all (the default here) is f64, then f32. While it runs, every sample goes to FILE.journal beside the table;\n"
-     "--resume goes on from there after an interruption or with a further budget.\n", "",
+     "--resume goes on from there after an interruption or with a further budget. Without --resume a journal that holds\n"
+     "samples is left alone and nothing is measured: remove it to begin anew.\n", "",
      "  spmv tune --budget 2 --rows-max 1024 --out a.tune   # two seconds on the host: coarse; without --budget half an hour\n"
      "  spmv tune --merge a.tune a.tune --out c.tune        # one table from several of one device\n"
      "  spmv tune --compare a.tune c.tune                   # how two differ\n"
@@ -549,7 +554,7 @@ static const command commands[] = {
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
      "  spmv plot tune a.tune -o tune.png            # a tuning table\n",
-     BIT(PLAN) | BIT(OUT), 1, 2, plot_command},
+     BIT(PLAN) | BIT(OUT) | BIT(MAX_DIM), 1, 2, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", "",
      "  spmv gen poisson2d_100 -o p.mtx  # the five-point stencil on 100 x 100 points\n"
@@ -588,7 +593,10 @@ static int run_command(const command *c, int argc, char **argv)
     tool_init(&t, c->name);
     result = arguments_parse(&t, c, argc, argv, &args);
     if (result == DONE && args.value[OPT_HELP]) print_help(c);
-    else if (result == DONE) result = c->run(&t, &args);
+    else if (result == DONE) {
+        t.max_dim = option_count(&t, &args, OPT_MAX_DIM, 0, 1, 4294967294u, &result);
+        if (result == DONE) result = c->run(&t, &args);
+    }
     arguments_free(&args);
     return finish_output(&t, result);
 }
