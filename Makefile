@@ -74,6 +74,9 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 
 build/tests/test_tools build/san/test_tools: tools/cli.h
 
+# these look into the command line's own headers
+build/tests/test_tools build/san/test_tools: $(wildcard tools/*.h)
+
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
