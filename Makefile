@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS.
+# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
@@ -7,6 +7,8 @@ CLANG  = clang
 OPT    = -O2
 # OpenMP where the compiler has it; "make OMP=" builds without.
 OMP   := $(shell sh tools/openmp.sh $(CC))
+# Pictures need cairo; "make CAIRO=" builds without.
+CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags --libs cairo))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -41,13 +43,13 @@ help:
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS) $(CAIRO) -lm
 
 # its kernels can be given defects, to show that they are found
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
 	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ \
-	    $(LDFLAGS) $(LIBS) -lm
+	    $(LDFLAGS) $(LIBS) $(CAIRO) -lm
 
 build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests

@@ -200,6 +200,7 @@ static void json_real(const char *key, double v)
     X(MERGE,   "merge",   "",     "put tables of one device together; where two have a sample, the later's counts") \
     X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
     X(BRIEF,   "brief",   "",     "three small matrices, a product of integers each: for simulators")                 \
+    X(CAPTION, "caption", "TEXT", "what stands below the picture: the date, the machine")                           \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
 

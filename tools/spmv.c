@@ -5,7 +5,8 @@
  *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tools/spmv.c -o build/spmv -lOpenCL -lz
  *
  * (add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE, with -lm, for --reproducible on the host;
- * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL).
+ * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL; -DSPMV_CAIRO and what "pkg-config --cflags --libs cairo" prints,
+ * with -lm, for pictures).
  */
 #if !defined(_POSIX_C_SOURCE)
 #  define _POSIX_C_SOURCE 200809L
@@ -26,7 +27,7 @@
 #include "bench.h"
 #include "check.h"
 #include "tune.h"
-#include "heat.h"
+#include "pictures.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
@@ -333,10 +334,16 @@ static const command commands[] = {
      "spmv tune --compare A B               how two differ\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
      tune_command},
-    {"plot", "FILE -o OUT", "a picture of a matrix by its plan's parts, or of a tuning table",
+    {"plot", "FILE -o OUT", "pictures of a matrix, of measured times, or of a tuning table",
      "spmv plot FILE -o OUT [--plan P]      the matrix; the colour of a cell tells which part owns its nonzeros (default csr)\n"
-     "spmv plot tune TABLE -o OUT           rates of a tuning table over rows and nonzeros a row, best of each format\n\n"
-     "OUT ends in .png or .svg.\n" PLAN_TEXT, BIT(PLAN) | BIT(OUT), 1, 2, plot_command},
+     "spmv plot rows FILE -o OUT            its row lengths: a histogram with logarithmic axes\n"
+     "spmv plot bench LINES... -o OUT       bars: how fast each plan was, from lines of \"spmv bench --json\"\n"
+     "spmv plot ratio LINES... -o OUT       bars: a peer's best time over ours for each matrix\n"
+     "spmv plot tune TABLE -o OUT           heat maps of a tuning table: what is fastest at which size, and how near each format is\n\n"
+     "OUT ends in .png or .svg. A peer's lines are JSON objects as well: {\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\":\n"
+     "\"csr_alg1\", \"us\": 9.5}; where they have \"pipe_us\" (products in a row), that counts. Their file's name is the peer's. In\n"
+     "plot bench and ratio --plan keeps the lines of one plan or builder, such as auto; --caption is printed behind the device.\n"
+     PLAN_TEXT, BIT(PLAN) | BIT(OUT) | BIT(CAPTION), 1, 1 << 30, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", BIT(OUT) | BIT(LIST), 1, 1, gen_command},
 };
