@@ -4,7 +4,8 @@
 # Installs what is missing as root or through sudo -n; where it may do neither it prints the line to run and fails.
 set -u
 
-demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev'
+demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
+      libcairo2-dev pkg-config fonts-dejavu-core'
 test="$demo g++ binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
       gcc-mingw-w64-x86-64 oclgrind python3"
 

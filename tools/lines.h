@@ -80,12 +80,11 @@ static int json_escape(json *j, char *out)
     else if (*j->at == 'u') {
         for (i = 0; i < 4; i++) {
             const char *hex = "0123456789abcdef", *digit;
-            char c = j->at[1];
+            char c = *++j->at;
             if (c >= 'A' && c <= 'F') c = (char)(c - 'A' + 'a');
             digit = c ? strchr(hex, c) : NULL;
             if (!digit) return json_bad(j, "\\u wants four hexadecimal digits");
             v = 16 * v + (unsigned)(digit - hex);
-            j->at++;
         }
         *out = v && v < 128 ? (char)v : '?';
     } else {
@@ -260,12 +259,11 @@ static int line_take(bench_lines *l, json *j, const fields *f)
 {
     bench_line b;
     int ours = *f->type && *f->plan;
+    j->at = j->begin; /* what is wrong here, the whole line is */
     memset(&b, 0, sizeof b);
     b.is_peer = !ours && *f->dtype && *f->variant;
-    if (!*f->matrix || (!ours && !b.is_peer)) {
-        j->at = j->begin;
+    if (!*f->matrix || (!ours && !b.is_peer))
         return json_bad(j, "neither a line of ours (matrix, type, plan) nor of a peer (matrix, dtype, variant)");
-    }
     name_of_file(f->matrix, b.matrix, sizeof b.matrix);
     label_copy(b.device, sizeof b.device, b.is_peer ? "" : *f->device ? f->device : "host");
     label_copy(b.type, sizeof b.type, b.is_peer ? f->dtype : f->type);
@@ -300,6 +298,7 @@ static int lines_of_file(bench_lines *l, const char *file)
     while (result == DONE && getline(&text, &room, f) >= 0) {
         j.line++;
         j.begin = j.at = text;
+        text[strcspn(text, "\r\n")] = 0;
         json_blanks(&j);
         if (!*j.at) continue;
         result = fields_read(&j, &one);
