@@ -41,4 +41,4 @@ sh tools/embed.sh $out/awkward $out/awkward || exit 1
 same $out/awkward $out/awkward/a.tune $out/awkward/b.tune
 awk 'BEGIN { while (n++ < 2047) printf "1"; print "" }' >$out/awkward/b.tune
 if sh tools/embed.sh $out/awkward $out/awkward 2>$out/said; then echo "a line that is too long is embedded"; exit 1; fi
-grep -q 'b.tune, line 1: longer than 2046 characters' $out/said || { echo "the line that is too long is not named:"; cat $out/said; exit 1; }
+grep -q 'b.tune, line 1: longer than 2046 characters' $out/said || { echo "the line that is too long is not named"; exit 1; }

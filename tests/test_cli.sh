@@ -360,17 +360,22 @@ f64 banded dia/L=2 2 1 - 8 5 -
 f64 banded dense/ 4 0.5 - - - -
 f32 uneven sell:h=32/ 1 2 3 4 - 0.001
 END
-cat >ours.json <<'END'
-{"matrix": "dir/a.mtx.gz", "device": "host", "builder": "csr", "plan": "csr", "variant": "host", "type": "f64", "us": 2, "gflops": 3, "again": false, "ok": true}
-{"matrix": "a", "device": "host", "builder": "auto", "plan": "csr", "variant": "host", "type": "f64", "us": 4, "gflops": 1.5, "again": false, "ok": true}
-{"matrix": "a", "device": "host", "builder": "ell", "plan": "ell", "variant": "host", "type": "f64", "us": 4, "gflops": 1.5, "again": false, "ok": true}
-{"matrix": "a", "device": "host", "builder": "coo", "plan": "coo", "variant": "host", "type": "f64", "us": 8, "gflops": 0.75, "again": false, "ok": false}
-{"matrix": "a", "device": "host", "builder": "dia", "plan": "dia", "variant": null, "type": "f64", "us": null, "gflops": null, "again": false, "ok": null}
-{"matrix": "b", "device": "host", "builder": "csr", "plan": "csr", "variant": "host", "type": "f64", "us": 8, "gflops": 3, "again": false, "ok": true}
-{"matrix": "c", "device": "host", "builder": "csr", "plan": "csr", "variant": "host", "type": "f64", "us": 5, "gflops": 3, "again": false, "ok": true}
-{"matrix": "c", "device": "host", "builder": "csr", "plan": "csr", "variant": "host", "type": "f64", "us": 8, "gflops": 3, "again": true, "ok": true}
-{"matrix": "alone \u00e9\t\"", "device": "host", "builder": "csr", "plan": "csr", "variant": "host", "type": "f64", "us": 1, "gflops": 3, "again": false, "ok": true}
-END
+ours() { # ours MATRIX BUILDER PLAN US AGAIN OK: a line of bench --json
+    printf '{"matrix": "%s", "device": "host", "builder": "%s", "plan": "%s", "variant": "host", "type": "f64", ' "$1" "$2" "$3"
+    if [ "$4" = null ]; then printf '"us": null, "gflops": null, '; else printf '"us": %s, "gflops": %s, ' "$4" "$((24 / $4))"; fi
+    printf '"again": %s, "ok": %s}\n' "$5" "$6"
+}
+{
+    ours dir/a.mtx.gz csr csr 2 false true
+    ours a auto csr 4 false true # the same product, slower
+    ours a ell ell 4 false true
+    ours a coo coo 8 false false
+    ours a dia dia null false null
+    ours b csr csr 8 false true
+    ours c csr csr 6 false true
+    ours c csr csr 8 true true # side by side: this one counts
+    ours 'alone \u00e9\t\"' csr csr 1 false true
+} >ours.json
 cat >peer.json <<'END'
 {"matrix":"a","dtype":"f64","variant":"alg1","us":64.0,"min":1,"pipe_us":8.00}
 {"matrix":"a","dtype":"f64","variant":"alg2","us":32.0,"pipe_us":16.00}

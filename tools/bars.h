@@ -179,7 +179,8 @@ static int panels_draw(tool *t, const bench_lines *l, const arguments *args, pan
     size_t i;
     for (i = 0; i < l->count; i++)
         if (panel_make(a, l, args, i)) y += panel_high(a);
-    if (y == BARS_TOP) return complain(t, "there is no line of ours%s%s", args->plans ? " with the plan " : "", args->plans ? args->plan[0] : "");
+    if (y == BARS_TOP)
+        return complain(t, "there is no line of ours%s%s", args->plans ? " with the plan " : "", args->plans ? args->plan[0] : "");
     picture_make(&p, args->value[OPT_OUT], BARS_WIDTH, y + 30);
     panels_title(&p, l);
     for (y = BARS_TOP, i = 0; i < l->count; i++) {
@@ -233,7 +234,8 @@ static double best_time(const bench_lines *l, const arguments *args, const char 
     size_t i;
     for (i = 0; i < l->count; i++) {
         const bench_line *b = &l->at[i];
-        if (b->is_peer != peer || b->is_wrong || !is_asked(args, b) || strcmp(b->matrix, matrix) != 0 || strcmp(b->type, type) != 0) continue;
+        if (b->is_peer != peer || b->is_wrong || !is_asked(args, b)) continue;
+        if (strcmp(b->matrix, matrix) != 0 || strcmp(b->type, type) != 0) continue;
         if (b->us > 0 && (!(best > 0) || b->us < best)) best = b->us;
     }
     return best;
@@ -354,8 +356,8 @@ static void ratio_title(picture *p, const ratios *r, const bench_lines *l, const
     int type;
     snprintf(text, sizeof text, "Time of %s over time of spmv", l->peer);
     draw_fitted(p, 14, 32, TITLE, INK, AT_LEFT, p->width - 28, text);
-    snprintf(text, sizeof text, "the fastest of %s over %s%s%s, each matrix", l->peer, args->plans ? "the plan \"" : "the fastest plan of spmv",
-             args->plans ? args->plan[0] : "", args->plans ? "\" of spmv" : "");
+    if (args->plans) snprintf(text, sizeof text, "the fastest of %s over the plan \"%s\" of spmv, each matrix", l->peer, args->plan[0]);
+    else snprintf(text, sizeof text, "the fastest of %s over the fastest plan of spmv, each matrix", l->peer);
     if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d without a time of both left out", (int)r->alone);
     draw_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, p->width - 28, text);
     for (type = SPMV_TYPE_COUNT; type-- > 0;) {

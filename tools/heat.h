@@ -119,7 +119,7 @@ static void heat_axes(heat *h, double x, double y)
     double high = h->table->per_row * BEST_HIGH, wide = h->table->rows * h->best_wide;
     char text[32];
     for (i = 0; i < h->table->per_row; i++)
-        draw_text(&h->p, x - 8, y + high - i * BEST_HIGH - BEST_HIGH / 2 + 4, SMALL, INK, AT_RIGHT, heat_size(h->table->per_row_at[i], text));
+        draw_text(&h->p, x - 8, y + high - (i + 0.5) * BEST_HIGH + 4, SMALL, INK, AT_RIGHT, heat_size(h->table->per_row_at[i], text));
     for (i = 0; i < h->table->rows; i++)
         draw_text(&h->p, x + (i + 0.5) * h->best_wide, y + high + 14, SMALL, INK, AT_MIDDLE, heat_size(h->table->rows_at[i], text));
     draw_upwards(&h->p, x - 48, y + high / 2, SMALL, FAINT, "nonzeros a row");

@@ -78,21 +78,24 @@ static void draw_frame(picture *p, double x, double y, double width, double heig
     draw_box(p, x + width, y, 1, height, colour);
 }
 
-/* Cells of wide x high units each, 0xRRGGBB by rows. */
+/* Cells of wide x high units each, whole pixels both, 0xRRGGBB by rows. A viewer that enlarges the SVG would blur an image of one
+ * pixel a cell; so every cell has all its pixels. */
 static void draw_cells(picture *p, double x, double y, const uint32_t *cell, int across, int down, double wide, double high)
 {
-    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, across, down);
+    int columns = (int)(PNG_SCALE * wide + 0.5), rows = (int)(PNG_SCALE * high + 0.5), i, j;
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, across * columns, down * rows);
     unsigned char *to = cairo_image_surface_get_data(image);
-    int stride = cairo_image_surface_get_stride(image), row;
-    for (row = 0; to && row < down; row++)
-        memcpy(to + (size_t)row * (size_t)stride, cell + (size_t)row * (size_t)across, (size_t)across * sizeof *cell);
+    int stride = cairo_image_surface_get_stride(image);
+    for (j = 0; to && j < down * rows; j++)
+        for (i = 0; i < across * columns; i++)
+            memcpy(to + (size_t)j * (size_t)stride + (size_t)i * 4, cell + (size_t)(j / rows) * (size_t)across + (size_t)(i / columns), 4);
     cairo_surface_mark_dirty(image);
     cairo_save(p->cairo);
     cairo_translate(p->cairo, x, y);
-    cairo_scale(p->cairo, wide, high);
+    cairo_scale(p->cairo, 1.0 / PNG_SCALE, 1.0 / PNG_SCALE);
     cairo_set_source_surface(p->cairo, image, 0, 0); /* an image that failed makes the picture fail */
     cairo_pattern_set_filter(cairo_get_source(p->cairo), CAIRO_FILTER_NEAREST);
-    cairo_rectangle(p->cairo, 0, 0, across, down);
+    cairo_rectangle(p->cairo, 0, 0, across * columns, down * rows);
     cairo_fill(p->cairo);
     cairo_restore(p->cairo);
     cairo_surface_destroy(image);
@@ -228,7 +231,7 @@ static int picture_save(tool *t, picture *p, const char *path)
     if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(p->surface);
     cairo_surface_destroy(p->surface);
     if (status == CAIRO_STATUS_SUCCESS) result = bytes_write(t, &p->file, path);
-    else result = complain(t, "%s: a picture of %.0f x %.0f cannot be drawn: %s", path, p->width, p->height, cairo_status_to_string(status));
+    else result = complain(t, "%s: %.0f x %.0f cannot be drawn: %s", path, p->width, p->height, cairo_status_to_string(status));
     free(p->file.at);
     return result;
 }

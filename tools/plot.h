@@ -114,8 +114,8 @@ static void raster_size(raster *r, const spmv_csr *a)
     if (high < SIDE / 4) high = SIDE / 4;
     r->across = (double)a->cols < wide / CELL_SIDE ? (int)a->cols : (int)(wide / CELL_SIDE);
     r->down = (double)a->rows < high / CELL_SIDE ? (int)a->rows : (int)(high / CELL_SIDE);
-    r->cell_x = (double)(int)(PNG_SCALE * wide / r->across) / PNG_SCALE; /* whole pixels */
-    r->cell_y = (double)(int)(PNG_SCALE * high / r->down) / PNG_SCALE;
+    r->cell_x = (double)(int)(PNG_SCALE * wide / r->across + 0.5) / PNG_SCALE; /* whole pixels */
+    r->cell_y = (double)(int)(PNG_SCALE * high / r->down + 0.5) / PNG_SCALE;
 }
 
 static int raster_count(tool *t, raster *r, const spmv_csr *a, const spmv_split *split)
