@@ -321,7 +321,7 @@ static void ratio_axis(picture *p, const ratios *r, double bottom)
     for (up = 0; up < 2; up++)
         for (last = one, i = 0; i < sizeof *round / sizeof **round; i++) {
             double value = round[up][i], x = ratio_x(p, r, value);
-            if (value > r->high || value < r->low || fabs(x - last) < 52) continue;
+            if (value > r->high || value < r->low || fabs(x - last) < 44) continue;
             last = x;
             draw_box(p, x, RATIO_TOP - 4, 1, bottom - RATIO_TOP + 4, RULE);
             snprintf(text, sizeof text, "%g\xc3\x97", value);
@@ -356,9 +356,8 @@ static void ratio_title(picture *p, const ratios *r, const bench_lines *l, const
     int type;
     snprintf(text, sizeof text, "Time of %s over time of spmv", l->peer);
     draw_fitted(p, 14, 32, TITLE, INK, AT_LEFT, p->width - 28, text);
-    if (args->plans) snprintf(text, sizeof text, "the fastest of %s over the plan \"%s\" of spmv, each matrix", l->peer, args->plan[0]);
-    else snprintf(text, sizeof text, "the fastest of %s over the fastest plan of spmv, each matrix", l->peer);
-    if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d without a time of both left out", (int)r->alone);
+    snprintf(text, sizeof text, "for each matrix, the fastest of %s over spmv's %s", l->peer, args->plans ? args->plan[0] : "fastest plan");
+    if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d without a time of both are left out", (int)r->alone);
     draw_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, p->width - 28, text);
     for (type = SPMV_TYPE_COUNT; type-- > 0;) {
         if (!r->number[type]) continue;

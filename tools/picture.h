@@ -209,13 +209,14 @@ static void picture_make(picture *p, const char *path, double width, double heig
     draw_box(p, 0, 0, width, height, PAPER);
 }
 
-static int bytes_write(tool *t, const bytes *b, const char *path)
+/* Writes what is in memory as a whole file. */
+static int save_bytes(tool *t, const char *path, const void *data, size_t bytes)
 {
     FILE *f = fopen(path, "wb");
     size_t done;
     if (!f) return complain(t, "%s: %s", path, strerror(errno));
-    done = fwrite(b->at, 1, b->used, f);
-    if (fclose(f) != 0 || done != b->used) return complain(t, "%s: %s", path, strerror(errno));
+    done = fwrite(data, 1, bytes, f);
+    if (fclose(f) != 0 || done != bytes) return complain(t, "%s: %s", path, strerror(errno));
     return DONE;
 }
 
@@ -230,7 +231,7 @@ static int picture_save(tool *t, picture *p, const char *path)
     else if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_write_to_png_stream(p->surface, bytes_add, &p->file);
     if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(p->surface);
     cairo_surface_destroy(p->surface);
-    if (status == CAIRO_STATUS_SUCCESS) result = bytes_write(t, &p->file, path);
+    if (status == CAIRO_STATUS_SUCCESS) result = save_bytes(t, path, p->file.at, p->file.used);
     else result = complain(t, "%s: %.0f x %.0f cannot be drawn: %s", path, p->width, p->height, cairo_status_to_string(status));
     free(p->file.at);
     return result;
