@@ -418,6 +418,9 @@ paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one
 paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 24,928
 paints 'plot bench: a wrong product, 8 us' b.png run d55e00 24,232
 paints 'plot bench: the peer, where it has them by its times in a row' b.png run 8c959f 24,232,116,464,928
+cp peer.json 'another peer.json'
+gives 'plot bench: two peers' 0 plot bench ours.json peer.json 'another peer.json' -o b3.png
+paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 24,232,232,116,116,464,464,928,928
 # 200 units an octave; the line at 1 takes 3 pixels of the bars to its right
 paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 24,797,397,400
 # 316 units from 0.7 to 130 rows

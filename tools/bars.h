@@ -102,7 +102,7 @@ static uint32_t bar_colour(const bench_line *b)
 
 static void bar_name(const bench_lines *l, const bench_line *b, char *text, size_t size)
 {
-    label_copy(text, size, b->is_peer ? l->peer : b->builder);
+    label_copy(text, size, b->is_peer ? b->device : b->builder);
     if (*text) label_add(text, size, b->is_peer ? " " : " = ");
     label_add(text, size, b->label);
     if (l->devices < 2 || b->is_peer) return;

@@ -16,7 +16,8 @@ typedef struct fields {
 } fields;
 
 typedef struct bench_line {
-    char   matrix[96], device[128], type[16];
+    char   matrix[96], type[16];
+    char   device[128]; /* of a peer: the name of the file */
     char   builder[128]; /* those that made the plan, "auto, cocktail"; "": it was asked for as it stands */
     char   plan[256];
     char   label[520];  /* plan/variant, or the variant of a peer */
@@ -29,7 +30,7 @@ typedef struct bench_lines {
     tool       *t;
     bench_line *at;
     size_t      count, room;
-    char        peer[96];   /* name of the file that the peer's lines are of */
+    char        peer[128];  /* the device of a peer's lines, "others" if there are several */
     char        device[128]; /* of our lines; "": there are several */
     int         devices;
 } bench_lines;
@@ -255,6 +256,16 @@ static void line_label(bench_line *b, const fields *f)
     label_add(b->label, sizeof b->label, f->variant);
 }
 
+/* The devices of ours and of peers, for what stands once in a picture. */
+static void lines_note(bench_lines *l, const bench_line *b)
+{
+    if (b->is_peer) label_copy(l->peer, sizeof l->peer, *l->peer && strcmp(l->peer, b->device) != 0 ? "others" : b->device);
+    else if (!l->devices || (l->devices == 1 && strcmp(l->device, b->device) != 0)) {
+        label_copy(l->device, sizeof l->device, l->devices ? "" : b->device);
+        l->devices++;
+    }
+}
+
 static int line_take(bench_lines *l, json *j, const fields *f)
 {
     bench_line b;
@@ -265,7 +276,8 @@ static int line_take(bench_lines *l, json *j, const fields *f)
     if (!*f->matrix || (!ours && !b.is_peer))
         return json_bad(j, "neither a line of ours (matrix, type, plan) nor of a peer (matrix, dtype, variant)");
     name_of_file(f->matrix, b.matrix, sizeof b.matrix);
-    label_copy(b.device, sizeof b.device, b.is_peer ? "" : *f->device ? f->device : "host");
+    if (b.is_peer) name_of_file(j->file, b.device, sizeof b.device);
+    else label_copy(b.device, sizeof b.device, *f->device ? f->device : "host");
     label_copy(b.type, sizeof b.type, b.is_peer ? f->dtype : f->type);
     label_copy(b.plan, sizeof b.plan, f->plan);
     if (!b.is_peer && strcmp(f->builder, f->plan) != 0) label_copy(b.builder, sizeof b.builder, f->builder);
@@ -275,11 +287,7 @@ static int line_take(bench_lines *l, json *j, const fields *f)
     b.is_wrong = f->ok == 0;
     b.is_again = f->again == 1;
     if (b.us < 0) return json_bad(j, "a time below 0");
-    if (b.is_peer) name_of_file(j->file, l->peer, sizeof l->peer);
-    else if (!l->devices || (l->devices == 1 && strcmp(l->device, b.device) != 0)) {
-        label_copy(l->device, sizeof l->device, l->devices ? "" : b.device);
-        l->devices++;
-    }
+    lines_note(l, &b);
     return lines_add(l, &b);
 }
 
