@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS.
+# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
@@ -7,6 +7,8 @@ CLANG  = clang
 OPT    = -O2
 # OpenMP where the compiler has it; "make OMP=" builds without.
 OMP    = $(shell sh tools/openmp.sh $(CC))
+# Pictures need cairo; "make CAIRO=" builds without.
+CAIRO  = $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags --libs cairo))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -56,9 +58,9 @@ help:
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO) -lm && mv $(NEW) $@
 
-# its kernels can be given defects, to show that they are found
+# its kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses pictures
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
 	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
