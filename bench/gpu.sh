@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/gpu.sh FILE... - products on an NVIDIA GPU beside cuSPARSE's, timed the same way on both sides in one run: products in a row.
-# FILE is Matrix Market, .gz or not, or the binary form. The table goes to standard output, JSON stays in build/gpu.
+# FILE is Matrix Market, .gz or not, or the binary form. The table goes to standard output, JSON stays in build/gpu;
+# the picture of it: build/spmv plot ratio build/gpu/ours.json build/gpu/cuSPARSE.json --plan auto -o ratio.png
 # Variables: PLANS, tried beside auto; TYPES ("f64 f32"); DEVICE (gpu); SECONDS_LEFT, after which no further matrix is begun (no limit);
 # SPMV, PEER, CSRB: programs already built.
 set -eu
@@ -24,7 +25,7 @@ if [ -z "${PEER:-}" ]; then
     nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
 fi
 begun=$(date +%s)
-: >"$out/cusparse.json"
+: >"$out/cuSPARSE.json"
 : >"$out/ours.json"
 : >"$out/ours.err"
 for f; do
@@ -36,7 +37,7 @@ for f; do
     name=${name%.*}
     "$SPMV" convert "$f" "$out/$name.bin" >/dev/null
     "$CSRB" "$out/$name.bin" "$out/$name.csrb"
-    "$PEER" "$out/$name.csrb" >>"$out/cusparse.json"
+    "$PEER" "$out/$name.csrb" >>"$out/cuSPARSE.json"
     for t in ${TYPES:-f64 f32}; do
         # shellcheck disable=SC2086
         "$SPMV" bench "$out/$name.bin" $plans --device "${DEVICE:-gpu}" --type "$t" --json >>"$out/ours.json" 2>>"$out/ours.err" || true
@@ -50,4 +51,4 @@ echo "Both sides: products in a row, warm caches, medians of batches of at least
 echo "wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
 echo "Command: sh bench/gpu.sh FILE..."
 echo
-python3 "$root/bench/compare.py" "$out/cusparse.json" "$out/ours.json"
+python3 "$root/bench/compare.py" "$out/cuSPARSE.json" "$out/ours.json"

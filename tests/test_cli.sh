@@ -436,7 +436,7 @@ paints 'plot tune: shares of the fastest' t.png count fde725 34709 count 22a884 
 gives 'plot: three parts' 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.png
 paints 'plot: three parts have three colours' p.png has 0072b2 has d55e00 has 009e73
 gives 'plot ratio: by a builder' 0 plot ratio ours.json peer.json --plan auto -o q2.png
-paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,1087
+paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,995
 gives 'plot bench: by a plan' 0 plot bench ours.json --plan ell -o b2.png
 paints 'plot bench: by a plan: its bar alone' b2.png run 0072b2 24,928
 gives 'plot bench: no line of the plan' 1 plot bench ours.json --plan sell -o p.png

@@ -24,14 +24,9 @@ static int lines_read(tool *t, const arguments *args, bench_lines *l)
     memset(l, 0, sizeof *l);
     l->t = t;
     if (args->plans > 1) return misuse(t, "one --plan is enough");
+    l->only = args->plans ? args->plan[0] : NULL;
     for (i = 1; i < args->files && result == DONE; i++) result = lines_of_file(l, args->file[i]);
     return result;
-}
-
-/* What --plan keeps: all if it was not given. */
-static int is_asked(const arguments *args, const bench_line *b)
-{
-    return b->is_peer || !args->plans || !strcmp(args->plan[0], b->plan) || is_built_by(b, args->plan[0]);
 }
 
 static void draw_caption(picture *p, const bench_lines *l, const arguments *args)
@@ -68,7 +63,7 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* The panel that line number first begins; 0 if an earlier line has begun it, or if no line of ours is in it. */
-static int panel_make(panel *a, const bench_lines *l, const arguments *args, size_t first)
+static int panel_make(panel *a, const bench_lines *l, size_t first)
 {
     const bench_line *b = &l->at[first];
     size_t i;
@@ -77,14 +72,14 @@ static int panel_make(panel *a, const bench_lines *l, const arguments *args, siz
     a->work = 0;
     for (i = 0; i < l->count; i++) {
         const bench_line *c = &l->at[i];
-        if (!is_asked(args, c) || strcmp(b->matrix, c->matrix) != 0 || strcmp(b->type, c->type) != 0) continue;
+        if (strcmp(b->matrix, c->matrix) != 0 || strcmp(b->type, c->type) != 0) continue;
         if (i < first) return 0;
         a->line[a->count++] = c;
         a->timed += c->us > 0;
         ours += !c->is_peer;
         if (c->work > a->work) a->work = c->work;
     }
-    if (!ours || !is_asked(args, b)) return 0;
+    if (!ours) return 0;
     qsort(a->line, (size_t)a->count, sizeof *a->line, compare_times);
     return 1;
 }
@@ -178,13 +173,13 @@ static int panels_draw(tool *t, const bench_lines *l, const arguments *args, pan
     double y = BARS_TOP;
     size_t i;
     for (i = 0; i < l->count; i++)
-        if (panel_make(a, l, args, i)) y += panel_high(a);
+        if (panel_make(a, l, i)) y += panel_high(a);
     if (y == BARS_TOP)
         return complain(t, "there is no line of ours%s%s", args->plans ? " with the plan " : "", args->plans ? args->plan[0] : "");
     picture_make(&p, args->value[OPT_OUT], BARS_WIDTH, y + 30);
     panels_title(&p, l);
     for (y = BARS_TOP, i = 0; i < l->count; i++) {
-        if (!panel_make(a, l, args, i)) continue;
+        if (!panel_make(a, l, i)) continue;
         panel_draw(&p, l, a, y);
         y += panel_high(a);
     }
@@ -228,13 +223,13 @@ typedef struct ratios {
 } ratios;
 
 /* The best right time of a matrix and type on one side, 0: none. */
-static double best_time(const bench_lines *l, const arguments *args, const char *matrix, const char *type, int peer)
+static double best_time(const bench_lines *l, const char *matrix, const char *type, int peer)
 {
     double best = 0;
     size_t i;
     for (i = 0; i < l->count; i++) {
         const bench_line *b = &l->at[i];
-        if (b->is_peer != peer || b->is_wrong || !is_asked(args, b)) continue;
+        if (b->is_peer != peer || b->is_wrong) continue;
         if (strcmp(b->matrix, matrix) != 0 || strcmp(b->type, type) != 0) continue;
         if (b->us > 0 && (!(best > 0) || b->us < best)) best = b->us;
     }
@@ -258,7 +253,7 @@ static void ratio_note(ratios *r, ratio *one, int type, double value)
     if (value > r->high) r->high = value;
 }
 
-static void ratio_of_matrix(ratios *r, const bench_lines *l, const arguments *args, const char *matrix)
+static void ratio_of_matrix(ratios *r, const bench_lines *l, const char *matrix)
 {
     ratio *one = &r->at[r->count];
     int type, n = 0, timed = 0;
@@ -266,7 +261,7 @@ static void ratio_of_matrix(ratios *r, const bench_lines *l, const arguments *ar
     one->matrix = matrix;
     for (type = 0; type < SPMV_TYPE_COUNT; type++) {
         const char *name = spmv_type_name((spmv_type)type);
-        double ours = best_time(l, args, matrix, name, 0), peer = best_time(l, args, matrix, name, 1);
+        double ours = best_time(l, matrix, name, 0), peer = best_time(l, matrix, name, 1);
         timed |= ours > 0;
         if (!(ours > 0 && peer > 0)) continue;
         ratio_note(r, one, type, peer / ours);
@@ -289,7 +284,7 @@ static int ratios_make(tool *t, ratios *r, const bench_lines *l, const arguments
     if (!r->at) return no_memory(t);
     for (i = 0; i < l->count; i++) {
         for (k = 0; k < i && strcmp(l->at[k].matrix, l->at[i].matrix) != 0; k++) continue;
-        if (k == i) ratio_of_matrix(r, l, args, l->at[i].matrix);
+        if (k == i) ratio_of_matrix(r, l, l->at[i].matrix);
     }
     for (type = 0; type < SPMV_TYPE_COUNT; type++) r->types += r->number[type] > 0;
     qsort(r->at, r->count, sizeof *r->at, compare_means);

@@ -33,6 +33,7 @@ typedef struct bench_lines {
     char        peer[128];  /* the device of a peer's lines, "others" if there are several */
     char        device[128]; /* of our lines; "": there are several */
     int         devices;
+    const char *only;       /* the plan or builder whose lines count, beside a peer's; NULL: all */
 } bench_lines;
 
 /* As much of the text as there is room for, behind what stands in out. */
@@ -287,6 +288,7 @@ static int line_take(bench_lines *l, json *j, const fields *f)
     b.is_wrong = f->ok == 0;
     b.is_again = f->again == 1;
     if (b.us < 0) return json_bad(j, "a time below 0");
+    if (!b.is_peer && l->only && strcmp(l->only, b.plan) != 0 && !is_built_by(&b, l->only)) return DONE;
     lines_note(l, &b);
     return bench_lines_add(l, &b);
 }
@@ -298,7 +300,7 @@ static int lines_of_file(bench_lines *l, const char *file)
     size_t room = 0;
     fields one;
     json j;
-    int result = DONE;
+    int result = DONE, objects = 0;
     if (!f) return complain(l->t, "%s: %s", file, strerror(errno));
     memset(&j, 0, sizeof j);
     j.t = l->t;
@@ -309,11 +311,12 @@ static int lines_of_file(bench_lines *l, const char *file)
         text[strcspn(text, "\r\n")] = 0;
         json_blanks(&j);
         if (!*j.at) continue;
+        objects = 1;
         result = fields_read(&j, &one);
         if (result == DONE) result = line_take(l, &j, &one);
     }
     if (result == DONE && ferror(f)) result = complain(l->t, "%s: %s", file, strerror(errno));
-    if (result == DONE && !l->count) result = complain(l->t, "%s: there are no lines in it", file);
+    if (result == DONE && !objects) result = complain(l->t, "%s: there are no lines in it", file);
     free(text);
     fclose(f);
     return result;
