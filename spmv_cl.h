@@ -10,7 +10,7 @@
  *   spmv_cl_matrix  the parts in device memory; immutable during products, so that any number of threads and queues
  *                   may multiply with it at once, each through an exec of its own.
  *   spmv_exec       what one product in flight needs: kernels with their arguments set, carries of split rows. One for
- *                   each thread and queue.
+ *                   each thread and queue; a second thread in the same one gets SPMV_ERR_BUSY.
  *
  * Close in reverse order: execs, then their matrix, then its device; each holds pointers to what it was made from, so
  * that those may not move either. All three are safe to destroy when zeroed or when their making failed.
@@ -247,6 +247,7 @@ typedef struct spmv_exec {
     cl_mem                image[2];    /* one, four elements a texel */
     uint64_t              texels[2];
     cl_event              first, last; /* timing: of the latest product */
+    long                  busy;        /* 1: a thread is in one of the functions below */
     spmv_hooks            hooks;
 } spmv_exec;
 
@@ -261,7 +262,9 @@ SPMV_API void spmv_exec_free(spmv_exec *e);
  * may not lie in one buffer, and the first product on an x creates an image of it, which e keeps, with x retained, until
  * another x comes (SPMV_ERR_LIMIT if x ends beyond the device's images). Starts after the num_wait events of
  * wait. event (may be NULL) gets an event that completes with the product, also where nothing is to be done.
- * One thread at a time. On an out-of-order queue a product must wait for the exec's product before it. */
+ * One thread at a time: where another is in this or one of the next three functions with e, SPMV_ERR_BUSY, and nothing is
+ * done (by atomic operations of GCC, clang or MSVC; other compilers do not check). On an out-of-order queue a product must wait
+ * for the exec's product before it. */
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                    uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
 /* The same with host vectors; returns with y done. Buffers are allocated at the first call and kept in e. */
@@ -326,6 +329,9 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
 #define SPMV_CL_IMPLEMENTED
 
 #include <string.h>
+#if defined(_MSC_VER) && !defined(__GNUC__)
+#include <intrin.h> /* _InterlockedExchange */
+#endif
 #include "spmv_kernels.h"
 
 /* ---- the choke point of OpenCL calls ------------------------------------------------------------------------------ */
@@ -2084,6 +2090,27 @@ SPMV_API void spmv_exec_free(spmv_exec *e)
     memset(e, 0, sizeof *e);
 }
 
+/* ---- one thread at a time ------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+static int spmv__try_lock(long *busy) { return !__atomic_exchange_n(busy, 1L, __ATOMIC_ACQUIRE); }
+static void spmv__unlock(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
+#elif defined(_MSC_VER)
+static int spmv__try_lock(long *busy) { return !_InterlockedExchange((volatile long *)busy, 1); }
+static void spmv__unlock(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
+#else
+static int spmv__try_lock(long *busy) { (void)busy; return 1; }
+static void spmv__unlock(long *busy) { (void)busy; }
+#endif
+
+/* The exec is the caller's until spmv__unlock. A second thread would set arguments of the same kernels. */
+static spmv_status spmv__cl_exec_take(spmv_exec *e)
+{
+    if (spmv__try_lock(&e->busy)) return SPMV_OK;
+    return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread multiplies with the same exec, which is a matrix's own in spmv_mul: make "
+                    "an spmv_exec for each thread (spmv_exec_create)");
+}
+
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
 /* A product on its way into the queue. */
@@ -2198,8 +2225,8 @@ static spmv_status spmv__cl_exec_images(spmv_exec *e, cl_mem x, uint64_t x_offse
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
-                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+static spmv_status spmv__cl_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                     uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
     const spmv_cl_matrix *m = e->matrix;
     size_t i, launches = alpha != 0 && m->rows ? e->count : 0;
@@ -2209,7 +2236,6 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
     spmv_status s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
     if (!s && alpha != 0 && m->rows) s = spmv__cl_exec_check(e, x, x_offset, m->cols, "x");
     if (!s && launches && m->cols) s = spmv__cl_exec_images(e, x, x_offset, y);
-    if (event) *event = NULL;
     if (s) return s;
     memset(&r, 0, sizeof r);
     r.e = e;
@@ -2237,6 +2263,17 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
     return s;
 }
 
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+{
+    spmv_status s = spmv__cl_exec_take(e);
+    if (event) *event = NULL;
+    if (s) return s;
+    s = spmv__cl_exec_mul(e, alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event);
+    spmv__unlock(&e->busy);
+    return s;
+}
+
 /* The buffers of products with host vectors. */
 static spmv_status spmv__cl_exec_host_buffers(spmv_exec *e)
 {
@@ -2248,7 +2285,7 @@ static spmv_status spmv__cl_exec_host_buffers(spmv_exec *e)
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
+static spmv_status spmv__cl_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
 {
     const spmv_cl_matrix *m = e->matrix;
     const spmv_hooks *h = &e->hooks;
@@ -2259,13 +2296,22 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *
     s = spmv__cl_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->x, CL_TRUE, 0, x_bytes, x, 0, NULL, NULL));
     if (!s && beta != 0) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 0, NULL, NULL));
-    if (!s) s = spmv_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
+    if (!s) s = spmv__cl_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
     if (!s) s = SPMV__CL(h, clEnqueueReadBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 1, &done, NULL));
     if (done) clReleaseEvent(done);
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
+{
+    spmv_status s = spmv__cl_exec_take(e);
+    if (s) return s;
+    s = spmv__cl_exec_mul_host(e, alpha, x, beta, y);
+    spmv__unlock(&e->busy);
+    return s;
+}
+
+static spmv_status spmv__cl_exec_timing(spmv_exec *e, int on)
 {
     cl_command_queue_properties properties = 0;
     spmv_status s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(e->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
@@ -2278,16 +2324,34 @@ SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
     return SPMV_OK;
 }
 
-SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
+{
+    spmv_status s = spmv__cl_exec_take(e);
+    if (s) return s;
+    s = spmv__cl_exec_timing(e, on);
+    spmv__unlock(&e->busy);
+    return s;
+}
+
+static spmv_status spmv__cl_exec_seconds(spmv_exec *e, double *seconds)
 {
     cl_ulong begin = 0, end = 0;
     spmv_status s;
-    *seconds = 0;
     if (!e->first || !e->last) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "no product was made with timing on");
     s = SPMV__CL(&e->hooks, clWaitForEvents(1, &e->last));
     if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->first, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
     if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     if (!s && end > begin) *seconds = (double)(end - begin) * 1e-9;
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
+{
+    spmv_status s = spmv__cl_exec_take(e);
+    *seconds = 0;
+    if (s) return s;
+    s = spmv__cl_exec_seconds(e, seconds);
+    spmv__unlock(&e->busy);
     return s;
 }
 

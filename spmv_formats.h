@@ -81,7 +81,8 @@ extern "C" {
     X(ERR_NO_F64,      "the device has no double precision")                                \
     X(ERR_BUILD,       "a kernel did not build")                                            \
     X(ERR_LIMIT,       "the device cannot take this size")                                  \
-    X(ERR_OPENCL,      "an OpenCL call failed")
+    X(ERR_OPENCL,      "an OpenCL call failed")                                             \
+    X(ERR_BUSY,        "another thread is using it")
 
 typedef enum spmv_status {
 #define X(name, text) SPMV_##name,

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/run.sh [GROUP...] - runs the checks of these groups (all if none is named) and ends with "N passed, N failed".
-# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples; the long ones come early.
+# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples; the long ones come early.
 # By name only: uninitialized (with oclgrind, every listed variant), rusticl.
 # JOBS checks run at a time (2), each for at most LIMIT seconds (1800).
 # Logs stay in build/check/log. Exit status 0 only if something passed and nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-groups=${*:-self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples}
+groups=${*:-self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples}
 jobs=${JOBS:-2}
 out=build/check
 rm -rf "$out"
@@ -136,6 +136,8 @@ for g in $groups; do
             if grep -q spmv_device "$t"; then warm="sh tests/warm.sh $n &&" some="--filter '!(bound|knobs|pairs|self_check)/*'"; else warm= some=; fi
             check "sanitize/$n" criterion "$make build/san/$n && $warm $pin build/san/$n -j1 --timeout 500 $some"
         done ;;
+    threads) # a race is exit status 66
+        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O1 -fsanitize=thread -I. tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
     fuzz)
         for t in tests/fuzz/fuzz_*.c; do
             have "$t" || continue
