@@ -14,7 +14,9 @@
  * and back again         spmv_part  --spmv_parts_to_csr--> spmv_csr.
  * CSR is the only interchange form: nothing converts from one format straight into another.
  *
- * Configuration, to be defined before the include (the same in every unit that links together, except the cuts):
+ * Configuration, to be defined before the include. No public struct or number depends on any of it, so units that link together may
+ * differ: what counts is how the one with SPMV_IMPLEMENTATION was compiled. What that one lacks is refused with SPMV_ERR_UNSUPPORTED,
+ * or is missing when linking.
  *   SPMV_IMPLEMENTATION   compile the bodies here
  *   SPMV_API              storage class of public functions, default: nothing
  *   SPMV_STATIC           make every function static (then each unit that uses it needs SPMV_IMPLEMENTATION)
