@@ -175,26 +175,40 @@ SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 }
 #endif
 
-/* What a plan needs of memory or device can be more than there is; a choice has others then. */
+/* What a plan needs of memory or device can be more than there is; a choice has others then. On the way to a device no kernel
+ * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
 {
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD;
+    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD ||
+           s == SPMV_ERR_MEMORY || s == SPMV_ERR_OPENCL;
+}
+
+/* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */
+static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints)
+{
+    int i, left = c->count && spmv_format_built(SPMV_CSR) && !(hints && hints->without >> SPMV_CSR & 1u);
+    for (i = 0; i < c->count; i++) left &= strcmp(c->option[i].plan, "csr") != 0;
+    return left;
 }
 
 /* Stores by the choice's plan and, where it was a choice, by the next option as long as one cannot be had. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
-    int i = 0;
+    int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
     spmv_status s;
     for (;;) {
+        const char *next;
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
-        if (!spmv__try_next(s) || ++i >= c->count) return s;
+        if (!spmv__try_next(s) || ++i >= count) return s;
         spmv__off_device(m);
         spmv_store_free(&m->store);
-        s = spmv_plan_parse(&c->plan, c->option[i].plan, NULL, &d->hooks);
+        next = i < c->count ? c->option[i].plan : "csr";
+        spmv_log(&d->hooks, SPMV_OK, "the choice \"%s\" cannot be had; \"%s\" is next", c->option[i - 1].plan, next);
+        s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
         if (s) return s;
-        memcpy(c->variant, c->option[i].variant, sizeof c->variant);
+        memset(c->variant, 0, sizeof c->variant);
+        if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
     }
 }
 

@@ -2056,11 +2056,13 @@ static void spmv__cl_launch_free(spmv__cl_launch *l)
     if (l->carry[1]) clReleaseMemObject(l->carry[1]);
 }
 
-static void spmv__cl_event_keep(cl_event *slot, cl_event e)
+/* Puts e (NULL: none) in the place of what slot holds; none where it cannot be retained. */
+static spmv_status spmv__cl_event_keep(const spmv_hooks *h, cl_event *slot, cl_event e)
 {
-    if (e) clRetainEvent(e);
+    spmv_status s = e ? SPMV__CL(h, clRetainEvent(e)) : SPMV_OK;
     if (*slot) clReleaseEvent(*slot);
-    *slot = e;
+    *slot = s ? NULL : e;
+    return s;
 }
 
 static void spmv__cl_exec_forget(spmv_exec *e)
@@ -2074,13 +2076,19 @@ static void spmv__cl_exec_forget(spmv_exec *e)
     e->seen = NULL;
 }
 
+/* No product's time is known. */
+static void spmv__cl_exec_untimed(spmv_exec *e)
+{
+    spmv__cl_event_keep(&e->hooks, &e->first, NULL);
+    spmv__cl_event_keep(&e->hooks, &e->last, NULL);
+}
+
 SPMV_API void spmv_exec_free(spmv_exec *e)
 {
     spmv_hooks h = e->hooks;
     size_t i;
     spmv__cl_exec_forget(e);
-    spmv__cl_event_keep(&e->first, NULL);
-    spmv__cl_event_keep(&e->last, NULL);
+    spmv__cl_exec_untimed(e);
     spmv__cl_launch_free(&e->scale);
     for (i = 0; i < e->count; i++) spmv__cl_launch_free(&e->launch[i]);
     if (e->x) clReleaseMemObject(e->x);
@@ -2147,12 +2155,12 @@ static spmv_status spmv__cl_enqueue(spmv__cl_run *r, const spmv__cl_launch *l, d
                                                      r->begun ? (cl_uint)chained : r->num_wait,
                                                      r->begun ? (chained ? &r->previous : NULL) : r->wait, want ? &event : NULL));
     if (a.s) return a.s;
-    if (e->timing && !r->begun) spmv__cl_event_keep(&e->first, event);
+    if (e->timing && !r->begun) a.s = spmv__cl_event_keep(&e->hooks, &e->first, event);
     if (r->previous) clReleaseEvent(r->previous);
     r->previous = event;
     r->begun = 1;
     r->left--;
-    return SPMV_OK;
+    return a.s;
 }
 
 /* A vector of n elements from an offset lies within its buffer. */
@@ -2252,9 +2260,10 @@ static spmv_status spmv__cl_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint6
     for (i = 0; !s && i < launches; i++) s = spmv__cl_enqueue(&r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
     if (!s && !r.begun && (event || num_wait || e->timing)) {
         s = SPMV__CL(&e->hooks, clEnqueueMarkerWithWaitList(e->queue, r.num_wait, r.wait, &r.previous));
-        if (!s && e->timing) spmv__cl_event_keep(&e->first, r.previous);
+        if (!s && e->timing) s = spmv__cl_event_keep(&e->hooks, &e->first, r.previous);
     }
-    if (!s && e->timing) spmv__cl_event_keep(&e->last, r.previous);
+    if (!s && e->timing) s = spmv__cl_event_keep(&e->hooks, &e->last, r.previous);
+    if (s) spmv__cl_exec_untimed(e);
     if (!s && event) {
         *event = r.previous;
         r.previous = NULL;
@@ -2319,8 +2328,7 @@ static spmv_status spmv__cl_exec_timing(spmv_exec *e, int on)
         s = spmv_log(&e->hooks, SPMV_ERR_UNSUPPORTED, "the queue was made without CL_QUEUE_PROFILING_ENABLE");
     if (s) return s;
     e->timing = on != 0;
-    spmv__cl_event_keep(&e->first, NULL);
-    spmv__cl_event_keep(&e->last, NULL);
+    spmv__cl_exec_untimed(e);
     return SPMV_OK;
 }
 
