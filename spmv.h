@@ -84,8 +84,8 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
  * spmv_exec each (spmv_cl.h). */
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
 
-/* New values on the same pattern: val as in desc->matrix.val, or, if the matrix was made from desc->csr, that CSR's values in its
- * order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
+/* New values on the same pattern: val as in desc->matrix.val (but not NULL), or, if the matrix was made from desc->csr, that CSR's
+ * values in its order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 
 /* Frees everything; never fails; zeroes *m. */
@@ -240,6 +240,7 @@ static int spmv__borrows(const spmv_store *st)
 
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 {
+    if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
     const spmv_csr *csr = d->csr;
     spmv_input in = d->matrix;
     spmv_build how;
@@ -270,20 +271,23 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
+    const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
+    if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
 #ifndef SPMV_NO_OPENCL
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
-    spmv_store_mul(&m->store, alpha, x, beta, y);
-    return SPMV_OK;
+    return spmv_store_mul(&m->store, alpha, x, beta, y);
 }
 
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
 {
+    if (!m) return spmv__null(NULL, "spmv_update", "m", NULL, 0);
     spmv_csr given;
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.val = val;
     if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
     if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
 #ifndef SPMV_NO_OPENCL
@@ -294,13 +298,14 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
 
 SPMV_API void spmv_destroy(spmv_matrix *m)
 {
+    if (!m) return;
     spmv__off_device(m);
     spmv_store_free(&m->store);
     spmv_csr_free(&m->own);
     memset(m, 0, sizeof *m);
 }
 
-SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return &m->store.plan; }
-SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m->store.shares; }
-SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return spmv_store_bytes(&m->store); }
+SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return m ? &m->store.plan : NULL; }
+SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m ? m->store.shares : ""; }
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return m ? spmv_store_bytes(&m->store) : 0; }
 #endif /* SPMV_IMPLEMENTATION */

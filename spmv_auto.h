@@ -76,14 +76,15 @@ typedef struct spmv_tuning {
     spmv_hooks     hooks;
 } spmv_tuning;
 
-/* Reads a table; text need not end in a 0. name is for messages: "name, line 3: ...". Nothing in the text is trusted. out need
- * not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+/* Reads a table; text need not end in a 0. name is for messages: "name, line 3: ..."; NULL: "tuning table". Nothing in the text is
+ * trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
 /* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
- * there is none. *exact (may be NULL): 1 if the device is the very one. */
+ * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
+ * be NULL. */
 SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
-/* Number of bundled tables and the text of each. */
+/* Number of bundled tables and the text of each; length may be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
@@ -114,7 +115,7 @@ typedef struct spmv_features {
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
-/* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
+/* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
  * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
  * 1 / sqrt(slices seen)). without: bits of formats that will not be used, which spares their part of the work. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
@@ -149,7 +150,8 @@ typedef struct spmv_place {
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
- * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed. */
+ * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
+ * failure *out is zeroed. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Why: features, options with their estimates, the plan. Like snprintf. */
@@ -570,6 +572,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
 
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
+    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
     static const spmv_hooks plain = { NULL, NULL, NULL };
     spmv__lines l;
     size_t room = 0;
@@ -578,8 +581,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     memset(out, 0, sizeof *out);
     memset(&l, 0, sizeof l);
     l.at = text;
-    l.end = text + length;
-    l.name = name;
+    l.end = length ? text + length : text;
+    l.name = name ? name : "tuning table";
     l.h = hooks ? hooks : &plain;
     out->hooks = *l.h;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
@@ -602,6 +605,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
 SPMV_API void spmv_tuning_free(spmv_tuning *t)
 {
     size_t i;
+    if (!t) return;
     for (i = 0; i < t->count; i++) {
         spmv_free(&t->hooks, t->row[i].rate);
         spmv_free(&t->hooks, t->row[i].curve);
@@ -622,7 +626,7 @@ SPMV_API size_t spmv_tuning_count(void)
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
 {
     if (i > spmv_tuning_count()) i = spmv_tuning_count();
-    *length = spmv__tuning[i].length;
+    if (length) *length = spmv__tuning[i].length;
     return (const char *)spmv__tuning[i].text;
 }
 
@@ -650,10 +654,10 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
     int same = 0;
     for (i = found; i-- > 0 && !same;) {
         spmv__tuning_word(i, "class", word);
-        if (strcmp(word, device_class) != 0) continue;
+        if (strcmp(word, device_class ? device_class : "host") != 0) continue;
         found = i;
         spmv__tuning_word(i, "device", word);
-        same = !strcmp(word, device);
+        same = device && !strcmp(word, device);
     }
     if (exact) *exact = same;
     return spmv_tuning_text(found, length);
@@ -705,6 +709,7 @@ static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
+    if (!t || !r) return 0;
     spmv__tune_place p = spmv__tune_at(t, r->type, &r->layout, rows, per_row);
     return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
@@ -991,6 +996,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
 
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
+    if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
     spmv__look l;
     spmv_status s = spmv__look_make(&l, v, hooks);
     if (s) return s;
@@ -2048,6 +2054,10 @@ static int spmv__is_choice(const char *text, const char *name)
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
 {
+    if (!out || !a || !how) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
+    }
     spmv__chooser c;
     spmv_tuning own;
     spmv_status s;
@@ -2124,6 +2134,7 @@ static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, dou
 
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
+    if (!c) return spmv_print(out, size, "%s", "");
     spmv__text t;
     int i;
     spmv__text_open(&t, out, size);

@@ -89,7 +89,7 @@ typedef struct spmv_device {
     spmv_hooks       hooks;
 } spmv_device;
 
-/* out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_DEVICE if there is none of that kind. */
+/* out need not be initialised; on failure it is zeroed. desc NULL: all of it zero. SPMV_ERR_NO_DEVICE if there is none of that kind. */
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
 /* Releases programs, queue and context. */
 SPMV_API void spmv_device_close(spmv_device *d);
@@ -156,7 +156,7 @@ SPMV_API const char *spmv_knob_text(spmv_knob k);
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
 /* "L=8,WG=128": the knobs that are set. Like snprintf. */
 SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
-/* Reads that text for a format ("" sets nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
+/* Reads that text for a format ("" and NULL set nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
  * in the message. On failure *v is zeroed. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
@@ -219,7 +219,7 @@ SPMV_API void spmv_cl_free(spmv_cl_matrix *m);
 SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i);
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
- * yet. It stays the device's. For the tuner and for tests; spmv_cl_create finds the options by itself. */
+ * yet. It stays the device's. options NULL: none. For the tuner and for tests; spmv_cl_create finds the options by itself. */
 SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out);
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -530,6 +530,7 @@ static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_i
 
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
+    if (!count || (max && !out)) return spmv__null(hooks, "spmv_device_list", !count ? "count" : "out", NULL, 0);
     cl_uint i, n = 0;
     cl_platform_id *ids;
     cl_int e = clGetPlatformIDs(0, NULL, &n);
@@ -635,9 +636,13 @@ static spmv_status spmv__cl_new_context(spmv_device *d)
 
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc)
 {
+    spmv_device_desc plain;
     spmv_status s;
     cl_int e;
+    if (!out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_device_open", "out", NULL, 0);
     memset(out, 0, sizeof *out);
+    memset(&plain, 0, sizeof plain);
+    if (!desc) desc = &plain;
     out->hooks = desc->hooks;
     if (desc->context || desc->device || desc->queue) {
         s = spmv__cl_adopt(out, desc);
@@ -674,6 +679,7 @@ static void spmv__cl_programs_free(spmv_device *d)
 
 SPMV_API void spmv_device_close(spmv_device *d)
 {
+    if (!d) return;
     spmv__cl_programs_free(d);
     if (d->queue) clReleaseCommandQueue(d->queue);
     if (d->context) clReleaseContext(d->context);
@@ -799,6 +805,7 @@ SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t ma
     const spmv__cl_format *t;
     size_t n;
     if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
+    if (!out) max = 0;
     t = &spmv__cl_formats[f];
     if (!t->source) return 0;
     n = spmv__cl_tune_line(t->source, t->source + t->size, spmv_knob_name(k), out, max);
@@ -820,8 +827,9 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
 {
     size_t n = 0;
     int k;
+    if (!out) size = 0;
     if (size) out[0] = 0;
-    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+    for (k = 0; v && k < SPMV_KNOB_COUNT; k++)
         if (spmv__cl_knob_set(v, (spmv_knob)k))
             n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
                             spmv_knob_name((spmv_knob)k), v->value[k]);
@@ -871,7 +879,8 @@ static const char *spmv__cl_variant_item(spmv_variant *v, const char *p)
 
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
 {
-    const char *p = text;
+    if (!v) return spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
+    const char *p = text ? text : "";
     spmv_status s = SPMV_OK;
     memset(v, 0, sizeof *v);
     while (!s && *p) {
@@ -888,6 +897,7 @@ SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const ch
 
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
 {
+    if (!v || !st) return spmv__null(hooks, "spmv_variants_parse", !v ? "v" : "st", NULL, 0);
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
     spmv_variant of;
@@ -990,11 +1000,12 @@ static spmv_status spmv__cl_program_of(spmv_device *d, int f, const char *option
 
 SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out)
 {
+    if (!out || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_cl_program", !out ? "out" : "d", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
     if (!spmv__cl_formats[f].source)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_format_name(f));
-    return spmv__cl_program_of(d, (int)f, options, out);
+    return spmv__cl_program_of(d, (int)f, options ? options : "", out);
 }
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
@@ -1283,6 +1294,7 @@ static spmv_status spmv__cl_fix_order(const spmv_device *d, const spmv_part *p, 
 /* Knobs that were set are the caller's word. */
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
+    if (!v || !d || !p) return spmv__null(d ? &d->hooks : NULL, "spmv_variant_resolve", !v ? "v" : !d ? "d" : "p", NULL, 0);
     spmv_format f = p->spec.format;
     spmv_variant wish = *v;
     int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L) || p->reproducible;
@@ -1797,6 +1809,8 @@ static spmv_status spmv__cl_check_type(const spmv_device *d, spmv_type t)
 SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
+    if (!out || !d || (count && !parts))
+        return spmv__null(d ? &d->hooks : NULL, "spmv_cl_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
     spmv_variant plain;
     void *block = NULL;
     size_t i, n = 0, k = 0;
@@ -1835,6 +1849,7 @@ SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_
 
 SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count)
 {
+    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_cl_update", !m ? "m" : "parts", NULL, 0);
     const spmv_hooks *h = &m->hooks;
     spmv_status s = SPMV_OK;
     uint64_t values = 0;
@@ -1863,9 +1878,11 @@ SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, s
 
 SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
 {
-    spmv_hooks h = m->hooks;
+    spmv_hooks h;
     size_t i;
     int k;
+    if (!m) return;
+    h = m->hooks;
     for (i = 0; i < m->count; i++) {
         for (k = 0; k < SPMV_MAX_ARRAYS; k++)
             if (m->part[i].a[k]) clReleaseMemObject(m->part[i].a[k]);
@@ -1879,7 +1896,7 @@ SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
 SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i)
 {
     size_t k;
-    for (k = 0; k < m->count; k++)
+    for (k = 0; m && k < m->count; k++)
         if (m->part[k].source == i) return &m->part[k].variant;
     return NULL;
 }
@@ -2033,6 +2050,8 @@ static spmv_status spmv__cl_exec_queue(spmv_exec *e, cl_command_queue queue)
 
 SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_cl_matrix *m, cl_command_queue queue)
 {
+    if (!out || !m || !m->device)
+        return spmv__null(m ? &m->hooks : NULL, "spmv_exec_create", !out ? "out" : !m ? "m" : "m->device", out, sizeof *out);
     void *block = NULL;
     size_t i;
     spmv_status s;
@@ -2085,8 +2104,10 @@ static void spmv__cl_exec_untimed(spmv_exec *e)
 
 SPMV_API void spmv_exec_free(spmv_exec *e)
 {
-    spmv_hooks h = e->hooks;
+    spmv_hooks h;
     size_t i;
+    if (!e) return;
+    h = e->hooks;
     spmv__cl_exec_forget(e);
     spmv__cl_exec_untimed(e);
     spmv__cl_launch_free(&e->scale);
@@ -2112,8 +2133,9 @@ static void spmv__unlock(long *busy) { (void)busy; }
 #endif
 
 /* The exec is the caller's until spmv__unlock. A second thread would set arguments of the same kernels. */
-static spmv_status spmv__cl_exec_take(spmv_exec *e)
+static spmv_status spmv__cl_exec_take(spmv_exec *e, const char *function)
 {
+    if (!e || !e->matrix) return spmv__null(e ? &e->hooks : NULL, function, e ? "e->matrix" : "e", NULL, 0);
     if (spmv__try_lock(&e->busy)) return SPMV_OK;
     return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread multiplies with the same exec, which is a matrix's own in spmv_mul: make "
                     "an spmv_exec for each thread (spmv_exec_create)");
@@ -2241,7 +2263,8 @@ static spmv_status spmv__cl_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint6
     int covers = launches && m->covers && m->part[0].groups;
     int scale = m->rows && beta != 1 && !covers;
     spmv__cl_run r;
-    spmv_status s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
+    spmv_status s = num_wait && !wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
+    if (!s) s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
     if (!s && alpha != 0 && m->rows) s = spmv__cl_exec_check(e, x, x_offset, m->cols, "x");
     if (!s && launches && m->cols) s = spmv__cl_exec_images(e, x, x_offset, y);
     if (s) return s;
@@ -2275,7 +2298,7 @@ static spmv_status spmv__cl_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint6
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                    uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
-    spmv_status s = spmv__cl_exec_take(e);
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_mul");
     if (event) *event = NULL;
     if (s) return s;
     s = spmv__cl_exec_mul(e, alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event);
@@ -2299,8 +2322,10 @@ static spmv_status spmv__cl_exec_mul_host(spmv_exec *e, double alpha, const void
     const spmv_cl_matrix *m = e->matrix;
     const spmv_hooks *h = &e->hooks;
     size_t size = spmv_vector_size(m->type), x_bytes = (size_t)m->cols * size, y_bytes = (size_t)m->rows * size;
+    const char *missing = spmv__vector_missing(m->rows, m->cols, alpha, x, y);
     cl_event done = NULL;
     spmv_status s;
+    if (missing) return spmv__null(h, "spmv_exec_mul_host", missing, NULL, 0);
     if (!m->rows) return SPMV_OK;
     s = spmv__cl_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->x, CL_TRUE, 0, x_bytes, x, 0, NULL, NULL));
@@ -2313,7 +2338,7 @@ static spmv_status spmv__cl_exec_mul_host(spmv_exec *e, double alpha, const void
 
 SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
 {
-    spmv_status s = spmv__cl_exec_take(e);
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_mul_host");
     if (s) return s;
     s = spmv__cl_exec_mul_host(e, alpha, x, beta, y);
     spmv__unlock(&e->busy);
@@ -2334,7 +2359,7 @@ static spmv_status spmv__cl_exec_timing(spmv_exec *e, int on)
 
 SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
 {
-    spmv_status s = spmv__cl_exec_take(e);
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_timing");
     if (s) return s;
     s = spmv__cl_exec_timing(e, on);
     spmv__unlock(&e->busy);
@@ -2355,8 +2380,8 @@ static spmv_status spmv__cl_exec_seconds(spmv_exec *e, double *seconds)
 
 SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
 {
-    spmv_status s = spmv__cl_exec_take(e);
-    *seconds = 0;
+    spmv_status s = seconds ? spmv__cl_exec_take(e, "spmv_exec_seconds") : spmv__null(NULL, "spmv_exec_seconds", "seconds", NULL, 0);
+    if (seconds) *seconds = 0;
     if (s) return s;
     s = spmv__cl_exec_seconds(e, seconds);
     spmv__unlock(&e->busy);
@@ -2810,6 +2835,7 @@ static void spmv__check_free(spmv__checker *k)
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
 {
+    if (!d || !counts) return spmv__null(d ? &d->hooks : NULL, "spmv_self_check", !d ? "d" : "counts", counts, sizeof *counts);
     spmv_check_desc all;
     spmv_hooks h = d->hooks;
     spmv__checker *k = (spmv__checker *)spmv_alloc(&h, 1, sizeof *k);

@@ -508,6 +508,7 @@ static const char *spmv__io_number(const char *p, int integer, double *out)
 
 SPMV_API int spmv_number_from(const char *text, double *out)
 {
+    if (!text || !out) return 0;
     double v;
     const char *after = spmv__io_number(text, 0, &v);
     if (!after || *after) return 0;
@@ -598,6 +599,7 @@ static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int poin
 
 SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits)
 {
+    if (!out) return 0;
     char all[800];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;
@@ -1174,12 +1176,15 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
 SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
                                   const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     return spmv__mm_read(out, src, opt, info, 0, hooks);
 }
 
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || (bytes && !data)) return spmv__null(hooks, "spmv_mm_read_memory", !out ? "out" : "data", out, sizeof *out);
     spmv_memory memory;
     spmv_source src;
     memory.data = data;
@@ -1192,6 +1197,8 @@ SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t
 SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
                                          spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || !n || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read_vector", !out ? "out" : !n ? "n" : !src ? "src" : "src->read", NULL, 0);
     spmv_mm_options o;
     spmv_csr a;
     uint64_t i;
@@ -1269,6 +1276,8 @@ static spmv_status spmv__io_written(const spmv_sink *sink, int failed, const spm
 
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_mm_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__io_out o;
     uint64_t r, i;
     o.sink = sink;
@@ -1292,6 +1301,8 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
 SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
                                           const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || (n && !x))
+        return spmv__null(hooks, "spmv_mm_write_vector", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
     spmv__io_out o;
     uint64_t i;
     o.sink = sink;
@@ -1451,11 +1462,13 @@ static spmv_status spmv__bin_check_end(const spmv_source *src, const spmv_hooks 
 
 SPMV_API int spmv_bin_is(const void *data, size_t bytes)
 {
-    return bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
+    return data && bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
 }
 
 SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_bin_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     spmv__bin_head head;
     void *ptr = NULL, *col = NULL, *val = NULL;
     uint64_t sum;
@@ -1503,6 +1516,8 @@ static int spmv__bin_put(const spmv_sink *sink, const void *data, uint64_t bytes
 
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_bin_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__bin_head head;
     int ok;
     memset(&head, 0, sizeof head);
@@ -1535,9 +1550,9 @@ SPMV_API spmv_source spmv_source_memory(spmv_memory *memory, const char *name)
 {
     spmv_source src;
     src.user = memory;
-    src.read = spmv__io_read_memory;
+    src.read = memory && (memory->data || !memory->bytes) ? spmv__io_read_memory : NULL;
     src.name = name;
-    src.bytes = memory->bytes - memory->at;
+    src.bytes = src.read ? memory->bytes - memory->at : 0;
     return src;
 }
 
@@ -1567,9 +1582,9 @@ SPMV_API spmv_source spmv_source_stream(FILE *stream, const char *name)
 {
     spmv_source src;
     src.user = stream;
-    src.read = spmv__io_read_stream;
+    src.read = stream ? spmv__io_read_stream : NULL;
     src.name = name;
-    src.bytes = spmv__io_stream_bytes(stream);
+    src.bytes = stream ? spmv__io_stream_bytes(stream) : 0;
     return src;
 }
 
@@ -1577,7 +1592,7 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name)
 {
     spmv_sink sink;
     sink.user = stream;
-    sink.write = spmv__io_write_stream;
+    sink.write = stream ? spmv__io_write_stream : NULL;
     sink.name = name;
     return sink;
 }
@@ -1599,6 +1614,7 @@ static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, cons
 SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
                                        const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_mm_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
@@ -1613,6 +1629,7 @@ SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const sp
 
 SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_bin_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
@@ -1626,6 +1643,7 @@ SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, const s
 
 SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_mm_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;
@@ -1635,6 +1653,7 @@ SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, con
 
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_bin_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;
