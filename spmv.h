@@ -129,7 +129,8 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     (void)m;
     (void)variant;
     (void)spmv__release_arrays;
-    return d->device ? spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL") : SPMV_OK;
+    (void)d;
+    return SPMV_OK;
 }
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
@@ -257,6 +258,9 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.borrow = 1; /* on a device only until the upload */
     in.updatable = d->updatable;
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
+#ifdef SPMV_NO_OPENCL
+    if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+#endif
 #ifndef SPMV_REPRODUCIBLE
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");

@@ -47,7 +47,8 @@
 #  define SPMV_API
 #endif
 
-/* The compiler checks arguments against the format, which is the number text among the parameters. mingw's printf is another. */
+/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
+ * Microsoft's conversions to gcc on mingw. */
 #if defined(__clang__)
 #  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #elif defined(__GNUC__)
@@ -586,7 +587,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
         if (*f != '%') { spmv__put_char(t, *f); continue; }
         if (*++f == '.') {
             decimals = 0;
-            if (*++f == '*') { decimals = va_arg(args, int); f++; }
+            if (*++f == '*') { decimals = va_arg(args, int); f++; } /* of spmv__decimals: not negative */
             else for (; *f >= '0' && *f <= '9' && decimals < 10; f++) decimals = decimals * 10 + (*f - '0');
         }
         for (; *f == 'l' && longs < 2; f++) longs++;
