@@ -110,7 +110,8 @@ SPMV_API const char *spmv_status_name(spmv_status s);
 typedef struct spmv_hooks {
     void *user;                                             /* handed to both functions */
     void *(*resize)(void *user, void *block, size_t bytes); /* realloc's contract; bytes 0 frees and returns NULL */
-    void (*log)(void *user, spmv_status s, const char *message); /* one message, no newline at its end */
+    /* One message, no newline at its end. s is the error, SPMV_OK for a warning. */
+    void (*log)(void *user, spmv_status s, const char *message);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
@@ -576,8 +577,9 @@ static void spmv__put_real(spmv__text *t, double v, int decimals)
     for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
 
-/* How many decimals show three significant digits of a figure. */
+/* Three significant digits of a figure: SPMV__FIGURE(v) for "%.*f". */
 SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
+#define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {

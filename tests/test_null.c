@@ -253,9 +253,9 @@ Test(null, files)
     REFUSED("sink->write", spmv_mm_write_vector(&shut, SPMV_F64, 2, x, &h));
     REFUSED("x", spmv_mm_write_vector(&sink, SPMV_F64, 2, NULL, &h));
     FINE(spmv_mm_write_vector(&sink, SPMV_F64, 0, NULL, &h));
-    REFUSED("out", spmv_bin_read(NULL, &src, &h));
-    REFUSED_AND_ZEROED("src", c, spmv_bin_read(&c, NULL, &h));
-    REFUSED_AND_ZEROED("src->read", c, spmv_bin_read(&c, &dead, &h));
+    REFUSED("out", spmv_bin_read(NULL, &src, 0, &h));
+    REFUSED_AND_ZEROED("src", c, spmv_bin_read(&c, NULL, 0, &h));
+    REFUSED_AND_ZEROED("src->read", c, spmv_bin_read(&c, &dead, 0, &h));
     REFUSED("sink", spmv_bin_write(NULL, &a, &h));
     REFUSED("sink->write", spmv_bin_write(&shut, &a, &h));
     REFUSED("a", spmv_bin_write(&sink, NULL, &h));
@@ -265,8 +265,8 @@ Test(null, files)
     REFUSED_AND_ZEROED("path", c, spmv_mm_read_file(&c, NULL, NULL, NULL, &h));
     REFUSED("path", spmv_mm_write_file(NULL, &a, &h));
     REFUSED("a", spmv_mm_write_file("/nowhere/null.mtx", NULL, &h));
-    REFUSED("out", spmv_bin_read_file(NULL, "no such file", &h));
-    REFUSED_AND_ZEROED("path", c, spmv_bin_read_file(&c, NULL, &h));
+    REFUSED("out", spmv_bin_read_file(NULL, "no such file", 0, &h));
+    REFUSED_AND_ZEROED("path", c, spmv_bin_read_file(&c, NULL, 0, &h));
     REFUSED("path", spmv_bin_write_file(NULL, &a, &h));
     REFUSED("a", spmv_bin_write_file("/nowhere/null.bin", NULL, &h));
     cr_assert(!spmv_number_from(NULL, &number) && !spmv_number_from("1", NULL));
