@@ -76,15 +76,16 @@ typedef struct spmv_tuning {
     spmv_hooks     hooks;
 } spmv_tuning;
 
-/* Reads a table; text need not end in a 0. name is for messages: "name, line 3: ..."; NULL: "tuning table". Nothing in the text is
- * trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+/* Reads a table; text need not end in a 0, and zeros in it are blanks. name is for messages: "name, line 3: ..."; NULL: "tuning
+ * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
 /* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
  * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
  * be NULL. */
 SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
-/* Number of bundled tables and the text of each; length may be NULL. */
+/* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
+ * be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
@@ -194,7 +195,8 @@ static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
     return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
 }
 
-static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* A zero is a blank, as zeros fill up the pieces of the bundled tables. */
+static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r' || !c; }
 
 /* The next word of the line into l->word; 0 at its end. One that is too long is cut, and means nothing then. */
 static size_t spmv__next_word(spmv__lines *l)
@@ -628,7 +630,7 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
 {
     if (i > spmv_tuning_count()) i = spmv_tuning_count();
     if (length) *length = spmv__tuning[i].length;
-    return (const char *)spmv__tuning[i].text;
+    return spmv__tuning[i].text;
 }
 
 /* The value of a word of a table's head. */

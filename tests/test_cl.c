@@ -532,7 +532,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-/* The same in other layouts: part of make pairs. Under a simulator every one of them is tried in make test (oclgrind). */
+/* The same in other layouts. */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
 Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2", plain_knobs); }

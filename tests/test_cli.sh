@@ -259,41 +259,101 @@ head -c 100 a.bin >cut.bin
 gives 'cut binary' 1 info cut.bin
 
 # ---- plot ----
-is_png() { # the signature, every chunk's checksum, the rows inflated, the size; python3 is what tools/install.sh installs
-    python3 - "$1" <<'END'
+# png.py FILE CHECK...: reads the PNG whole (every checksum, every filter), and then holds the checks:
+#   has COLOUR             there are pixels of it
+#   count COLOUR N         so many, to a tenth
+#   run COLOUR N,N,...     the longest runs of it in a row, one for each group of neighbouring rows that has any, to two pixels
+#   rise COLOUR N,N,...    the same in columns
+# python3 is what tools/install.sh installs.
+cat >png.py <<'END'
 import struct, sys, zlib
-data = open(sys.argv[1], "rb").read()
-assert data[:8] == b"\x89PNG\r\n\x1a\n"
-at, names, rows = 8, [], b""
-while at < len(data):
-    n, = struct.unpack(">I", data[at:at + 4])
-    name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
-    assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
-    names.append(name)
-    if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
-    if name == b"PLTE": colours = n // 3
-    if name == b"IDAT": rows += body
-    at += 12 + n
-rows = zlib.decompress(rows)
-assert names == [b"IHDR", b"PLTE", b"IDAT", b"IEND"] and (depth, kind) == (8, 3) and len(rows) == height * (width + 1)
-for y in range(height):
-    line = rows[y * (width + 1):(y + 1) * (width + 1)]
-    assert line[0] == 0 and max(line) < colours
+
+def pixels(path):
+    data = open(path, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+    at, names, packed = 8, [], b""
+    while at < len(data):
+        n, = struct.unpack(">I", data[at:at + 4])
+        name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
+        assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
+        names.append(name)
+        if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
+        if name == b"IDAT": packed += body
+        at += 12 + n
+    assert names[0] == b"IHDR" and names[-1] == b"IEND" and (depth, kind) == (8, 2), (names, depth, kind)
+    packed, wide, rows, above = zlib.decompress(packed), 3 * width, [], bytes(3 * width)
+    assert len(packed) == height * (wide + 1)
+    for y in range(height):
+        kind, line = packed[y * (wide + 1)], bytearray(packed[y * (wide + 1) + 1:(y + 1) * (wide + 1)])
+        if kind == 2:
+            line = bytearray((a + b) & 255 for a, b in zip(line, above))
+        elif kind:
+            for i in range(wide):
+                left, up, corner = line[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+                if kind == 4:
+                    p = left + up - corner
+                    near = min((abs(p - left), 0, left), (abs(p - up), 1, up), (abs(p - corner), 2, corner))[2]
+                line[i] = (line[i] + (left if kind == 1 else (left + up) // 2 if kind == 3 else near)) & 255
+        rows.append([bytes(line[3 * x:3 * x + 3]) for x in range(width)])
+        above = line
+    return rows
+
+def runs(rows, colour):
+    out, best = [], 0
+    for row in rows + [[]]:
+        longest = length = 0
+        for pixel in row:
+            length = length + 1 if pixel == colour else 0
+            longest = max(longest, length)
+        if not longest and best > 1: out.append(best)
+        best = max(best, longest) if longest else 0
+    return out
+
+rows = pixels(sys.argv[1])
+at = 2
+while at < len(sys.argv):
+    what, colour = sys.argv[at], bytes.fromhex(sys.argv[at + 1])
+    count = sum(row.count(colour) for row in rows)
+    if what == "has":
+        assert count, (what, colour.hex())
+        at += 2
+        continue
+    want = [float(v) for v in sys.argv[at + 2].split(",")]
+    if what == "count": assert abs(count - want[0]) <= want[0] / 10, (what, colour.hex(), count)
+    else:
+        got = runs(rows if what == "run" else [list(column) for column in zip(*rows)], colour)
+        assert len(got) == len(want) and all(abs(g - w) <= 2 for g, w in zip(got, want)), (what, colour.hex(), got)
+    at += 3
+END
+is_png() {
+    python3 png.py "$@"
+}
+is_svg() { # well-formed, of the picture's size, drawn, and in need of no other file
+    python3 - "$1" <<'END'
+import sys, xml.dom.minidom
+top = xml.dom.minidom.parse(sys.argv[1]).documentElement
+assert top.tagName == "svg" and top.getAttribute("width").endswith("px")
+assert top.getElementsByTagName("path") and top.getElementsByTagName("use")
+for e in top.getElementsByTagName("*"):
+    assert e.getAttribute("xlink:href")[:1] in ("", "#") or e.getAttribute("xlink:href").startswith("data:image/png;base64,")
 END
 }
-is_svg() { # well-formed, and the PNG inside whole
-    python3 - "$1" inside.png <<'END' && is_png inside.png
-import base64, sys, xml.dom.minidom
-top = xml.dom.minidom.parse(sys.argv[1]).documentElement
-assert top.tagName == "svg" and top.getElementsByTagName("text")
-image = top.getElementsByTagName("image")[0].getAttribute("href").split(",", 1)
-assert image[0] == "data:image/png;base64"
-open(sys.argv[2], "wb").write(base64.b64decode(image[1], validate=True))
-END
+paints() { # paints NAME FILE CHECK...: of png.py
+    name=$1
+    shift
+    is_png "$@" >out 2>err
+    verdict "$name" $?
 }
 cp small.mtx 'a<b>&"c".mtx'
+cp small.mtx "$(printf 'no utf-8 \377\303.mtx')"
 "$spmv" gen clspmv_circuit -o circuit.bin
 printf '%%%%MatrixMarket matrix coordinate real general\n3 1000 1\n2 900 1\n' >thin.mtx
+{ # 100 rows of one nonzero, 1 of four, 10 empty ones
+    printf '%%%%MatrixMarket matrix coordinate real general\n111 111 104\n'
+    i=0
+    while [ "$i" -lt 100 ]; do i=$((i + 1)); echo "$i $i 1"; done
+    for i in 1 2 3 4; do echo "101 $i 1"; done
+} >lengths.mtx
 cat >table.tune <<'END'
 spmv tuning table 1
 device <a & b>
@@ -302,7 +362,32 @@ rows 1024 2048
 per_row 1 4 16
 f64 banded csr/ 1 2 3 4 5 6
 f64 banded dia/L=2 2 1 - 8 5 -
+f64 banded dense/ 4 0.5 - - - -
 f32 uneven sell:h=32/ 1 2 3 4 - 0.001
+END
+ours() { # ours MATRIX BUILDER PLAN US AGAIN OK: a line of bench --json
+    printf '{"matrix": "%s", "device": "host", "builder": "%s", "plan": "%s", "variant": "host", "type": "f64", ' "$1" "$2" "$3"
+    if [ "$4" = null ]; then printf '"us": null, "gflops": null, '; else printf '"us": %s, "gflops": %s, ' "$4" "$((24 / $4))"; fi
+    printf '"again": %s, "ok": %s}\n' "$5" "$6"
+}
+{
+    ours dir/a.mtx.gz csr csr 2 false true
+    ours a auto csr 4 false true # the same product, slower
+    ours a ell ell 4 false true
+    ours a coo coo 8 false false
+    ours a dia dia null false null
+    ours b csr csr 8 false true
+    ours c csr csr 6 false true
+    ours c csr csr 8 true true # side by side: this one counts
+    ours 'alone \u00e9\t\"' csr csr 1 false true
+} >ours.json
+cat >peer.json <<'END'
+{"matrix":"a","dtype":"f64","variant":"alg1","us":8.00,"min":1}
+{"matrix":"a","dtype":"f64","variant":"alg2","us":16.00}
+
+{"matrix":"b","dtype":"f64","variant":"alg1","us":1.6e+1}
+{"matrix":"c","dtype":"f64","variant":"alg1","us":4}
+{"matrix":"c","dtype":"f64","variant":"bsr","us":null}
 END
 for s in png svg; do
     gives "plot: $s of a small matrix" 0 plot 'a<b>&"c".mtx' -o p.$s
@@ -314,6 +399,18 @@ for s in png svg; do
     gives "plot: $s of a thin matrix by a builder" 0 plot thin.mtx --plan hyb -o p.$s
     is_$s p.$s >out 2>err
     verdict "plot: $s of a thin matrix is one" $?
+    gives "plot: $s of a name that is no UTF-8" 0 plot "$(printf 'no utf-8 \377\303.mtx')" -o p.$s
+    is_$s p.$s >out 2>err
+    verdict "plot: $s of a name that is no UTF-8 is one" $?
+    gives "plot rows: $s" 0 plot rows lengths.mtx -o r.$s
+    is_$s r.$s >out 2>err
+    verdict "plot rows: $s is one" $?
+    gives "plot bench: $s" 0 plot bench ours.json peer.json --caption 'today' -o b.$s
+    is_$s b.$s >out 2>err
+    verdict "plot bench: $s is one" $?
+    gives "plot ratio: $s" 0 plot ratio ours.json peer.json --caption "$(printf 'to\377day')" -o q.$s
+    is_$s q.$s >out 2>err
+    verdict "plot ratio: $s is one" $?
     gives "plot tune: $s" 0 plot tune table.tune -o t.$s
     is_$s t.$s >out 2>err
     verdict "plot tune: $s is one" $?
@@ -321,6 +418,58 @@ done
 gives 'plot: the same picture again' 0 plot tune table.tune -o t2.png
 cmp t.png t2.png
 verdict 'plot: the same bytes' $?
+# Lengths by hand: 464 units for the fastest, two pixels each; a square of the legend has 24 pixels.
+paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one alone' b.png run 0072b2 24,464,928,464,928
+paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 24,928
+paints 'plot bench: a wrong product, 8 us' b.png run d55e00 24,232
+paints 'plot bench: the peer, where it has them by its times in a row' b.png run 8c959f 24,232,116,464,928
+cp peer.json 'another peer.json'
+gives 'plot bench: two peers' 0 plot bench ours.json peer.json 'another peer.json' -o b3.png
+paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 24,232,232,116,116,464,464,928,928
+# 200 units an octave; the line at 1 takes 3 pixels of the bars to its right
+paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 24,797,397,400
+# 316 units from 0.7 to 130 rows
+paints 'plot rows: 100 rows of one nonzero, 1 of four' r.png rise 0072b2 600,43
+paints 'plot rows: 10 empty rows' r.png rise d55e00 322
+# cells of 53.3 pixels, squares of 24: twelve of the fastest, three of a half, one of a quarter, and one beyond the fastest
+paints 'plot tune: shares of the fastest' t.png count fde725 34709 count 22a884 9109 count 2a788e 3420 count f46d43 3420
+gives 'plot: three parts' 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.png
+paints 'plot: three parts have three colours' p.png has 0072b2 has d55e00 has 009e73
+gives 'plot ratio: by a builder' 0 plot ratio ours.json peer.json --plan auto -o q2.png
+paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,1087
+gives 'plot bench: by a plan' 0 plot bench ours.json --plan ell -o b2.png
+paints 'plot bench: by a plan: its bar alone' b2.png run 0072b2 24,928
+gives 'plot bench: no line of the plan' 1 plot bench ours.json --plan sell -o p.png
+says 'plot bench: no line of the plan: which' err 'no line of ours with the plan sell'
+gives 'plot ratio: without a peer' 1 plot ratio ours.json -o p.png
+says 'plot ratio: without a peer: why' err "no matrix has both a time of ours and a peer's"
+gives 'plot bench: no such file' 1 plot bench ours.json nosuch.json -o p.png
+says 'plot bench: no such file is named' err 'nosuch.json: No such file'
+gives 'plot bench: a folder' 1 plot bench . -o p.png
+: >empty.json
+gives 'plot bench: nothing in it' 1 plot bench empty.json -o p.png
+says 'plot bench: nothing in it is told' err 'empty.json: there are no lines in it'
+refuses() { # refuses LINE PLACE WHY: the second line of a file
+    { sed 1q ours.json; printf '%s\n' "$1"; } >bad.json
+    "$spmv" plot bench bad.json -o bad.png >out 2>err </dev/null
+    [ $? -eq 1 ] && [ ! -e bad.png ] && grep -Fq "bad.json, line 2, column $2: $3" err
+    verdict "plot bench: a line like $1" $?
+}
+refuses 'us 3' 1 'a JSON object'
+refuses '{}' 2 'a string in quotes'
+refuses '{"matrix": "a"} x' 17 'there is something behind'
+refuses '{"matrix": "a"' 15 'a comma or a closing brace'
+refuses '{"matrix" "a"}' 11 'a colon'
+refuses '{"matrix": "a}' 15 'the string does not end'
+refuses '{"matrix": "\q"}' 14 'no such escape'
+refuses '{"matrix": "\u00g0"}' 17 '\u wants four hexadecimal'
+refuses '{"matrix": [1]}' 12 'a string, a number'
+refuses '{"us": 1.2.3}' 8 'a string, a number'
+refuses '{"us": -}' 8 'a string, a number'
+refuses '{"us": "3"}' 11 '"us" is a number'
+refuses '{"matrix": 3}' 13 '"matrix" is a string'
+refuses '{"matrix": "a", "us": 3}' 1 'neither a line of ours'
+refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' 1 'a time below 0'
 gives 'plot: no name' 2 plot small.mtx
 says 'plot: no name: what is wanted' err '-o NAME.png or -o NAME.svg'
 gives 'plot: another suffix' 2 plot small.mtx -o p.gif
@@ -334,12 +483,22 @@ if [ -w /dev/full ]; then
 fi
 gives 'plot: no plan' 2 plot small.mtx --plan 'elll' -o p.png
 gives 'plot: a plan that leaves nonzeros' 1 plot small.mtx --plan 'ell:w=1' -o p.png
-gives 'plot: nothing to draw' 1 plot none.mtx -o p.png
-says 'plot: nothing to draw, why' err 'none.mtx: there is nothing to draw'
+for rows in '' rows; do
+    gives "plot $rows: nothing to draw" 1 plot $rows none.mtx -o p.png
+    says "plot $rows: nothing to draw, why" err 'none.mtx: there is nothing to draw'
+done
+gives 'plot rows: no plan' 2 plot rows small.mtx --plan csr -o p.png
 gives 'plot tune: no such table' 1 plot tune nosuch.tune -o p.png
 gives 'plot tune: no table' 1 plot tune small.mtx -o p.png
 says 'plot tune: no table: the line' err 'small.mtx, line 1'
 gives 'plot: two matrices' 2 plot small.mtx thin.mtx -o p.png
+gives 'plot tune: two tables' 2 plot tune table.tune table.tune -o p.png
+gives 'plot: a caption' 2 plot small.mtx --caption x -o p.png
+if [ -x "$defect" ]; then # which is built without cairo
+    "$defect" plot small.mtx -o none.png >out 2>err </dev/null
+    [ $? -eq 1 ] && [ ! -e none.png ] && grep -q 'built without cairo.*libcairo2-dev' err
+    verdict 'plot: without cairo it says what to install' $?
+fi
 
 # ---- bench ----
 for d in $devices; do

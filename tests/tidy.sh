@@ -19,7 +19,7 @@ case ${1-} in
 list)
     for r in spdx unfinished paths ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
 spdx) # a licence line among the first five of each source
-    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^\.ci/run$' | while IFS= read -r f; do
+    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
     refuse "no SPDX line" "$bad" ;;
 unfinished)

@@ -252,6 +252,7 @@ static void json_next(void)
     X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
     X(MAX_DIM, "max-dim", "N",    "most rows and columns of a file; default 2^20 + 64 for every nonzero")            \
     X(BRIEF,   "brief",   "",     "three small matrices, a product of integers each: for simulators")                 \
+    X(CAPTION, "caption", "TEXT", "what stands below the picture: the date, the machine")                           \
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
 

@@ -5,7 +5,8 @@
  *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tools/spmv.c -o build/spmv -lOpenCL -lz
  *
  * (add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE, with -lm, for --reproducible on the host;
- * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL).
+ * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL; -DSPMV_CAIRO and what "pkg-config --cflags --libs cairo" prints,
+ * with -lm, for pictures).
  */
 #if !defined(_POSIX_C_SOURCE)
 #  define _POSIX_C_SOURCE 200809L
@@ -26,7 +27,7 @@
 #include "bench.h"
 #include "check.h"
 #include "tune.h"
-#include "heat.h"
+#include "pictures.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 
@@ -548,13 +549,20 @@ static const command commands[] = {
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE), 0, 1 << 30,
      tune_command},
-    {"plot", "FILE -o OUT [options]", "a picture of a matrix by its plan's parts, or of a tuning table",
-     "With FILE, the matrix: the colour of a cell tells which part of --plan (default csr) owns its nonzeros. With tune TABLE, the\n"
-     "rates of a tuning table over rows and nonzeros a row, best of each format. OUT ends in .png or .svg.\n" PLAN_TEXT, "",
+    {"plot", "[rows|bench|ratio|tune] FILE... -o OUT [options]", "pictures of a matrix, of measured times, or of a tuning table",
+     "With FILE alone, the matrix: the colour of a cell tells which part of --plan (default csr) owns its nonzeros. plot rows FILE:\n"
+     "its row lengths, a histogram with logarithmic axes. plot bench LINES...: bars of how fast each plan was, from what\n"
+     "\"spmv bench --json\" printed. plot ratio LINES...: bars of a peer's best time over ours for each matrix. plot tune TABLE:\n"
+     "heat maps of a tuning table, what is fastest at which size and how near each format is.\n"
+     "\n"
+     "OUT ends in .png or .svg. A peer's lines are JSON objects as well: {\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\":\n"
+     "\"csr_alg1\", \"us\": 9.5}. Their file's name is the peer's. In plot bench and ratio --plan keeps the lines of one plan or\n"
+     "builder, such as auto; --caption is printed behind the device.\n" PLAN_TEXT, "",
      "  spmv plot a.mtx -o a.png                     # where the nonzeros are\n"
      "  spmv plot a.mtx --plan ell:w=2+csr -o a.svg  # what each part takes\n"
+     "  spmv plot rows a.mtx -o rows.png             # how long the rows are\n"
      "  spmv plot tune a.tune -o tune.png            # a tuning table\n",
-     BIT(PLAN) | BIT(OUT) | BIT(MAX_DIM), 1, 2, plot_command},
+     BIT(PLAN) | BIT(OUT) | BIT(CAPTION) | BIT(MAX_DIM), 1, 1 << 30, plot_command},
     {"gen", "NAME [-o OUT]", "matrices by formula, and those of the papers",
      "Writes the matrix as convert does. gen --list names the families.\n", "",
      "  spmv gen poisson2d_100 -o p.mtx  # the five-point stencil on 100 x 100 points\n"

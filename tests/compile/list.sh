@@ -13,6 +13,9 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
 say() { # say NAME COMMAND...
     name=$1
     shift
+    case $* in
+    *-Idist*) set -- "make -s dist/spmv.h && $*" ;;
+    esac
     printf 'compile/%s\tplain\t%s\n' "$name" "$*"
 }
 sym="sh $t/symbols.sh"
@@ -55,6 +58,7 @@ for cc in gcc clang; do
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
+    say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
@@ -63,7 +67,8 @@ for cc in gcc clang; do
     say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
     say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
-    say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && ! nm -g $o/$cc-single-noio.o | grep -i 'spmv_io\|spmv_mtx\|spmv_read\|spmv_write'"
+    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
+    say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
     say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
     say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
     say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
