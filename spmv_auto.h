@@ -76,14 +76,16 @@ typedef struct spmv_tuning {
     spmv_hooks     hooks;
 } spmv_tuning;
 
-/* Reads a table; text need not end in a 0, and zeros in it are blanks. name is for messages: "name, line 3: ...". Nothing in the
- * text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+/* Reads a table; text need not end in a 0, and zeros in it are blanks. name is for messages: "name, line 3: ..."; NULL: "tuning
+ * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
 /* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
- * there is none. *exact (may be NULL): 1 if the device is the very one. */
+ * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
+ * be NULL. */
 SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
-/* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. */
+/* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
+ * be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
@@ -114,7 +116,7 @@ typedef struct spmv_features {
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
-/* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
+/* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
  * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
  * 1 / sqrt(slices seen)). without: bits of formats that will not be used, which spares their part of the work. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
@@ -149,7 +151,8 @@ typedef struct spmv_place {
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
- * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed. */
+ * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
+ * failure *out is zeroed. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
@@ -189,7 +192,7 @@ typedef struct spmv__lines {
 
 static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
 {
-    return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %u: %s", l->name, (unsigned)l->line, why);
+    return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
 }
 
 /* A zero is a blank, as zeros fill up the pieces of the bundled tables. */
@@ -572,6 +575,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
 
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
+    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
     static const spmv_hooks plain = { NULL, NULL, NULL };
     spmv__lines l;
     size_t room = 0;
@@ -580,8 +584,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     memset(out, 0, sizeof *out);
     memset(&l, 0, sizeof l);
     l.at = text;
-    l.end = text + length;
-    l.name = name;
+    l.end = length ? text + length : text;
+    l.name = name ? name : "tuning table";
     l.h = hooks ? hooks : &plain;
     out->hooks = *l.h;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
@@ -604,6 +608,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
 SPMV_API void spmv_tuning_free(spmv_tuning *t)
 {
     size_t i;
+    if (!t) return;
     for (i = 0; i < t->count; i++) {
         spmv_free(&t->hooks, t->row[i].rate);
         spmv_free(&t->hooks, t->row[i].curve);
@@ -624,7 +629,7 @@ SPMV_API size_t spmv_tuning_count(void)
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
 {
     if (i > spmv_tuning_count()) i = spmv_tuning_count();
-    *length = spmv__tuning[i].length;
+    if (length) *length = spmv__tuning[i].length;
     return spmv__tuning[i].text;
 }
 
@@ -652,10 +657,10 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
     int same = 0;
     for (i = found; i-- > 0 && !same;) {
         spmv__tuning_word(i, "class", word);
-        if (strcmp(word, device_class) != 0) continue;
+        if (strcmp(word, device_class ? device_class : "host") != 0) continue;
         found = i;
         spmv__tuning_word(i, "device", word);
-        same = !strcmp(word, device);
+        same = device && !strcmp(word, device);
     }
     if (exact) *exact = same;
     return spmv_tuning_text(found, length);
@@ -707,6 +712,7 @@ static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
+    if (!t || !r) return 0;
     spmv__tune_place p = spmv__tune_at(t, r->type, &r->layout, rows, per_row);
     return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
@@ -993,6 +999,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
 
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
+    if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
     spmv__look l;
     spmv_status s = spmv__look_make(&l, v, hooks);
     if (s) return s;
@@ -2050,6 +2057,10 @@ static int spmv__is_choice(const char *text, const char *name)
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
 {
+    if (!out || !a || !how) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
+    }
     spmv__chooser c;
     spmv_tuning own;
     spmv_status s;
@@ -2094,17 +2105,18 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
     double dense = 0;
     int i, bin, any = 0;
-    SPMV__SAY(t, "matrix    %u x %u, %u nonzeros\n", f->rows, f->cols, f->nnz);
-    SPMV__SAY(t, "rows      %f nonzeros each, deviation %f, longest %u, %u empty\n", f->mean, f->deviation, f->longest, f->empty);
-    SPMV__SAY(t, "x         %f of the nonzeros take a line of x that was not there\n", f->gather);
+    SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
+    SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", SPMV__FIGURE(f->mean),
+              SPMV__FIGURE(f->deviation), (spmv__ull)f->longest, (spmv__ull)f->empty);
+    SPMV__SAY(t, "x         %.2f of the nonzeros take a line of x that was not there\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %u; those at least half full hold %f of the nonzeros\n", f->diagonals,
+        SPMV__SAY(t, "diagonals %llu; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
             f->nnz ? dense / (double)f->nnz : 0.0);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *b = &f->block[i];
         if (b->sampled <= 0 || b->blocks <= 0) continue;
-        SPMV__SAY(t, "%s%dx%d %f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
+        SPMV__SAY(t, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
             (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
     }
     if (any) spmv__put_text(t, "\n");
@@ -2151,8 +2163,8 @@ static void spmv__put_cell(spmv__text *t, int column, const char *s)
 /* A figure, or - where there is none. */
 static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known)
 {
-    char s[32];
-    spmv_print(s, sizeof s, known ? "%f" : "-", v);
+    char s[32] = "-";
+    if (known) spmv_print(s, sizeof s, "%.*f", SPMV__FIGURE(v));
     spmv__put_cell(t, column, s);
 }
 
@@ -2200,7 +2212,7 @@ static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv
 {
     uint64_t pays = spmv__pays_after(o->convert, o->predicted, c->csr);
     size_t n = strlen(o->plan);
-    char s[32];
+    char s[32] = "-";
     spmv__put_char(t, o == c->option ? '*' : ' ');
     spmv__put_figure_cell(t, SPMV__EXPLAIN_COST, o->cost * 1e6, 1);
     spmv__put_figure_cell(t, SPMV__EXPLAIN_PREDICTED, o->predicted * 1e6, 1);
@@ -2208,7 +2220,7 @@ static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv
     else spmv__put_figure_cell(t, SPMV__EXPLAIN_MEASURED, o->measured * 1e6, o->measured > 0);
     spmv__put_figure_cell(t, SPMV__EXPLAIN_SPEED, c->csr / o->predicted, c->csr > 0);
     spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, o->convert, 1);
-    spmv_print(s, sizeof s, pays ? "%u" : "-", pays);
+    if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
     spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
     spmv__put_text(t, "  ");
     spmv__put_text(t, o->plan);
@@ -2263,9 +2275,9 @@ static void spmv__say_option(spmv__text *t, const spmv_option *o)
 static void spmv__say_second(spmv__text *t, const spmv_option *second, double own, int measured)
 {
     double other = spmv__option_seconds(second, measured);
-    SPMV__SAY(t, " %f times the speed of the second, ", other / own);
+    SPMV__SAY(t, " %.*f times the speed of the second, ", SPMV__FIGURE(other / own));
     spmv__say_option(t, second);
-    SPMV__SAY(t, " (%f us)", other * 1e6);
+    SPMV__SAY(t, " (%.*f us)", SPMV__FIGURE(other * 1e6));
 }
 
 /* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
@@ -2281,19 +2293,23 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
     spmv__say_option(t, o);
     spmv__put_text(t, " was chosen because ");
     if (second && spmv__option_seconds(second, measured) < own)
-        SPMV__SAY(t, "it ranks at a cost of %f us and the second at %f us, though ", o->cost * 1e6, second->cost * 1e6);
-    SPMV__SAY(t, "a product is %s to take %f us", measured ? "measured" : "predicted", own * 1e6);
-    if (beside_csr) SPMV__SAY(t, ", %f times the speed of csr (%f us%s)", csr / own, csr * 1e6, measured && !timed_csr ? " predicted" : "");
+        SPMV__SAY(t, "it ranks at a cost of %.*f us and the second at %.*f us, though ", SPMV__FIGURE(o->cost * 1e6),
+                  SPMV__FIGURE(second->cost * 1e6));
+    SPMV__SAY(t, "a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
+    if (beside_csr)
+        SPMV__SAY(t, ", %.*f times the speed of csr (%.*f us%s)", SPMV__FIGURE(csr / own), SPMV__FIGURE(csr * 1e6),
+                  measured && !timed_csr ? " predicted" : "");
     if (second) spmv__put_text(t, beside_csr ? " and" : ",");
     if (second) spmv__say_second(t, second, own, measured);
-    SPMV__SAY(t, "; analysis and conversion take about %f products of csr", o->convert);
-    if (pays && !is_csr) SPMV__SAY(t, ", which pays after %u products", pays);
+    SPMV__SAY(t, "; analysis and conversion take about %.*f products of csr", SPMV__FIGURE(o->convert));
+    if (pays && !is_csr) SPMV__SAY(t, ", which pays after %llu products", (spmv__ull)pays);
     else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
     spmv__put_text(t, ".\n");
 }
 
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
+    if (!c) return spmv_print(out, size, "%s", "");
     spmv__text t;
     spmv__text_open(&t, out, size);
     if (!c->count) {
@@ -2301,7 +2317,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     }
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->csr > 0) SPMV__SAY(&t, "csr       %f us at best\n", c->csr * 1e6);
+    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));
     spmv__put_char(&t, '\n');
     spmv__explain_table(&t, c);
     spmv__explain_reason(&t, c);

@@ -14,7 +14,9 @@
  * and back again         spmv_part  --spmv_parts_to_csr--> spmv_csr.
  * CSR is the only interchange form: nothing converts from one format straight into another.
  *
- * Configuration, to be defined before the include (the same in every unit that links together, except the cuts):
+ * Configuration, to be defined before the include. No public struct or number depends on any of it, so units that link together may
+ * differ: what counts is how the one with SPMV_IMPLEMENTATION was compiled. What that one lacks is refused with SPMV_ERR_UNSUPPORTED,
+ * or is missing when linking.
  *   SPMV_IMPLEMENTATION   compile the bodies here
  *   SPMV_API              storage class of public functions, default: nothing
  *   SPMV_STATIC           make every function static (then each unit that uses it needs SPMV_IMPLEMENTATION)
@@ -45,13 +47,28 @@
 #  define SPMV_API
 #endif
 
+/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
+ * Microsoft's conversions to gcc on mingw. */
+#if defined(__clang__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#elif defined(__GNUC__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#  define SPMV__PRINTF(text, first)
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ---- status ------------------------------------------------------------------------------------------------------
  * Every function that can fail returns one of these. The detail (file, line, column, index, build log) goes to the
- * log callback of spmv_hooks. */
+ * log callback of spmv_hooks.
+ *
+ * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
+ * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
+ * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
+ * message names function and argument, and what the function would have filled in is zeroed. */
 #define SPMV_STATUS_LIST(X)                                                                 \
     X(OK,              "done")                                                              \
     X(ERR_ARGUMENT,    "an argument is outside its documented range")                       \
@@ -72,7 +89,8 @@ extern "C" {
     X(ERR_NO_F64,      "the device has no double precision")                                \
     X(ERR_BUILD,       "a kernel did not build")                                            \
     X(ERR_LIMIT,       "the device cannot take this size")                                  \
-    X(ERR_OPENCL,      "an OpenCL call failed")
+    X(ERR_OPENCL,      "an OpenCL call failed")                                             \
+    X(ERR_BUSY,        "another thread is using it")
 
 typedef enum spmv_status {
 #define X(name, text) SPMV_##name,
@@ -254,7 +272,8 @@ typedef struct spmv_csr {
  * Checks every pointer and index and logs the first that is wrong by its position. out need not be initialised; on
  * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
-/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from). */
+/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from; NULL: every value is 1, but not if the
+ * values are borrowed). */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 SPMV_API void spmv_csr_free(spmv_csr *a);
 
@@ -351,11 +370,11 @@ SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
  * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
  * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
  * on one part at a time, each with its own y. */
-SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 /* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
 SPMV_API int spmv_part_repeats(const spmv_part *p);
 /* y = beta y for n elements; beta 0 clears without reading. */
-SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 /* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
  * (checked: SPMV_ERR_DUPLICATE).
@@ -376,11 +395,13 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 /* Memory by the hooks' rules. NULL when bytes is 0 or there is none. count * size is checked. */
 SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
 SPMV_API void spmv_free(const spmv_hooks *h, void *block);
-/* A message from a format with %s (const char *), %d (int), %u (uint64_t), %f (double, three digits), %c (int), %%. Returns s.
- * Messages longer than 4096 bytes are cut. */
-SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
-/* The same into a buffer of size bytes, always terminated; returns the length the whole text has. */
-SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
+/* Hands a message to h->log and returns s. format is printf's with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
+ * a precision of up to 9 digits for %f (6 without one): "%llu", "%.2f", "%.*f". From any other conversion on, the format is copied
+ * as it stands. The locale makes no difference. Messages longer than 4095 bytes are cut. */
+SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
+/* The same into a buffer of size bytes, always terminated where size is not 0 (then out may be NULL); returns the length of the
+ * whole text, its end not counted. */
+SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 
 #ifdef __cplusplus
 }
@@ -506,6 +527,8 @@ SPMV_API spmv_format spmv_format_from(const char *name)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+typedef unsigned long long spmv__ull; /* what %llu takes */
+
 typedef struct spmv__text {
     char  *out;
     size_t size, length;
@@ -533,38 +556,57 @@ static void spmv__put_count(spmv__text *t, uint64_t n)
     while (used) spmv__put_char(t, digits[--used]);
 }
 
-/* Three significant digits are enough for a figure in a message. */
-static void spmv__put_figure(spmv__text *t, double v)
+static void spmv__put_integer(spmv__text *t, long long v)
 {
-    int decimals = v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0;
-    double unit = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
-    uint64_t n;
+    if (v < 0) spmv__put_char(t, '-');
+    spmv__put_count(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+static void spmv__put_real(spmv__text *t, double v, int decimals)
+{
+    uint64_t unit = 1, whole, part;
+    int i;
+    for (i = 0; i < decimals && i < 9; i++) unit *= 10;
     if (v != v) { spmv__put_text(t, "nan"); return; }
     if (v < 0) { spmv__put_char(t, '-'); v = -v; }
     if (v > 1e18) { spmv__put_text(t, "over 1e18"); return; }
-    n = (uint64_t)(v * unit + 0.5);
-    spmv__put_count(t, n / (uint64_t)unit);
-    if (decimals) spmv__put_char(t, '.');
-    if (decimals == 2) spmv__put_char(t, '0' + (int)(n / 10 % 10));
-    if (decimals) spmv__put_char(t, '0' + (int)(n % 10));
+    whole = (uint64_t)v;
+    part = (uint64_t)((v - (double)whole) * (double)unit + 0.5);
+    spmv__put_count(t, whole + part / unit);
+    if (unit > 1) spmv__put_char(t, '.');
+    for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
+
+/* Three significant digits of a figure: SPMV__FIGURE(v) for "%.*f". */
+SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
+#define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {
     for (; *f; f++) {
-        int n;
+        int longs = 0, decimals = 6;
+        const char *begin = f, *text;
         if (*f != '%') { spmv__put_char(t, *f); continue; }
-        switch (*++f) {
-        case 's': spmv__put_text(t, va_arg(args, const char *)); break;
+        if (*++f == '.') {
+            decimals = 0;
+            if (*++f == '*') { decimals = va_arg(args, int); f++; } /* of spmv__decimals: not negative */
+            else for (; *f >= '0' && *f <= '9' && decimals < 10; f++) decimals = decimals * 10 + (*f - '0');
+        }
+        for (; *f == 'l' && longs < 2; f++) longs++;
+        switch (*f) {
+        case '%': spmv__put_char(t, '%'); break;
         case 'c': spmv__put_char(t, va_arg(args, int)); break;
-        case 'u': spmv__put_count(t, va_arg(args, uint64_t)); break;
-        case 'f': spmv__put_figure(t, va_arg(args, double)); break;
-        case 'd':
-            n = va_arg(args, int);
-            if (n < 0) spmv__put_char(t, '-');
-            spmv__put_count(t, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+        case 's':
+            text = va_arg(args, const char *);
+            spmv__put_text(t, text ? text : "(null)");
             break;
-        default: spmv__put_char(t, *f);
+        case 'd': spmv__put_integer(t, longs == 2 ? va_arg(args, long long) : longs ? va_arg(args, long) : va_arg(args, int)); break;
+        case 'u': spmv__put_count(t, longs == 2 ? va_arg(args, unsigned long long)
+                                                : longs ? va_arg(args, unsigned long) : va_arg(args, unsigned)); break;
+        case 'f': spmv__put_real(t, va_arg(args, double), decimals); break;
+        default: /* what its argument is nobody knows, nor then where the next one lies */
+            spmv__put_text(t, begin);
+            f = begin + strlen(begin) - 1;
         }
     }
     if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
@@ -575,10 +617,10 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
     spmv__text t;
     va_list args;
     t.out = out;
-    t.size = size;
+    t.size = out ? size : 0;
     t.length = 0;
     va_start(args, format);
-    spmv__format_text(&t, format, args);
+    spmv__format_text(&t, format ? format : "", args);
     va_end(args);
     return t.length;
 }
@@ -592,7 +634,7 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     t.size = sizeof line;
     t.length = 0;
     va_start(args, format);
-    spmv__format_text(&t, format, args);
+    spmv__format_text(&t, format ? format : "", args);
     va_end(args);
     if (h && h->log) {
         h->log(h->user, s, line);
@@ -602,6 +644,21 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
 #endif
     }
     return s;
+}
+
+/* What a public function says to a pointer that may not be NULL; out, unless it is NULL itself, is zeroed as on every failure. */
+SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
+{
+    if (out) memset(out, 0, size);
+    spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
+    return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
+}
+
+/* Which vector a product of that size would need and has not; NULL: none. */
+SPMV__SHARED const char *spmv__vector_missing(uint64_t rows, uint64_t cols, double alpha, const void *x, const void *y)
+{
+    if (rows && !y) return "y";
+    return rows && cols && alpha != 0.0 && !x ? "x" : NULL;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -627,7 +684,7 @@ SPMV_API void spmv_free(const spmv_hooks *h, void *block)
 
 static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t size)
 {
-    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %u elements of %u bytes", count, size);
+    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
 /* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, each set to fill. */
@@ -748,8 +805,8 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
 {
     int64_t v = spmv__raw_index(array, m->index_bits, i);
     uint64_t low = (uint64_t)m->in->base;
-    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %u: %s index %s%u is outside %u .. %u", i, what, v < 0 ? "-" : "",
-                    v < 0 ? 0 - (uint64_t)v : (uint64_t)v, low, limit ? limit - 1 + low : low);
+    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu: %s index %s%llu is outside %llu .. %llu", (spmv__ull)i, what, v < 0 ? "-" : "",
+                    (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
 /* One entry: counted in the first pass, placed in its row in the second. */
@@ -853,13 +910,14 @@ static spmv_status spmv__import_check(spmv__import *m)
     for (i = 0; i <= lines; i++) {
         uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
         if ((i == 0 && p != 0) || p < last || p == UINT64_MAX)
-            return spmv_log(h, SPMV_ERR_INDEX, "pointer %u is wrong: the first must be %d and none below the one before it", i, in->base);
+            return spmv_log(h, SPMV_ERR_INDEX, "pointer %llu is wrong: the first must be %d and none below the one before it", (spmv__ull)i,
+                            in->base);
         last = p;
     }
     if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %u entries, nnz says %u", last, (uint64_t)in->nnz);
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %llu entries, nnz says %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !(in->layout == SPMV_IN_CSC ? in->row : in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
     m->entries = spmv__sat_mul(last, per);
     if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
@@ -975,8 +1033,8 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
             uint64_t first = i, kept = used;
             double sum = 0;
             if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i])
-                return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %u, column %u occurs twice", r + (uint64_t)in->base,
-                                m->col[i] + (uint64_t)in->base);
+                return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (spmv__ull)(r + (uint64_t)in->base),
+                                (spmv__ull)(m->col[i] + (uint64_t)in->base));
             for (; i < end && m->col[i] == m->col[first]; i++) {
                 double v = spmv__value(in->val, in->val_type, m->order[i]);
                 sum = i == first ? v : sum + v;
@@ -1047,6 +1105,7 @@ done:
 
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
+    if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
     spmv__import m;
     spmv_status s;
     memset(out, 0, sizeof *out);
@@ -1071,6 +1130,7 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
 
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
+    if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
     uint64_t k, i;
     if (!a->updatable) return spmv_log(&a->hooks, SPMV_ERR_FIXED, "the CSR matrix was not made updatable");
     if (!(a->owned & 4u)) {
@@ -1091,7 +1151,9 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 
 SPMV_API void spmv_csr_free(spmv_csr *a)
 {
-    spmv_hooks h = a->hooks;
+    spmv_hooks h;
+    if (!a) return;
+    h = a->hooks;
     if (a->owned & 1u) spmv_free(&h, (void *)(uintptr_t)a->ptr);
     if (a->owned & 2u) spmv_free(&h, (void *)(uintptr_t)a->col);
     if (a->owned & 4u) spmv_free(&h, (void *)(uintptr_t)a->val);
@@ -1222,6 +1284,10 @@ static const char *spmv__spec_fault(const spmv_spec *s)
 
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 {
+    if (!spec) {
+        if (why) *why = "spec is NULL";
+        return SPMV_ERR_ARGUMENT;
+    }
     const char *fault = "there is no such format";
     spmv_status s = SPMV_ERR_ARGUMENT;
     if ((unsigned)spec->format < SPMV_FORMAT_COUNT) {
@@ -2119,7 +2185,9 @@ static int spmv__cmrs_height_ok(int h, int bits)
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, r, k, strips;
-    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+        return spmv__null(NULL, "spmv_csr_to_cmrs", ptr ? "col" : "ptr", NULL, 0);
     for (k = 0; rows && k < spmv__ptr_get(ptr, ptr_bits, rows); k++)
         if (col[k] >> 28) return SPMV_ERR_OVERFLOW;
     strips = spmv__ceil_div(rows, h);
@@ -2149,7 +2217,9 @@ static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bi
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, t, i, k;
-    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+        return spmv__null(NULL, "spmv_cmrs_to_csr", ptr ? "col" : "ptr", NULL, 0);
     if (!spmv__cmrs_grouped(rows, h, ptr, ptr_bits, col)) return SPMV_ERR_ARGUMENT;
     for (t = spmv__ceil_div(rows, h); t--;) {
         uint64_t first = spmv__ptr_get(ptr, ptr_bits, t), end = spmv__ptr_get(ptr, ptr_bits, t + 1), count[17];
@@ -2331,13 +2401,14 @@ static uint64_t spmv__csr_bytes(const spmv_csr *a)
 
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 {
+    if (!p) return 0;
     uint64_t bytes = spmv__sat_mul(p->list.count, p->list.width);
     int i;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++) bytes = spmv__sat_add(bytes, spmv__sat_mul(p->a[i].count, p->a[i].width));
     return bytes;
 }
 
-SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p->a[0].count; }
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
 
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
@@ -2345,9 +2416,10 @@ static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint6
     uint64_t limit = max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(csr, 16), 1u << 24);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
-    if (bytes == UINT64_MAX) return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %u nonzeros", name, p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %f MiB for %u nonzeros, %f times the CSR form; allowed are %f MiB", name,
-                    (double)bytes * spmv__mib, p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
+    if (bytes == UINT64_MAX)
+        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; allowed are %.2f MiB", name,
+                    (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
 }
 
 /* Running counts of the view's nonzeros by part row; the CSR's own where they are the same. */
@@ -2453,7 +2525,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (s) return spmv_log(h, s, "%s: %s", name, why);
     for (i = 0; v->list && i < v->rows; i++)
         if (v->list[i] >= v->a->rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %u is row %u of %u", i, (uint64_t)v->list[i], v->a->rows);
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u of %llu", (spmv__ull)i, (unsigned)v->list[i],
+                            (spmv__ull)v->a->rows);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -2474,6 +2547,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
     spmv__source src;
     void *counts = NULL;
     spmv_status s;
@@ -2528,6 +2604,7 @@ static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, ui
 
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 {
+    if (!p || (!val && p->a[0].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
     const unsigned char *src = (const unsigned char *)val;
     spmv__sink to;
     uint64_t i, n;
@@ -2555,6 +2632,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 
 SPMV_API void spmv_part_free(spmv_part *p)
 {
+    if (!p) return;
     spmv_hooks h = p->hooks;
     int i;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++)
@@ -2572,23 +2650,29 @@ static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, 
     scale[t](list_of, n, beta, y);
 }
 
-SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y) { spmv__scale_rows(t, NULL, n, beta, y); }
-
-SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
 {
-    const spmv__ops *ops = &spmv__table[p->spec.format];
+    if (n && !y) return spmv__null(NULL, "spmv_scale", "y", NULL, 0);
+    spmv__scale_rows(t, NULL, n, beta, y);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+{
+    const spmv__ops *ops;
+    const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
+    if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
+    ops = &spmv__table[p->spec.format];
     SPMV_ASSERT(!(ops->flags & SPMV_ADDS_ONLY) || beta == 1.0);
-    if (!p->rows) return;
-    if (alpha == 0.0 || !p->nnz) {
-        if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
-        return;
-    }
-    (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
+    if (!p->rows) return SPMV_OK;
+    if (alpha != 0.0 && p->nnz) (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
+    else if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+    return SPMV_OK;
 }
 
 SPMV_API int spmv_part_repeats(const spmv_part *p)
 {
-    return p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
+    return p && p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
 }
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
@@ -2626,6 +2710,7 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
 
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
+    if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
     spmv__collect c;
     spmv_input in;
     void *row = NULL, *col = NULL, *val = NULL;
@@ -2641,7 +2726,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.duplicates = SPMV_DUP_REFUSE;
     for (i = 0; i < count; i++)
         if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
-            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %u is not of the same matrix as the first", (uint64_t)i);
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu is not of the same matrix as the first", (spmv__ull)i);
     for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
     s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);

@@ -275,7 +275,7 @@ static int spmv__io_is_digit(char c)
 static int spmv__io_leading_zeros(uint64_t v)
 {
 #if defined(__GNUC__)
-    return __builtin_clzll((unsigned long long)v);
+    return __builtin_clzll((spmv__ull)v);
 #else
     int n = 0;
     for (; !(v >> 63); v <<= 1) n++;
@@ -516,6 +516,7 @@ static const char *spmv__io_number(const char *p, int integer, double *out)
 
 SPMV_API int spmv_number_from(const char *text, double *out)
 {
+    if (!text || !out) return 0;
     double v;
     const char *after = spmv__io_number(text, 0, &v);
     if (!after || *after) return 0;
@@ -606,6 +607,7 @@ static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int poin
 
 SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits)
 {
+    if (!out) return 0;
     char all[800];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;
@@ -660,8 +662,8 @@ static spmv_status spmv__io_read_failed(const spmv_source *src, const spmv_hooks
 static spmv_status spmv__mm_refuse_at(const spmv__mm_in *in, spmv_status s, const char *at, const char *expected,
                                       const char *found)
 {
-    return spmv_log(in->hooks, s, "%s:%u:%u: expected %s, found %s", spmv__io_name(in->src->name, "input"), in->line,
-                    (uint64_t)(at - in->line_start) + 1, expected, found);
+    return spmv_log(in->hooks, s, "%s:%llu:%llu: expected %s, found %s", spmv__io_name(in->src->name, "input"), (spmv__ull)in->line,
+                    (spmv__ull)(at - in->line_start) + 1, expected, found);
 }
 
 /* Refuses the word at at, quoting it. */
@@ -682,8 +684,8 @@ static spmv_status spmv__mm_refuse(const spmv__mm_in *in, spmv_status s, const c
 
 static spmv_status spmv__mm_refuse_end(const spmv__mm_in *in, const char *expected)
 {
-    return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%u: expected %s, found the end of the file",
-                    spmv__io_name(in->src->name, "input"), in->line, expected);
+    return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected %s, found the end of the file",
+                    spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, expected);
 }
 
 static spmv_status spmv__mm_open(spmv__mm_in *in)
@@ -691,8 +693,8 @@ static spmv_status spmv__mm_open(spmv__mm_in *in)
     in->buffer = (char *)spmv__resize(in->hooks, NULL, SPMV__MM_BUFFER + 1);
     in->p = in->safe = in->buffer;
     if (in->buffer) return SPMV_OK;
-    return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:1: no memory for a line of %u bytes",
-                    spmv__io_name(in->src->name, "input"), (uint64_t)SPMV__MM_BUFFER);
+    return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:1: no memory for a line of %llu bytes",
+                    spmv__io_name(in->src->name, "input"), (spmv__ull)SPMV__MM_BUFFER);
 }
 
 /* Bytes of a UTF-8 byte order mark. */
@@ -708,8 +710,8 @@ static spmv_status spmv__mm_drop_comment(spmv__mm_in *in)
     size_t from = in->line ? 0 : 2 + spmv__mm_order_mark((const unsigned char *)in->buffer);
     const char *comment = (const char *)memchr(in->buffer + from, '%', SPMV__MM_BUFFER - from);
     if (!comment) {
-        return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%u: expected a line of at most %u bytes, found a longer one",
-                        spmv__io_name(in->src->name, "input"), in->line + 1, (uint64_t)SPMV__MM_BUFFER);
+        return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected a line of at most %llu bytes, found a longer one",
+                        spmv__io_name(in->src->name, "input"), (spmv__ull)in->line + 1, (spmv__ull)SPMV__MM_BUFFER);
     }
     in->filled = (size_t)(comment - in->buffer);
     in->in_comment = 1;
@@ -840,9 +842,10 @@ static spmv_status spmv__io_check_dims(const spmv_source *src, uint64_t line, ui
     uint64_t most = max_dim ? max_dim : SPMV__IO_FREE_DIM + (nnz < SPMV__MM_MOST_DIM ? SPMV__IO_DIM_PER_NONZERO * nnz : nnz);
     char where[24] = "";
     if (rows <= most && cols <= most) return SPMV_OK;
-    if (line) spmv_print(where, sizeof where, ":%u", line);
-    return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s%s: expected at most %u rows and columns for %u nonzeros (max_dim sets "
-                    "another limit), found %u x %u", spmv__io_name(src->name, "input"), where, most, nnz, rows, cols);
+    if (line) spmv_print(where, sizeof where, ":%llu", (spmv__ull)line);
+    return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s%s: expected at most %llu rows and columns for %llu nonzeros (max_dim sets "
+                    "another limit), found %llu x %llu", spmv__io_name(src->name, "input"), where, (spmv__ull)most,
+                    (spmv__ull)nnz, (spmv__ull)rows, (spmv__ull)cols);
 }
 
 typedef struct spmv__mm_choice {
@@ -908,7 +911,7 @@ static spmv_status spmv__mm_size(spmv__mm_in *in, const char *expected, uint64_t
     char *at = spmv__mm_blanks(in->p), *after = spmv__mm_count(at, out), text[96];
     if (!after) return spmv__mm_refuse(in, SPMV_ERR_PARSE, at, expected);
     if (*out > most) {
-        spmv_print(text, sizeof text, "%s of at most %u", expected, most);
+        spmv_print(text, sizeof text, "%s of at most %llu", expected, (spmv__ull)most);
         return spmv__mm_refuse(in, SPMV_ERR_OVERFLOW, at, text);
     }
     in->p = after;
@@ -933,7 +936,7 @@ static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info, int vecto
     if (!s) s = spmv__mm_size(in, "a number of columns", SPMV__MM_MOST_DIM, &info->cols);
     if (!s && !info->array) s = spmv__mm_size(in, "a number of entries", SPMV__MM_MOST_ENTRIES, &info->stored);
     if (s) return s;
-    spmv_print(text, sizeof text, "%u x %u", info->rows, info->cols);
+    spmv_print(text, sizeof text, "%llu x %llu", (spmv__ull)info->rows, (spmv__ull)info->cols);
     if (vector && info->cols != 1)
         return spmv__mm_refuse_at(in, SPMV_ERR_PARSE, in->line_start, "a vector, of one column", text);
     if (info->symmetry != SPMV_MM_GENERAL && info->rows != info->cols)
@@ -979,8 +982,8 @@ static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint
     c->col = (uint32_t *)col;
     c->val = (double *)val;
     if (!ok) {
-        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%u: no memory for %u entries",
-                        spmv__io_name(in->src->name, "input"), in->line, room);
+        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%llu: no memory for %llu entries",
+                        spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, (spmv__ull)room);
     }
     c->room = room;
     return SPMV_OK;
@@ -1008,14 +1011,14 @@ static spmv_status spmv__mm_refuse_index(const spmv__mm_in *in, const char *at, 
                                          int number)
 {
     char text[64];
-    spmv_print(text, sizeof text, "a %s index in 1 .. %u", what, most);
+    spmv_print(text, sizeof text, "a %s index in 1 .. %llu", what, (spmv__ull)most);
     return spmv__mm_refuse(in, number ? SPMV_ERR_INDEX : SPMV_ERR_PARSE, at, text);
 }
 
 static spmv_status spmv__mm_too_few(const spmv__mm_in *in, const spmv_mm_info *info, uint64_t found)
 {
     char text[80];
-    spmv_print(text, sizeof text, "%u entries, of which %u came", info->stored, found);
+    spmv_print(text, sizeof text, "%llu entries, of which %llu came", (spmv__ull)info->stored, (spmv__ull)found);
     return spmv__mm_refuse_end(in, text);
 }
 
@@ -1231,19 +1234,22 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
     spmv_free(hooks, r.col);
     spmv_free(hooks, r.val);
     if (s || !c.cut_line) return s;
-    return spmv_log(hooks, SPMV_OK, "%s:%u: the file ends without a line feed, so that its last number may be cut",
-                    spmv__io_name(src->name, "input"), c.cut_line);
+    return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so that its last number may be cut",
+                    spmv__io_name(src->name, "input"), (spmv__ull)c.cut_line);
 }
 
 SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
                                   const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     return spmv__mm_read(out, src, opt, info, 0, hooks);
 }
 
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || (bytes && !data)) return spmv__null(hooks, "spmv_mm_read_memory", !out ? "out" : "data", out, sizeof *out);
     spmv_memory memory;
     spmv_source src;
     memory.data = data;
@@ -1256,6 +1262,8 @@ SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t
 SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
                                          spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || !n || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read_vector", !out ? "out" : !n ? "n" : !src ? "src" : "src->read", NULL, 0);
     spmv_mm_options o;
     spmv_csr a;
     uint64_t i;
@@ -1333,6 +1341,8 @@ static spmv_status spmv__io_written(const spmv_sink *sink, int failed, const spm
 
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_mm_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__io_out o;
     uint64_t r, i;
     o.sink = sink;
@@ -1356,6 +1366,8 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
 SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
                                           const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || (n && !x))
+        return spmv__null(hooks, "spmv_mm_write_vector", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
     spmv__io_out o;
     uint64_t i;
     o.sink = sink;
@@ -1426,7 +1438,7 @@ static uint64_t spmv__bin_sum_all(spmv__bin_head head, const void *ptr, const vo
 static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *hooks, spmv_status s,
                                     const char *expected, uint64_t found)
 {
-    return spmv_log(hooks, s, "%s: expected %s, found %u", spmv__io_name(src->name, "input"), expected, found);
+    return spmv_log(hooks, s, "%s: expected %s, found %llu", spmv__io_name(src->name, "input"), expected, (spmv__ull)found);
 }
 
 /* Reads exactly bytes bytes. */
@@ -1482,8 +1494,9 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
     if (s) return s;
     bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size((spmv_type)h->type));
     if (src->bytes && src->bytes != bytes) {
-        return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %u bytes for %u x %u with %u nonzeros, found %u",
-                        spmv__io_name(src->name, "input"), bytes, h->rows, h->cols, h->nnz, src->bytes);
+        return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu bytes for %llu x %llu with %llu nonzeros, found %llu",
+                        spmv__io_name(src->name, "input"), (spmv__ull)bytes, (spmv__ull)h->rows, (spmv__ull)h->cols,
+                        (spmv__ull)h->nnz, (spmv__ull)src->bytes);
     }
     return SPMV_OK;
 }
@@ -1518,11 +1531,13 @@ static spmv_status spmv__bin_check_end(const spmv_source *src, const spmv_hooks 
 
 SPMV_API int spmv_bin_is(const void *data, size_t bytes)
 {
-    return bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
+    return data && bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
 }
 
 SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64_t max_dim, const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_bin_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     spmv__bin_head head;
     void *ptr = NULL, *col = NULL, *val = NULL;
     uint64_t sum;
@@ -1570,6 +1585,8 @@ static int spmv__bin_put(const spmv_sink *sink, const void *data, uint64_t bytes
 
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_bin_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__bin_head head;
     int ok;
     memset(&head, 0, sizeof head);
@@ -1602,9 +1619,9 @@ SPMV_API spmv_source spmv_source_memory(spmv_memory *memory, const char *name)
 {
     spmv_source src;
     src.user = memory;
-    src.read = spmv__io_read_memory;
+    src.read = memory && (memory->data || !memory->bytes) ? spmv__io_read_memory : NULL;
     src.name = name;
-    src.bytes = memory->bytes - memory->at;
+    src.bytes = src.read ? memory->bytes - memory->at : 0;
     return src;
 }
 
@@ -1634,9 +1651,9 @@ SPMV_API spmv_source spmv_source_stream(FILE *stream, const char *name)
 {
     spmv_source src;
     src.user = stream;
-    src.read = spmv__io_read_stream;
+    src.read = stream ? spmv__io_read_stream : NULL;
     src.name = name;
-    src.bytes = spmv__io_stream_bytes(stream);
+    src.bytes = stream ? spmv__io_stream_bytes(stream) : 0;
     return src;
 }
 
@@ -1644,7 +1661,7 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name)
 {
     spmv_sink sink;
     sink.user = stream;
-    sink.write = spmv__io_write_stream;
+    sink.write = stream ? spmv__io_write_stream : NULL;
     sink.name = name;
     return sink;
 }
@@ -1666,6 +1683,7 @@ static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, cons
 SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
                                        const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_mm_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
@@ -1680,6 +1698,7 @@ SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const sp
 
 SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_t max_dim, const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_bin_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
@@ -1693,6 +1712,7 @@ SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_
 
 SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_mm_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;
@@ -1702,6 +1722,7 @@ SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, con
 
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_bin_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;

@@ -4,7 +4,7 @@
 # "N passed, N failed". A word with a slash is a check's name or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples package suite.
+# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
 # By name only: rusticl (needs Mesa's OpenCL driver).
 # The checks of "make test" come first. Every program that checks use is built before the first of them starts. Then JOBS checks
 # run at a time (as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). A check's line
@@ -12,7 +12,7 @@
 # something passed and nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples package suite'
+all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
 select=every list_only=
 while :; do
     case ${1-} in
@@ -190,6 +190,7 @@ group() { # group NAME: its checks
                 program="build/tests/$n -j1 --timeout 600"
                 check "unit/$n" criterion "make -s build/tests/$n && $program --filter '!(knobs|pairs|self_check)/*'"
                 # a knob's meaning does not hang on what PoCL's optimiser makes of it, but the time does
+                grep -qE '^Test\((knobs|pairs|self_check),' "$t" || continue
                 check "knobs/$n" criterion "make -s build/tests/$n &&" \
                     "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $program --filter '@(knobs|pairs|self_check)/*'"
             else
@@ -211,6 +212,9 @@ group() { # group NAME: its checks
                 check "sanitize/$n" criterion "make -s build/san/$n && $pin build/san/$n -j1 --timeout 500"
             fi
         done ;;
+    threads) # a race is exit status 66
+        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O1 -fsanitize=thread -I." \
+            "tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
     fuzz)
         for t in tests/fuzz/fuzz_*.c; do
             have "$t" || continue

@@ -515,6 +515,8 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     size_t used = *seen ? strlen(*seen) : 0;
     char text[SPMV_VARIANT_TEXT + 2] = " ", *more;
     line *out = line_begin(b, plan);
+    spmv_cl_matrix cl = { 0 };
+    spmv_exec exec = { 0 };
     spmv_status s;
     if (!out) return;
     s = spmv_variant_resolve(&v, b->device, &st->part[0]);
@@ -524,14 +526,18 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
         more = (char *)realloc(*seen, used + sizeof text);
         if (more) strcpy((*seen = more) + used, text);
         r->m.device = b->device;
-        s = spmv_cl_create(&r->m.cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
-        if (s == SPMV_OK) s = spmv_exec_create(&r->m.exec, &r->m.cl, NULL);
+        r->m.cl = &cl;
+        r->m.exec = &exec;
+        s = spmv_cl_create(&cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
+        if (s == SPMV_OK) s = spmv_exec_create(&exec, &cl, NULL);
         if (s == SPMV_OK) s = runner_open_cl(r, &desc);
         if (s == SPMV_OK) s = bench_measure(b, r, out);
         runner_close_cl(r);
-        spmv_exec_free(&r->m.exec);
-        spmv_cl_free(&r->m.cl);
+        spmv_exec_free(&exec);
+        spmv_cl_free(&cl);
         r->m.device = NULL;
+        r->m.cl = NULL;
+        r->m.exec = NULL;
         if (s != SPMV_ERR_LIMIT) line_end(b, out, s, 0);
         else line_drop(b, out);
     } else {
