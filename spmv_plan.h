@@ -507,15 +507,15 @@ static spmv_view spmv__left_view(const spmv__splitter *s)
     return v;
 }
 
-/* Clears the marks of bands that are less than w diagonals wide. */
-static void spmv__drop_thin_bands(uint32_t *mark, uint64_t count, uint64_t w)
+/* Of the diagonals whose load is 1, zeroes that of those in bands that are less than w wide. */
+static void spmv__drop_thin_bands(spmv__diagonals *d, uint64_t w)
 {
-    uint64_t d, begin = 0;
-    for (d = 0; d <= count; d++) {
-        if (d < count && mark[d]) continue;
-        if (d - begin < w)
-            while (begin < d) mark[begin++] = 0;
-        begin = d + 1;
+    uint64_t i, begin = 0;
+    for (i = 0; i <= d->count; i++) {
+        if (i < d->count && d->list[i].load && (begin == i || !spmv__band_begins(d, i))) continue;
+        if (i - begin < w)
+            while (begin < i) d->list[begin++].load = 0;
+        begin = i < d->count && d->list[i].load ? i : i + 1;
     }
 }
 
@@ -524,21 +524,18 @@ static void spmv__drop_thin_bands(uint32_t *mark, uint64_t count, uint64_t w)
 static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
-    uint64_t rows = s->a->rows, cols = s->a->cols, d, r, k;
+    uint64_t i, r, k;
     double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths: 0.07 * 100 rounds to more than 7 */
-    uint32_t *mark = NULL;
-    spmv_status status = spmv__count_diagonals(&v, &mark, s->h);
+    spmv__diagonals d;
+    spmv_status status = spmv__diagonals_make(&d, &v, s->h);
     if (status) return status;
-    for (d = 0; d + 1 < rows + cols; d++) {
-        uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
-        uint64_t length = rows - below < cols - right ? rows - below : cols - right;
-        mark[d] = mark[d] && (double)mark[d] * 1e6 >= share * (double)length;
-    }
-    if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(mark, rows + cols ? rows + cols - 1 : 0, (uint64_t)s->spec->key[SPMV_KEY_W]);
-    for (r = 0; r < rows; r++)
+    for (i = 0; i < d.count; i++)
+        d.list[i].load = (double)d.list[i].load * 1e6 >= share * (double)spmv__diagonal_length(s->a, d.list[i].key);
+    if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(&d, (uint64_t)s->spec->key[SPMV_KEY_W]);
+    for (r = 0; r < s->a->rows; r++)
         for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-            if (spmv__is_left(s, k) && mark[s->a->col[k] + rows - 1 - r]) spmv__take(s, r, k);
-    spmv_free(s->h, mark);
+            if (spmv__is_left(s, k) && spmv__diagonal_of(&d, s->a, r, k)->load) spmv__take(s, r, k);
+    spmv__diagonals_free(&d, s->h);
     return SPMV_OK;
 }
 
@@ -550,14 +547,15 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
     uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (bh * bw); /* in millionths */
     uint32_t *mark;
     spmv__pair *seen;
-    spmv_status status = spmv__blocks_begin(s->a, bw, &mark, &seen, s->h);
+    spmv_status status = spmv__blocks_begin(s->a, bh, bw, &mark, &seen, s->h);
     if (status) return status;
     for (super = 0; super < spmv__ceil_div(s->a->rows, bh); super++) {
         uint64_t end = (super + 1) * bh < s->a->rows ? (super + 1) * bh : s->a->rows;
         n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
         for (r = super * bh; r < end; r++)
             for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-                if (spmv__is_left(s, k) && seen[mark[spmv__block_of(s->a->col[k], bw)] - 1].load * 1000000 >= least) spmv__take(s, r, k);
+                if (spmv__is_left(s, k) &&
+                    seen[spmv__block_place(mark, seen, n, spmv__block_of(s->a->col[k], bw))].load * 1000000 >= least) spmv__take(s, r, k);
         spmv__blocks_clear(mark, seen, n);
     }
     spmv_free(s->h, mark);
