@@ -106,7 +106,8 @@ typedef struct spmv_block_features {
 typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;
+    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
+    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
     double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
     double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
@@ -759,6 +760,16 @@ static double spmv__square_root(double v)
     return v > 0 ? r : 0;
 }
 
+/* sigma of Koza et al.: their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
+ * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
+static double spmv__look_sigma(const spmv__look *l)
+{
+    double rows = (double)l->v->a->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, squares = 0;
+    uint64_t k;
+    for (k = 1; k <= l->longest; k++) squares += (2 * (double)k - 1) * (double)l->longer[k];
+    return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
+}
+
 /* 64 means: the longest rows of the uneven matrices that are measured. */
 static double spmv__look_uneven(const spmv__look *l)
 {
@@ -998,9 +1009,9 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
 }
 
 /* Slices in which picked entries lie. All entries are divided into stretches, and one is picked in every step-th, at a place that differs
- * from stretch to stretch: so no slice is always among them, none is missed by a pattern of the matrix, and other block heights find the same
- * rows, which are in the cache then. A slice is picked in proportion to its entries, which its weight makes up for: its blocks count for
- * the entries that it stands for. most: entries looked at in one slice. */
+ * from stretch to stretch: so no slice is always among them, none is missed by a pattern of the matrix, and other block heights find the
+ * same rows, which are in the cache then. A slice is picked in proportion to its entries, which its weight makes up for: its blocks count
+ * for the entries that it stands for. most: entries looked at in one slice. */
 static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint64_t stretches, uint64_t step, uint64_t most,
                               spmv_block_features *b)
 {
@@ -1099,6 +1110,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
     spmv__beyond_begin(l, &all);
     f->deviation = spmv__beyond_deviation(&all);
+    f->sigma = spmv__look_sigma(l);
     f->uneven = spmv__look_uneven(l);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         f->block[i].bh = sizes[i][0];
@@ -1525,6 +1537,7 @@ static double spmv__convert_cost(const spmv_spec *s)
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
+    if (spec->format == SPMV_CMRS) m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec); /* "cmrs" alone names the builder */
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
@@ -1717,9 +1730,14 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     return SPMV_OK;
 }
 
-/* Koza's rule (section 6): CMRS is worth a try where rows have more than 20 nonzeros on average or lengths deviate by more than 1.5 (above
- * 70 and 3 it won there); the estimate decides. */
-static int spmv__policy_cmrs(const spmv_features *f) { return f->mean > 20 || f->deviation > 1.5; }
+/* Where CMRS is worth a try; the estimate decides then. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its
+ * efficiency against the HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and
+ * the CMRS is more efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable"
+ * (5.4; between 1.5 and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is ours. */
+static int spmv__policy_cmrs(const spmv_features *f)
+{
+    return f->sigma <= f->mean && (f->mean > 20 || f->sigma > 1.5);
+}
 
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
@@ -1920,7 +1938,7 @@ static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const 
     for (i = 0; i < c->cands; i++) {
         const spmv_spec *k = c->cand[i].layout;
         double t;
-        if (k->format != spec->format || k->key[SPMV_KEY_H] != spec->key[SPMV_KEY_H] || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
+        if (k->format != spec->format || spmv__height(k) != spmv__height(spec) || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
             k->key[SPMV_KEY_RUN] != spec->key[SPMV_KEY_RUN] || k->key[SPMV_KEY_IDX] != spec->key[SPMV_KEY_IDX])
             continue;
         t = spmv__cost(c, &c->cand[i], load);

@@ -91,12 +91,67 @@ Test(features, match_counting)
             if ((double)f.longest <= 64 * mean)
                 CHECK(fabs(f.uneven * mean - f.deviation) < 1e-6 * (1 + mean), "%s: uneven %g", m.name, f.uneven);
         }
+        if (a.nnz) {
+            double rows = (double)a.rows, mean = sum / rows;
+            CHECK(fabs(f.sigma - sqrt((squares / rows - mean * mean) / mean)) < 1e-6 * (1 + mean), "%s: sigma %g", m.name, f.sigma);
+        }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
         if (a.nnz) check_places(&m, &a, &f);
         spmv_csr_free(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 1000);
+}
+
+/* A matrix of which only the row lengths count: n(r) of them from column 0 on. */
+static spmv_csr of_lengths(matrix *m, uint64_t rows, uint64_t cols, uint64_t (*n)(uint64_t r))
+{
+    uint64_t r, c;
+    matrix_open(m, "lengths", rows, cols);
+    for (r = 0; r < rows; r++) {
+        for (c = n(r); c > 0; c--) matrix_add(m, n(r) - c);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+    return matrix_csr(m, SPMV_F64);
+}
+
+enum { EPIDEMIC = 1025, CHEBYSHEV = 68121 };
+
+/* mc2depi: states (i, j) with i + j < 1025 of a chain that goes to four others at most, one at its edges less. */
+static uint64_t epidemic_length(uint64_t r)
+{
+    uint64_t i = 0;
+    while (r >= EPIDEMIC - i) r -= EPIDEMIC - i++;
+    return 1 + (i > 0) + (r > 0) + (i + r + 1 < EPIDEMIC);
+}
+
+/* Chebyshev4: "16 rows which are fully or almost fully filled with nonzero values, arranged in 8 pairs" (Koza et al. 5.3.2); 63 in the rest
+ * give its mean. */
+static uint64_t chebyshev_length(uint64_t r) { return r % 8000 < 2 && r < 64000 ? CHEBYSHEV : 63; }
+
+/* Table 1 of Koza et al.'s additional material: mu 4.0, sigma 0.04 for mc2depi; 78.9, 119.46 for Chebyshev4, of whose full rows some are
+ * not quite full. */
+Test(features, sigma_as_koza_prints_it)
+{
+    matrix m;
+    spmv_features f;
+    spmv_csr a = of_lengths(&m, (uint64_t)EPIDEMIC * (EPIDEMIC + 1) / 2, 4, epidemic_length);
+    spmv_view v = whole(&a);
+    cr_assert_eq(a.nnz, 2100225);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert(f.mean >= 3.95 && f.mean < 4.05, "%g", f.mean);
+    cr_assert(f.sigma >= 0.035 && f.sigma < 0.045, "%g", f.sigma);
+    cr_assert(f.deviation > 0.07, "%g", f.deviation);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    a = of_lengths(&m, CHEBYSHEV, CHEBYSHEV, chebyshev_length);
+    v = whole(&a);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert(f.mean >= 78.85 && f.mean < 79.05, "%g", f.mean);
+    cr_assert(f.sigma >= 0.97 * 119.46 && f.sigma < 1.01 * 119.46, "%g", f.sigma);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* A sample must come near: a banded matrix of 2x2 blocks, half of them full, half of them half full. */
@@ -499,8 +554,8 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
 {
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bdia/ 9\nf64 banded sbell/ 8\nf64 banded bcsr:b=2x2/ 7\n"
                                 "f64 banded ell/ 6\nf64 banded sell/ 5\nf64 banded csr/ 1\nf64 banded coo/ 1\n";
-    static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia", "bell",
-                                         "sbell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
+    static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia", "sbell",
+                                         "bell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
     static const uint64_t shape[][2] = { { 1000, 1000000000 }, { 1000000, 1000 }, { 100, 100 } };
     size_t i, p;
     for (i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -605,22 +660,32 @@ Test(choice, both_kinds_of_diagonals)
     matrix_free(&m);
 }
 
-/* Koza's rule keeps CMRS away from short, even rows, whatever a table says. */
+static uint64_t short_length(uint64_t r) { return 3 + r % 2; }
+static uint64_t moderate_length(uint64_t r) { return 42 + r % 2; }
+static uint64_t dull_length(uint64_t r) { return r % 2 ? 7 : 13; }      /* deviation 3, sigma 0.95 */
+static uint64_t lively_length(uint64_t r) { return r % 8 ? 12 : 28; }   /* sigma 1.41; with r % 4: 1.73 */
+static uint64_t livelier_length(uint64_t r) { return r % 4 ? 12 : 28; }
+static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
+
+/* Koza's rules keep CMRS away where rows are short and even by his sigma, or where sigma exceeds the mean, whatever a table says. */
 Test(choice, cmrs_by_rule)
 {
+    static const struct {
+        uint64_t (*length)(uint64_t r);
+        int cmrs;
+    } cases[] = { { short_length, 0 }, { moderate_length, 1 }, { dull_length, 0 }, { lively_length, 0 }, { livelier_length, 1 },
+                  { odd_length, 0 } };
     static const char table[] = HEAD "f64 banded cmrs/ 9\nf64 banded csr/ 3\n";
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
-    int wide;
-    for (wide = 0; wide < 2; wide++) {
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix m;
-        spmv_csr a;
-        matrix_bands(&m, "band", 900, 900, -1, wide ? 40 : 1, 60, 60);
-        matrix_close(&m, INTEGERS);
-        a = matrix_csr(&m, SPMV_F64);
+        spmv_csr a = of_lengths(&m, 1600, 400, cases[i].length);
         cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(c->plan.part[0].format, wide ? SPMV_CMRS : SPMV_CSR);
+        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan, c->features.sigma);
+        if (cases[i].cmrs) cr_assert_str_eq(c->option[0].plan, "cmrs:h=4"); /* "cmrs" would be the builder */
         spmv_csr_free(&a);
         matrix_free(&m);
     }

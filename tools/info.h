@@ -59,9 +59,11 @@ static void info_rows(const spmv_csr *a)
         if (r > a->col[from] && r - a->col[from] > below) below = r - a->col[from];
         if (a->col[to - 1] > r && a->col[to - 1] - r > above) above = a->col[to - 1] - r;
     }
+    squares = a->rows ? squares / (double)a->rows : 0;
     printf("row length  mean %.2f, standard deviation %.2f, shortest %llu, longest %llu, empty rows %llu\n", mean,
-           a->rows ? square_root(squares / (double)a->rows) : 0, (unsigned long long)(a->rows ? shortest : 0),
-           (unsigned long long)longest, (unsigned long long)empty);
+           square_root(squares), (unsigned long long)(a->rows ? shortest : 0), (unsigned long long)longest, (unsigned long long)empty);
+    printf("sigma       %.2f: standard deviation over the square root of the mean (Koza and others 2013, CMRS)\n",
+           mean > 0 ? square_root(squares / mean) : 0);
     printf("bandwidth   %llu below the diagonal, %llu above\n", (unsigned long long)below, (unsigned long long)above);
 }
 
