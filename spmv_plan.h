@@ -1014,8 +1014,9 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
 }
 
 /* The strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2), as is done here where there is
- * a clock. They give no rule to go without ("a detailed answer is beyond the scope", 5.5); what is done then is ours: the fewest bytes, where
- * a greater height, for which every lane needs more local memory ("a severe limit on acceptable values of height", 4), must save 5%. */
+ * a clock. They give no rule to go without ("a detailed answer is beyond the scope", 5.5); what is done then is ours: the fewest bytes,
+ * where a greater height, for which every lane needs more local memory ("a severe limit on acceptable values of height", 4), must save
+ * 5%. */
 static spmv_status spmv__make_cmrs(spmv__maker *m)
 {
     const double gain = 0.95;

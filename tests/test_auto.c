@@ -554,8 +554,8 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
 {
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bdia/ 9\nf64 banded sbell/ 8\nf64 banded bcsr:b=2x2/ 7\n"
                                 "f64 banded ell/ 6\nf64 banded sell/ 5\nf64 banded csr/ 1\nf64 banded coo/ 1\n";
-    static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia", "sbell",
-                                         "bell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
+    static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia",
+                                         "sbell", "bell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
     static const uint64_t shape[][2] = { { 1000, 1000000000 }, { 1000000, 1000 }, { 100, 100 } };
     size_t i, p;
     for (i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -684,7 +684,8 @@ Test(choice, cmrs_by_rule)
         matrix m;
         spmv_csr a = of_lengths(&m, 1600, 400, cases[i].length);
         cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan, c->features.sigma);
+        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan,
+                     c->features.sigma);
         if (cases[i].cmrs) cr_assert_str_eq(c->option[0].plan, "cmrs:h=4"); /* "cmrs" would be the builder */
         spmv_csr_free(&a);
         matrix_free(&m);
