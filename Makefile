@@ -35,6 +35,7 @@ help:
 	@echo 'make variants     the table of listed variants on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
+	@echo 'make man          manual pages of the command line in build/man, by help2man; look at one with man -l build/man/spmv.1'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
 	@echo 'make clean'
 
@@ -56,6 +57,8 @@ build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+
+build/tests/test_tools build/san/test_tools: tools/cli.h
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
@@ -118,6 +121,8 @@ sizes: dist/spmv.h
 	@sh tools/sizes.sh
 variants:
 	@sh bench/variants.sh
+man: build/spmv
+	sh tools/man.sh build/spmv build/man
 bench-host: build/host_csr
 	build/host_csr $(FILES)
 
@@ -125,4 +130,4 @@ clean:
 	rm -rf build dist
 
 .PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
-        variants bench-host clean
+        variants man bench-host clean

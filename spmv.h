@@ -50,8 +50,8 @@ typedef struct spmv_desc {
     const char  *plan;     /* a plan or a builder as text, "cocktail", or "auto", which NULL is as well: the library chooses (spmv_auto.h);
                               with reproducible NULL is "csr", since a choice differs from device to device */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
-    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8" (spmv_cl.h,
-                              spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
+    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
+                              (spmv_cl.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */

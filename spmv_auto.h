@@ -153,7 +153,8 @@ typedef struct spmv_place {
  * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
-/* Why: features, options with their estimates, the plan. Like snprintf. */
+/* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
+ * sentence with the reason. Returns the length without the end, however much of it fitted into size bytes, as snprintf does. */
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 
 #ifdef __cplusplus
@@ -2247,23 +2248,191 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     if (any) spmv__put_text(t, "\n");
 }
 
-static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, double csr)
+/* X(IDENT, "head", "unit", width): the columns of numbers in the table of options; the plan and its variant follow them. */
+#define SPMV__EXPLAIN_LIST(X)                      \
+    X(COST,      "cost",       "us",           10) \
+    X(PREDICTED, "predicted",  "us",           11) \
+    X(MEASURED,  "measured",   "us",           11) \
+    X(SPEED,     "vs csr",     "times",         8) \
+    X(CONVERT,   "convert",    "csr products", 14) \
+    X(PAYS,      "pays after", "products",     12)
+
+enum {
+#define X(ID, head, unit, width) SPMV__EXPLAIN_##ID,
+    SPMV__EXPLAIN_LIST(X)
+#undef X
+    SPMV__EXPLAIN_COLUMNS
+};
+
+static const struct {
+    const char *head, *unit;
+    size_t width;
+} spmv__explain_column[SPMV__EXPLAIN_COLUMNS] = {
+#define X(ID, head, unit, width) { head, unit, width },
+    SPMV__EXPLAIN_LIST(X)
+#undef X
+};
+
+static void spmv__put_spaces(spmv__text *t, size_t n)
 {
-    SPMV__SAY(t, "%s %s", i ? "         " : "plan     ", o->plan);
-    if (o->variant[strspn(o->variant, "+")]) SPMV__SAY(t, " / %s", o->variant);
-    SPMV__SAY(t, ": %f us", o->predicted * 1e6);
-    if (o->measured > 0) SPMV__SAY(t, ", measured %f", o->measured * 1e6);
-    else if (o->measured < 0) spmv__put_text(t, ", cannot run");
-    SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
-    if (csr > 0 && o->predicted < csr * 0.999)
-        SPMV__SAY(t, ", paid back after %u", (uint64_t)((o->convert - SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
-    spmv__put_text(t, "\n");
+    while (n--) spmv__put_char(t, ' ');
+}
+
+/* To the right in its column. */
+static void spmv__put_cell(spmv__text *t, int column, const char *s)
+{
+    size_t n = strlen(s), width = spmv__explain_column[column].width;
+    spmv__put_spaces(t, n < width ? width - n : 1);
+    spmv__put_text(t, s);
+}
+
+/* A figure, or - where there is none. */
+static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known)
+{
+    char s[32];
+    spmv_print(s, sizeof s, known ? "%f" : "-", v);
+    spmv__put_cell(t, column, s);
+}
+
+static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
+
+/* Of csr's time: a gain below the third digit, the last one printed, is no gain. */
+#define SPMV__GAIN_SHOWS 0.001
+
+/* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
+static uint64_t spmv__pays_after(double convert, double own, double csr)
+{
+    double gain = csr - own, more = convert - SPMV__CONVERT_CSR;
+    if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
+    return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
+}
+
+/* Places for the longest plan that has a variant behind it; 0: none has. */
+static size_t spmv__explain_plan_width(const spmv_choice *c)
+{
+    size_t widest = 0, n;
+    int i;
+    for (i = 0; i < c->count; i++) {
+        n = strlen(c->option[i].plan);
+        if (*spmv__option_variant(&c->option[i]) && n > widest) widest = n;
+    }
+    return widest;
+}
+
+static void spmv__explain_heading(spmv__text *t, size_t plan_width)
+{
+    int i;
+    spmv__put_char(t, ' ');
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].head);
+    spmv__put_text(t, "  plan");
+    if (plan_width) {
+        spmv__put_spaces(t, plan_width > 4 ? plan_width - 4 : 0);
+        spmv__put_text(t, "  variant");
+    }
+    spmv__put_text(t, "\n ");
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].unit);
+    spmv__put_char(t, '\n');
+}
+
+static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o, size_t plan_width)
+{
+    uint64_t pays = spmv__pays_after(o->convert, o->predicted, c->csr);
+    size_t n = strlen(o->plan);
+    char s[32];
+    spmv__put_char(t, o == c->option ? '*' : ' ');
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_COST, o->cost * 1e6, 1);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_PREDICTED, o->predicted * 1e6, 1);
+    if (o->measured < 0) spmv__put_cell(t, SPMV__EXPLAIN_MEASURED, "cannot run");
+    else spmv__put_figure_cell(t, SPMV__EXPLAIN_MEASURED, o->measured * 1e6, o->measured > 0);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_SPEED, c->csr / o->predicted, c->csr > 0);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, o->convert, 1);
+    spmv_print(s, sizeof s, pays ? "%u" : "-", pays);
+    spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
+    spmv__put_text(t, "  ");
+    spmv__put_text(t, o->plan);
+    if (*spmv__option_variant(o)) {
+        spmv__put_spaces(t, plan_width > n ? plan_width - n : 0);
+        SPMV__SAY(t, "  %s", o->variant);
+    }
+    spmv__put_char(t, '\n');
+}
+
+/* All options, the least cost first; the chosen one, which --refine may have found elsewhere, has the mark. */
+static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *order[SPMV_CHOICE_MAX];
+    size_t plan_width = spmv__explain_plan_width(c);
+    int i, at;
+    for (i = 0; i < c->count; i++) {
+        for (at = i; at > 0 && order[at - 1]->cost > c->option[i].cost; at--) order[at] = order[at - 1];
+        order[at] = &c->option[i];
+    }
+    spmv__explain_heading(t, plan_width);
+    for (i = 0; i < c->count; i++) spmv__explain_option(t, c, order[i], plan_width);
+}
+
+static int spmv__is_csr_alone(const spmv_option *o)
+{
+    return spmv__first_word_same(o->plan, "csr") && !strchr(o->plan, '+');
+}
+
+/* Seconds to argue with: as measured where the choice was made so, else as predicted. */
+static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
+
+/* The fastest of the options that were measured, but for the chosen one; csr: of csr alone. NULL: none was. */
+static const spmv_option *spmv__fastest_measured(const spmv_choice *c, int csr)
+{
+    const spmv_option *best = NULL;
+    int i;
+    for (i = 1; i < c->count; i++) {
+        const spmv_option *o = &c->option[i];
+        if (csr && !spmv__is_csr_alone(o)) continue;
+        if (o->measured > 0 && (!best || o->measured < best->measured)) best = o;
+    }
+    return best;
+}
+
+static void spmv__say_option(spmv__text *t, const spmv_option *o)
+{
+    SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
+}
+
+/* " 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
+static void spmv__say_second(spmv__text *t, const spmv_option *second, double own, int measured)
+{
+    double other = spmv__option_seconds(second, measured);
+    SPMV__SAY(t, " %f times the speed of the second, ", other / own);
+    spmv__say_option(t, second);
+    SPMV__SAY(t, " (%f us)", other * 1e6);
+}
+
+/* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
+static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *o = &c->option[0], *second = spmv__fastest_measured(c, 0), *timed_csr = spmv__fastest_measured(c, 1);
+    int measured = o->measured > 0 && second, is_csr = spmv__is_csr_alone(o), beside_csr;
+    double own = spmv__option_seconds(o, measured), csr = measured && timed_csr ? timed_csr->measured : c->csr;
+    uint64_t pays = spmv__pays_after(o->convert, own, csr);
+    if (!measured) second = c->count > 1 ? &c->option[1] : NULL;
+    beside_csr = csr > 0 && !is_csr && !(second && spmv__is_csr_alone(second));
+    spmv__put_char(t, '\n');
+    spmv__say_option(t, o);
+    spmv__put_text(t, " was chosen because ");
+    if (second && spmv__option_seconds(second, measured) < own)
+        SPMV__SAY(t, "it ranks at a cost of %f us and the second at %f us, though ", o->cost * 1e6, second->cost * 1e6);
+    SPMV__SAY(t, "a product is %s to take %f us", measured ? "measured" : "predicted", own * 1e6);
+    if (beside_csr) SPMV__SAY(t, ", %f times the speed of csr (%f us%s)", csr / own, csr * 1e6, measured && !timed_csr ? " predicted" : "");
+    if (second) spmv__put_text(t, beside_csr ? " and" : ",");
+    if (second) spmv__say_second(t, second, own, measured);
+    SPMV__SAY(t, "; analysis and conversion take about %f products of csr", o->convert);
+    if (pays && !is_csr) SPMV__SAY(t, ", which pays after %u products", pays);
+    else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
+    spmv__put_text(t, ".\n");
 }
 
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
     spmv__text t;
-    int i;
     spmv__text_open(&t, out, size);
     if (!c->count) {
         return spmv_print(out, size, "plan      as it was given\n");
@@ -2271,7 +2440,9 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
     if (c->csr > 0) SPMV__SAY(&t, "csr       %f us at best\n", c->csr * 1e6);
-    for (i = 0; i < c->count; i++) spmv__explain_option(&t, i, &c->option[i], c->csr);
+    spmv__put_char(&t, '\n');
+    spmv__explain_table(&t, c);
+    spmv__explain_reason(&t, c);
     return spmv__text_close(&t);
 }
 #endif /* SPMV_IMPLEMENTATION */

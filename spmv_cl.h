@@ -161,8 +161,10 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
 /* Variants for a store's parts from a text with one for each part of its plan, joined by '+' as those are: "L=8+WG=128". A
- * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. v takes one for each part stored,
- * those of the others are checked all the same. */
+ * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. A first element "*:IMG=1,WG=64" sets its
+ * knobs in every part whose kernel has them, before the elements behind it set those of single parts: "*:WG=64+L=8" is L=8,WG=64
+ * for the first part and WG=64 for the others. SPMV_ERR_PLAN if no part's kernel has a knob, or one that has it does not take the
+ * value. v takes one variant for each part stored, those of the others are checked all the same. */
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
 /* Turns v into the variant that spmv_cl_create would use: what is not set gets defaults by device and part, knobs that make no
  * difference to the part are taken out. SPMV_ERR_LIMIT if the device cannot take it (a compiled kernel may still turn out to
@@ -863,20 +865,76 @@ static const char *spmv__cl_variant_item(spmv_variant *v, const char *p)
     return p;
 }
 
-SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+/* Knobs separated by commas, whatever format they are for; *v is zeroed first. */
+static spmv_status spmv__cl_variant_read(spmv_variant *v, const char *text, const spmv_hooks *h)
 {
     const char *p = text;
-    spmv_status s = SPMV_OK;
     memset(v, 0, sizeof *v);
-    while (!s && *p) {
+    while (*p) {
         const char *next = spmv__cl_variant_item(v, p);
         if (!next || (*next && *next != ',') || (*next && !next[1]))
-            s = spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: a knob, '=' and a number were expected", text,
-                         (uint64_t)(p - text) + 1);
-        else p = *next ? next + 1 : next;
+            return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %u: a knob, '=' and a number were expected", text,
+                            (uint64_t)(p - text) + 1);
+        p = *next ? next + 1 : next;
     }
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+{
+    spmv_status s = spmv__cl_variant_read(v, text, hooks);
     if (!s) s = spmv__cl_variant_check(v, f, hooks);
     if (s) memset(v, 0, sizeof *v);
+    return s;
+}
+
+/* Sets those knobs of from that the kernel of f has. */
+static void spmv__cl_variant_merge(spmv_variant *v, spmv_format f, const spmv_variant *from)
+{
+    int k;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (spmv__cl_knob_set(from, (spmv_knob)k) && spmv__cl_knob_taken(f, (spmv_knob)k))
+            spmv__cl_knob_choose(v, (spmv_knob)k, from->value[k]);
+}
+
+/* SPMV_ERR_PLAN if a knob of all is that of no part, or if a part has it but not with this value. */
+static spmv_status spmv__cl_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
+{
+    spmv_status s = SPMV_OK;
+    int i, k, taken;
+    for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
+        if (!spmv__cl_knob_set(all, (spmv_knob)k)) continue;
+        for (taken = i = 0; !s && i < plan->count; i++) {
+            spmv_format f = plan->part[i].format;
+            if (!spmv__cl_knob_taken(f, (spmv_knob)k)) continue;
+            taken = 1;
+            s = spmv__cl_knob_fault(f, (spmv_knob)k, all->value[k], h);
+        }
+        if (!s && !taken) s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: the kernel of no part has this knob", spmv_knob_name((spmv_knob)k));
+    }
+    return s;
+}
+
+/* Copies the element of text that begins at p, up to the next '+', into one; SPMV_ERR_PLAN if it is too long. */
+static spmv_status spmv__cl_variant_element(char *one, const char *text, const char *p, size_t *length, const spmv_hooks *h)
+{
+    size_t n = 0;
+    while (p[n] && p[n] != '+') n++;
+    *length = n;
+    if (n >= SPMV_VARIANT_TEXT) return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %u: too long", text, (uint64_t)(p - text) + 1);
+    memcpy(one, p, n);
+    one[n] = 0;
+    return SPMV_OK;
+}
+
+/* The element behind "*:", for every part. */
+static spmv_status spmv__cl_every_part(spmv_variant *v, const spmv_store *st, const char *one, const spmv_hooks *h)
+{
+    spmv_variant all;
+    int k;
+    spmv_status s = spmv__cl_variant_read(&all, one, h);
+    if (!s) s = spmv__cl_every_part_check(&all, &st->plan, h);
+    for (k = 0; !s && k < st->count; k++) spmv__cl_variant_merge(&v[k], st->plan.part[st->index[k]].format, &all);
     return s;
 }
 
@@ -889,15 +947,17 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
     int i, k = 0;
     spmv_status s = SPMV_OK;
     for (i = 0; i < st->count; i++) memset(&v[i], 0, sizeof v[i]);
+    if (p[0] == '*' && p[1] == ':') {
+        s = spmv__cl_variant_element(one, text, p += 2, &n, hooks);
+        if (!s) s = spmv__cl_every_part(v, st, one, hooks);
+        p += n + (p[n] == '+');
+    }
     for (i = 0; !s && *p; i++) {
-        for (n = 0; p[n] && p[n] != '+'; n++) {}
-        if (i == st->plan.count || n >= sizeof one)
-            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: %s", text, (uint64_t)(p - text) + 1,
-                            n >= sizeof one ? "too long" : "the plan has no more parts");
-        memcpy(one, p, n);
-        one[n] = 0;
-        s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
-        if (k < st->count && st->index[k] == i) v[k++] = of;
+        if (i == st->plan.count)
+            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: the plan has no more parts", text, (uint64_t)(p - text) + 1);
+        s = spmv__cl_variant_element(one, text, p, &n, hooks);
+        if (!s) s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
+        if (!s && k < st->count && st->index[k] == i) spmv__cl_variant_merge(&v[k++], st->plan.part[i].format, &of);
         p += n + (p[n] == '+');
     }
     return s;

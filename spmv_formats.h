@@ -92,7 +92,8 @@ SPMV_API const char *spmv_status_name(spmv_status s);
 typedef struct spmv_hooks {
     void *user;                                             /* handed to both functions */
     void *(*resize)(void *user, void *block, size_t bytes); /* realloc's contract; bytes 0 frees and returns NULL */
-    void (*log)(void *user, spmv_status s, const char *message); /* one message, no newline at its end */
+    /* One message, no newline at its end. s is the error, SPMV_OK for a warning. */
+    void (*log)(void *user, spmv_status s, const char *message);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------

@@ -148,6 +148,7 @@ for g in $groups; do
         done ;;
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
     cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh"
+        have tests/man.sh && check cli/man sum "$make build/spmv && sh tests/man.sh"
         have tests/suite.sh && check cli/suite sum "$make build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
         check oclgrind/races plain "$make build/spmv && sh tests/oclgrind.sh races"

@@ -63,13 +63,17 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = "matrix device builder plan variant type us gflops gbs bytes padding err prepare_us again ok".split()
+keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
+    version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
 assert lines
 for line in lines:
-    assert list(json.loads(line, parse_constant=refuse)) == keys, line
+    r = json.loads(line, parse_constant=refuse)
+    assert list(r) == keys, line
+    assert (r["threads"] is None) == (r["device"] != "host"), line
+    assert r["us"] is None or (r["us_min"] <= r["us"] <= r["us_max"] and r["samples"] >= 5), line
 ' "$1"
     else
         ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"err": .*"ok": (true|false|null)\}$' "$1"
@@ -224,9 +228,10 @@ says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros each'
-says 'plan explained: options' out '^plan +[a-z:0-9,=.+]+.*us; conversion about'
+says 'plan explained: reason' out '^csr[^ ]* was chosen because (it ranks .*, though )?a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
 gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
-says 'plan refined: measured' out 'us, measured [0-9.]+;'
+says 'plan refined: measured' out '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]'
+says 'plan refined: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
 gives 'plan for few calls' 0 plan arrow.mtx --calls 1
 says 'plan for few calls' out '^plan +csr'
 gives 'plan: a bad number of calls' 2 plan arrow.mtx --calls many
@@ -379,6 +384,141 @@ gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
 
+# ---- what bench, plan and info tell ----
+is_table() { # FILE HEAD: a head, lines of its width or more to the place where the text begins, one of them marked, csr's ratio 1.000
+    awk -v head="$2" '
+        $0 ~ head { on = 1; at = match($0, /  plan/); next }
+        on && /^ +us +us/ { next } # units
+        !on || !NF { on = 0; next }
+        substr($0, at, 2) != "  " || substr($0, at - 1, 1) == " " || substr($0, at + 2, 1) == " " { bad = 1 }
+        /^\*/ { marked++ }
+        { lines++ }
+        END { exit bad || marked != 1 || lines < 2 }' "$1"
+}
+gives 'bench: the table' 0 bench p.mtx --plan csr --plan ell --plan 'sell:h=32,rows=sorted,sigma=1024,idx=16' --plan 'hyb'
+is_table out '^ +us +min us +max us +vs csr +GFLOP/s +GB/s +MB +padding +err  plan$'
+verdict 'bench: the table is aligned, one line marked' $?
+says 'bench: threads' out '^p: 100 x 100, 460 nonzeros; f64 on host, [0-9]+ threads?; '
+says 'bench: csr beside itself' out '^[* ] .* 1\.000 .*  csr$'
+python3 - out <<'END' >err 2>&1
+import sys
+rows = [l.lstrip("* ").split() for l in open(sys.argv[1]) if l.startswith(("* ", "  ")) and "us" not in l.split()]
+times = {r[9]: [float(v) for v in r[:4]] for r in rows}
+assert len(times) == 4, times
+marked = [l.split()[10] for l in open(sys.argv[1]) if l.startswith("*")]
+assert marked == [min(times, key=lambda p: times[p][0])], (marked, times)
+for us, least, most, ratio in times.values():
+    assert least <= us <= most
+    assert abs(ratio - times["csr"][0] / us) <= 0.001 + 0.02 * ratio
+END
+verdict 'bench: the least time is marked, ratios to csr, min <= median <= max' $?
+rm -f out
+"$spmv" bench arrow.mtx p.mtx p.mtx p.mtx p.mtx >out 2>err </dev/null &
+job=$!
+until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # its handler is set before the heading is printed
+kill -TERM $job
+wait $job
+[ $? -eq 1 ] && grep -q 'interrupted: further plans were not timed' err
+verdict 'bench, interrupted: a message and exit status 1' $?
+[ "$(grep -c ' nonzeros; ' out)" = 1 ] && grep -q '  plan$' out && [ "$(sed '1,2d' out | grep -c .)" -ge 1 ] && ! grep -q 'auto' out
+verdict 'bench, interrupted: the table of what was timed' $?
+gives 'bench without csr' 0 bench p.mtx --plan ell
+says 'bench without csr: no ratio' out '^\* +[0-9.]+ +[0-9.]+ +[0-9.]+ +- '
+OMP_NUM_THREADS=1 "$spmv" bench p.mtx --plan csr --json >out 2>err && grep -q '"rows": 100, "cols": 100, "nnz": 460, "threads": 1, ' out
+verdict 'bench: shape and threads in JSON' $?
+version=$("$spmv" --version)
+says 'bench: version in JSON' out "\"version\": \"${version#spmv }\""
+if [ "$devices" != host ]; then
+    gives 'bench on a device: the table' 0 bench p.mtx --plan csr --plan 'ell:w=3+coo' --device 0
+    is_table out '^ +us +min us .*err  plan +variant$'
+    verdict 'bench on a device: the table is aligned' $?
+    gives 'a knob for every part' 0 bench p.mtx --plan 'hyb/*:IMG=0' --plan 'ell:w=3+coo/*:WG=64,IMG=0+V=1' --device 0 --json
+    is_json out
+    verdict 'a knob for every part: JSON' $?
+    says 'a knob for every part: both have it, the first its own too' out '"plan": "ell:w=3\+coo", "variant": "[^"+]*WG=64,[^"+]*V=1,[^"+]*\+[^"+]*WG=64,'
+    gives 'a knob of no part' 1 mul p.mtx --plan 'hyb/*:ALIGN=1' --device 0
+    says 'a knob of no part is named' err 'ALIGN.*no part'
+fi
+printf 'a\377\303\050"\\\t\303\244' >name
+cp small.mtx "$(cat name).mtx"
+cat >shape.py <<'END'
+import json, sys
+def refuse(token):
+    raise ValueError(token)
+text = open(sys.argv[1], encoding="utf-8").read()
+assert text.count("\n") == 1
+d = json.loads(text, parse_constant=refuse)
+if "matrix" in d and "odd" in sys.argv:
+    assert d["matrix"] == "a\ufffd\ufffd(\"\\\t\u00e4.mtx", d["matrix"]
+for condition in sys.argv[2:]:
+    assert condition == "odd" or eval(condition), condition
+END
+shape() { # NAME CONDITION...: out is one JSON object, of which these hold
+    name=$1
+    shift
+    python3 shape.py out "$@" >err 2>&1
+    verdict "$name" $?
+}
+gives 'info --json' 0 info "$(cat name).mtx" --json
+shape 'info --json: an odd name, figures' odd 'd["rows"] == 3 and d["cols"] == 4 and d["nnz"] == 5' 'd["values"] == "small integers"' \
+    'd["row_length"]["longest"] == 2 and d["row_length"]["shortest"] == 1' 'd["bandwidth"] == {"below": 2, "above": 2}' \
+    'd["diagonals"]["used"] == {"count": 4, "nnz": 5}' 'sum(h["nnz"] for h in d["histogram"]) == 5' \
+    'sum(h["rows"] for h in d["histogram"]) == 3' 'len(d["blocks"]) == 11 and d["blocks"][0]["size"] == "1x4"'
+gives 'info --json of 0 x 0' 0 info none.mtx --json
+shape 'info --json of 0 x 0: null where nothing is known' 'd["nnz"] == 0 and d["blocks"][0]["bytes_f64"] is None'
+gives 'plan --json' 0 plan "$(cat name).mtx" --builder 'ell:w=1+coo' --json
+shape 'plan --json: parts' odd 'd["plan"] == "ell:w=1+coo" and d["choice"] is None' '[p["nnz"] for p in d["parts"]] == [3, 2]' \
+    '[p["plan"] for p in d["parts"]] == ["ell:w=1", "coo"]' 'd["parts"][0]["share"] == 0.6'
+gives 'plan --json --explain' 0 plan arrow.mtx --explain --refine 2 --json
+shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["plan"]' 'd["choice"]["table"] == "host"' \
+    'len(d["choice"]["options"]) > 3 and d["choice"]["options"][0]["measured_us"] > 0'
+gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
+shape 'plan --json of 0 x 0: a plan' 'd["plan"] == "csr"'
+gives 'plan --max-bytes' 1 plan arrow.mtx --builder hyb --max-bytes 1000K
+says 'plan --max-bytes: what and how much' err 'ell:w=2: .* allowed are 1000 KiB|ell:w=2: .* allowed are 0.98 MiB'
+gives 'plan --max-bytes --json' 1 plan arrow.mtx --builder hyb --max-bytes 1000K --json
+shape 'plan --max-bytes --json: null bytes for what was refused' '[p["bytes"] is None for p in d["parts"]] == [True, False]'
+gives 'plan --max-bytes: enough' 0 plan arrow.mtx --builder hyb --max-bytes 2M
+gives 'mul --max-bytes' 1 mul arrow.mtx --plan hyb --max-bytes 1000k
+gives 'bench --max-bytes' 1 bench arrow.mtx --plan hyb --plan csr --max-bytes 1000k
+says 'bench --max-bytes: refused' out ' hyb: refused: '
+for n in '' 0 K -1 1T 1.5M 64MB 0x10 99999999999999999999 17179869184G; do
+    gives "--max-bytes '$n'" 2 bench p.mtx --plan csr --max-bytes "$n"
+    grep -Fq -- "whole number of bytes above 0, with K, M or G behind it or nothing, not '$n'" err
+    verdict "--max-bytes '$n': what it wants" $?
+done
+gives '--max-bytes: the most' 0 bench p.mtx --plan csr --max-bytes 17179869183G
+gives 'plan --explain: the table' 0 plan arrow.mtx --explain
+is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan$'
+verdict 'plan --explain: the table is aligned, one line marked' $?
+says 'plan --explain: units' out '^ +us +us +us +times +csr products +products$'
+awk '/^ +us +us/ { on = 1; next } !NF { on = 0 } on { sub(/^\*/, ""); if ($1 + 0 < before + 0) exit 1; before = $1; n++ } END { if (n < 3) exit 1 }' out
+verdict 'plan --explain: by cost' $?
+
+# ---- the examples of --help ----
+mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx # x and y that fit a.mtx:
+"$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx
+examples() { # COMMAND: the lines under "Examples:" of its help
+    "$spmv" $1 --help | awk '/^Examples:$/ { on = 1; next } on && /^$/ { on = 0 } on'
+}
+for c in '' devices info mul bench self-check convert plan tune plot gen; do
+    examples "$c" >examples
+    least=2
+    if [ "$c" = devices ]; then least=1; fi # which takes nothing
+    [ "$(wc -l <examples)" -ge "$least" ] && ! grep -Evq '^  spmv [^#]*  # ' examples
+    verdict "$c --help: examples and what they do" $?
+    while IFS= read -r line; do
+        case $line in
+        *'# (GPU)'*)
+            # the quick ones run on any device
+            case $c in mul | plan) [ "$devices" != host ] || continue ;; *) continue ;; esac
+            line=$(printf '%s\n' "$line" | sed 's/--device gpu/--device 0/') ;;
+        esac
+        (cd help && eval "spmv() { \"$spmv\" \"\$@\"; }; $line") >out 2>err </dev/null
+        verdict "$c --help: $(echo ${line%%  \#*})" $?
+    done <examples
+done
+
 # ---- tune ----
 gives 'tune: a table without merge or compare' 2 tune a.tune
 gives 'tune: budget of nothing' 2 tune --budget 0
@@ -399,6 +539,11 @@ says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
 gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
+for bad in 'nan' '5 6' '-5' '1e999' '0x5' '' '5x'; do
+    { head -n 3 a.tune.journal; printf 's f64 banded csr/ 1024 4 5\ns f64 banded csr/ 1024 4 %s\n' "$bad"; } >b.tune.journal
+    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+    says "tune --resume: a rate of '$bad': its line" err 'b.tune.journal, line 5: '
+done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
@@ -445,6 +590,7 @@ if [ "$devices" != host ]; then
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
         for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # in coo.cl alone
+            rm -f g.tune.journal
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'
@@ -477,6 +623,169 @@ if [ "$devices" != host ]; then
         says 'self-check finds a kernel that does not compile: its words' out '^FAILED  f32 .*did not build'
     fi
 fi
+
+# ---- files that are written ----
+# A program that may not write a byte to any file stands for a full disk; what it says comes through a pipe.
+full_disk() { # full_disk NAME FILE ARGUMENTS...: fails, says why, FILE is as it was and nothing lies beside it
+    name=$1
+    file=$2
+    shift 2
+    cp "$file" before
+    said=$(ulimit -f 0; "$spmv" "$@" 2>&1 </dev/null)
+    got=$?
+    printf '%s\n' "$said" >err
+    [ $got -eq 1 ] && grep -q 'File too large' err
+    verdict "full disk: $name fails and says so" $?
+    cmp -s before "$file" && ! ls -A | grep -q '^\.spmv-'
+    verdict "full disk: $name leaves the old file and nothing else" $?
+}
+"$spmv" gen poisson2d_100 -o big.mtx
+chmod 640 big.mtx
+ln -s big.mtx link.mtx
+ln big.mtx hard.mtx
+gzip -c big.mtx >big.mtx.gz
+full_disk 'convert to itself' big.mtx convert big.mtx big.mtx
+full_disk 'convert to itself through a link' big.mtx convert big.mtx link.mtx
+full_disk 'convert to itself by another name' big.mtx convert big.mtx hard.mtx
+full_disk 'convert to itself through gzip' big.mtx.gz convert big.mtx.gz big.mtx.gz
+echo old | tee old.bin old.mtx old.png old.svg >old.tune
+full_disk 'convert' old.bin convert big.mtx old.bin
+full_disk 'gen' old.mtx gen poisson2d_100 -o old.mtx
+full_disk 'mul' old.mtx mul big.mtx -o old.mtx
+full_disk 'plot' old.png plot big.mtx -o old.png
+full_disk 'plot of a table' old.svg plot tune table.tune -o old.svg
+full_disk 'tune --merge' old.tune tune --merge b.tune c.tune --out old.tune
+full_disk 'tune --resume' a.tune.journal tune --out a.tune --resume --rows-max 1024 --budget 1
+cp big.mtx before
+gives 'convert to itself through a link' 0 convert big.mtx link.mtx
+[ -L link.mtx ] && cmp -s before big.mtx && [ "$(ls -l big.mtx | cut -c 1-10)" = '-rw-r-----' ]
+verdict 'convert to itself through a link: the link and the mode stay' $?
+ln -s new.mtx dangling.mtx
+gives 'gen through a link to nothing' 0 gen tridiag_3 -o dangling.mtx
+[ -L dangling.mtx ] && grep -q '^3 3 7$' new.mtx
+verdict 'gen through a link to nothing makes the file' $?
+ln -s ring2.mtx ring1.mtx
+ln -s ring1.mtx ring2.mtx
+gives 'gen to a ring of links' 1 gen tridiag_3 -o ring1.mtx
+says 'gen to a ring of links: what is wrong' err 'ring1.mtx: Too many levels'
+if [ "$(id -u)" -ne 0 ]; then
+    chmod 440 new.mtx
+    gives 'gen to a file that may not be written' 1 gen tridiag_4 -o new.mtx
+    says 'gen to a file that may not be written: why' err 'new.mtx: Permission denied'
+fi
+gives 'gen to a folder' 1 gen tridiag_3 -o .
+says 'gen to a folder: what is wrong' err 'Is a directory'
+"$spmv" gen tridiag_3 -o want.mtx
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; } 2>err | sed 1d | cmp -s - want.mtx
+verdict 'gen to /dev/stdout, a pipe' $?
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; "$spmv" gen tridiag_3; } >out 2>err
+{ echo before; cat want.mtx want.mtx; } | cmp -s - out
+verdict 'gen to /dev/stdout, a file: behind what it has' $?
+"$spmv" gen tridiag_3 -o /dev/fd/3 3>three 2>err && cmp -s three want.mtx
+verdict 'gen to /dev/fd/3' $?
+gives 'gen to /dev/null' 0 gen tridiag_3 -o /dev/null
+[ -c /dev/null ]
+verdict 'gen to /dev/null leaves the device' $?
+mkfifo pipe
+cat pipe >out &
+"$spmv" gen tridiag_3 -o pipe 2>err
+wait $!
+[ -p pipe ] && cmp -s out want.mtx
+verdict 'gen to a named pipe' $?
+if [ -w /dev/full ]; then
+    for f in a.mtx a.mtx.gz a.bin; do
+        rm -f "$f"
+        ln -s /dev/full "$f"
+        gives "convert to a full device as $f" 1 convert big.mtx "$f"
+        says "convert to a full device as $f is told" err "$f: No space left"
+    done
+    "$spmv" gen poisson2d_10 >/dev/full 2>err
+    [ $? -eq 1 ]
+    verdict 'gen to a full standard output' $?
+fi
+"$spmv" gen dense_1500_1500 -o dense.bin
+echo old >slow.mtx.gz
+"$spmv" convert dense.bin slow.mtx.gz 2>err &
+writing=$!
+until ls -A | grep -q '^\.spmv-' || ! kill -0 $writing 2>/dev/null; do sleep 0.05; done
+kill -TERM $writing
+wait $writing 2>/dev/null
+[ $? -eq 143 ] && [ "$(cat slow.mtx.gz)" = old ] && ! ls -A | grep -q '^\.spmv-'
+verdict 'an interrupted convert leaves the old file and nothing else' $?
+
+# ---- the journal of tune ----
+cp a.tune.journal before
+gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 1024 --out a.tune
+says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the samples .*--resume'
+cmp -s before a.tune.journal
+verdict 'tune: a journal is as it was' $?
+head -n 3 a.tune.journal >k.tune.journal
+"$spmv" tune --rows-max 1024 --out k.tune >out 2>err </dev/null &
+measuring=$!
+until [ "$(wc -l <k.tune.journal)" -ge 8 ] || ! kill -0 $measuring 2>/dev/null; do sleep 0.05; done
+kill -KILL $measuring
+wait $measuring 2>/dev/null
+[ $? -eq 137 ] && [ ! -e k.tune ]
+verdict 'tune: a journal without samples is begun anew; killed' $?
+gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 1024 --out k.tune --resume
+says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from before\)'
+
+# ---- numbers in options ----
+no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error that names the option and the text
+    option=$1
+    texts=$2
+    shift 2
+    for text in $texts ''; do
+        gives "$1 --$option '$text'" 2 "$@" "--$option=$text"
+        grep -Fq -- "--$option wants a" err && grep -Fq -- "not '$text'" err
+        verdict "$1 --$option '$text': what is wanted" $?
+    done
+}
+real='nan inf -inf 1e999 1x 0x1 1,5'
+count="$real -1 1.5 1e300"
+no_numbers alpha "$real" mul small.mtx
+no_numbers beta "$real" mul small.mtx --y y.mtx
+no_numbers alpha 1e39 mul small.mtx --type f32
+no_numbers again "$count" bench small.mtx
+no_numbers refine "$count" bench small.mtx
+no_numbers calls "$count" bench small.mtx
+no_numbers refine "$count" plan small.mtx
+no_numbers calls "$count" plan small.mtx
+no_numbers budget "$real -1 0" tune
+no_numbers rows-max "$count 0 1023" tune
+for c in info mul bench plan; do no_numbers max-dim "$count 0 4294967295" $c small.mtx; done
+no_numbers max-dim "$count 0" convert small.mtx never.mtx
+no_numbers max-dim "$count 0" plot small.mtx -o never.png
+product 'numbers that are some' '15 15 15' small.mtx --alpha 5e0
+
+# ---- limits of what is read ----
+head -c 20000000 /dev/zero | gzip >zeros.mtx.gz
+gives 'zeros without end' 1 info zeros.mtx.gz
+says 'zeros without end: where and why' err 'zeros.mtx.gz:1: expected a line of at most 65536 bytes'
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 12' >cut.mtx
+gives 'a last number that may be cut' 0 info cut.mtx
+says 'a last number that may be cut is told' err 'cut.mtx:3: .*may be cut'
+printf '%%%%MatrixMarket matrix coordinate real general\n3000000 2 1\n3000000 1 1\n' >rows.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n6 4294967294 1\n1 1 1\n' >cols.mtx
+for m in rows cols; do
+    gives "few nonzeros, many $m" 1 convert $m.mtx w.bin
+    says "few nonzeros, many $m: the limit" err "$m.mtx:2: expected at most 1048640 rows and columns for 1 nonzeros"
+    for to in bin mtx; do
+        gives "few nonzeros, many $m, to $to" 0 convert $m.mtx w.$to --max-dim 4294967294
+        gives "few nonzeros, many $m, from $to" 0 convert w.$to w2.bin --max-dim 4294967294
+        for c in info mul plan convert; do
+            set -- $c w.$to
+            [ $c = convert ] && set -- "$@" never.mtx
+            gives "few nonzeros, many $m: $c refuses $to as convert did" 1 "$@"
+            says "few nonzeros, many $m: $c of $to: the limit" err "w.$to:?[0-9]*: expected at most 1048640 rows"
+        done
+    done
+done
+[ "$(wc -c <w.bin)" -eq 132 ]
+verdict 'few nonzeros, many cols: 132 bytes' $?
+gives 'mul with --max-dim' 0 mul rows.mtx --max-dim 3000000 -o y2.mtx
+[ "$(tail -n 1 y2.mtx)" = 1 ] && [ ! -e never.mtx ] && [ ! -e never.png ]
+verdict 'mul with --max-dim: the last row; nothing was written by what was refused' $?
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

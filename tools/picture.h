@@ -285,8 +285,7 @@ static int picture_make(tool *t, picture *p, const char *path, int width, int he
 static int picture_save(tool *t, picture *p, const char *path)
 {
     bytes out = {NULL, 0, 0, 0};
-    FILE *f;
-    int result = DONE;
+    int result;
     t->about = NULL;
     if (p->is_svg) {
         bytes_print(&p->svg, "</svg>\n");
@@ -295,12 +294,7 @@ static int picture_save(tool *t, picture *p, const char *path)
         png_encode(&out, p->pixel, p->width, p->height);
     }
     free(p->pixel);
-    if (out.failed) result = no_memory(t);
-    else if ((f = fopen(path, "wb")) == NULL) result = complain(t, "%s: %s", path, strerror(errno));
-    else {
-        size_t done = fwrite(out.at, 1, out.used, f);
-        if (fclose(f) != 0 || done != out.used) result = complain(t, "%s: %s", path, strerror(errno));
-    }
+    result = out.failed ? no_memory(t) : save_bytes(t, path, out.at, out.used);
     free(out.at);
     return result;
 }
