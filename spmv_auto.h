@@ -1966,6 +1966,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         uint64_t w = spec->key[SPMV_KEY_W] ? (uint64_t)spec->key[SPMV_KEY_W] : l->longest;
         double t, before = b.nnz;
         if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format)) return;
+        if (spec->format == SPMV_CMRS && !spmv__policy_cmrs(f)) return;
         memset(&load, 0, sizeof load);
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;
