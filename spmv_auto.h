@@ -1039,19 +1039,19 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint6
 /* Slices with about sample entries, or all. What they hold is scaled to the nonzeros of the view. */
 static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, uint64_t sample, spmv_block_features *b)
 {
-    /* Picks at least; stretches at least, so that no two heights pick all the same; how many times the mean of entries a slice may
-     * have without being looked at only in part. */
-    enum { PICKS = 8, STRETCHES = 72, UNEVEN = 4 };
+    const uint64_t least_picks = 8;
+    const uint64_t least_stretches = 72; /* more than picks, so that heights with few picks have them in different stretches */
+    const uint64_t uneven = 4; /* times the mean: of slices with more entries than that, only as many are looked at */
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, low, picks;
+    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
     if (a->nnz > sample) {
         /* slices that are picked by entries hold more of them than the mean, by half or so: two thirds of the picks make up for it */
-        low = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 3 * 2) / a->nnz + 1;
-        picks = low / bh < PICKS ? PICKS : low / bh;
-        if (low < STRETCHES) low = STRETCHES;
-        spmv__look_picked(l, t, low, low / picks, UNEVEN * sample / picks + 1, b);
+        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 3 * 2) / a->nnz + 1;
+        picks = stretches / bh < least_picks ? least_picks : stretches / bh;
+        if (stretches < least_stretches) stretches = least_stretches;
+        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
         for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
