@@ -876,13 +876,13 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
 static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
 {
     spmv__diagonals d;
-    uint64_t at = 0, number, held, before = UINT64_MAX - 1;
+    uint64_t at = 0, number, held, before = 0;
     spmv_status s = spmv__diagonals_count(&d, l->v, l->h);
     if (s) return s;
     for (; spmv__diagonals_next(&d, &at, &number, &held); before = number) {
         int bin = (int)((double)held * SPMV_FILL_BINS / (double)spmv__diagonal_length(l->v->a, number));
+        f->bands += !f->diagonals || number != before + 1;
         f->diagonals++;
-        f->bands += number != before + 1;
         f->diagonal_nnz[bin] += (double)held;
         f->diagonal_count[bin]++;
     }
@@ -895,8 +895,8 @@ typedef struct spmv__block_scratch {
     uint32_t   *stamp, *slot;  /* of each block column: the super-row that saw it last, its place in load; NULL: too many block columns */
     spmv__pair *seen;          /* used in their stead: the block column of each nonzero, to be sorted */
     uint32_t   *load;          /* nonzeros of each block */
-    uint64_t    count;
-    uint32_t    now;
+    uint64_t    columns, count; /* block columns that there are room for; blocks found */
+    uint32_t    now;            /* the super-row, in the order in which they are looked at */
 } spmv__block_scratch;
 
 /* Adds the nonzeros among entries k .. end - 1, all of the super-row that is being looked at. */
@@ -940,6 +940,7 @@ static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 265
  * there. */
 static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, uint64_t first, uint64_t end, uint64_t bw, double share)
 {
+    const uint64_t least = 32; /* entries: the blocks at both ends, which are looked at in full, count for too much among fewer */
     const spmv_csr *a = l->v->a;
     uint64_t r, longest = first, n, taken, begin, low, high, entries = 0;
     for (r = first; r < end; r++)
@@ -947,7 +948,7 @@ static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, 
     n = a->ptr[longest + 1] - a->ptr[longest];
     if (!n) return 0;
     taken = (uint64_t)(share * (double)n) + 1;
-    taken = spmv__smaller(taken < 32 ? 32 : taken, n);
+    taken = spmv__smaller(taken < least ? least : taken, n);
     begin = a->ptr[longest] + (uint64_t)(spmv__spread(first) * (double)(n - taken + 1));
     low = spmv__block_of(a->col[begin], bw) * bw;
     high = (spmv__block_of(a->col[begin + taken - 1], bw) + (uint64_t)1) * bw;
@@ -972,6 +973,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, ui
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
         double times; /* as many such blocks are in the super-row, for one that was seen */
+        if (!all) continue;
         t->count = 0;
         t->now++;
         if (share < 1) entries = spmv__look_columns(l, t, row, end, bw, share);
@@ -1046,6 +1048,10 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
     uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
+    if (t->stamp && slices * SPMV__LOOK_SLICE > UINT32_MAX - t->now) {
+        memset(t->stamp, 0, (size_t)t->columns * 4);
+        t->now = 0;
+    }
     if (a->nnz > sample) {
         /* slices that are picked by entries hold more of them than the mean, by half or so: two thirds of the picks make up for it */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 3 * 2) / a->nnz + 1;
@@ -1074,6 +1080,7 @@ static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_
     if (!s && dense) s = spmv__new(l->h, &slot, columns, 4, 0);
     if (!s && !dense) s = spmv__new(l->h, &seen, most, sizeof *t.seen, 0);
     memset(&t, 0, sizeof t);
+    t.columns = columns;
     t.stamp = (uint32_t *)stamp;
     t.slot = (uint32_t *)slot;
     t.seen = (spmv__pair *)seen;
