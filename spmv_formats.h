@@ -1272,8 +1272,8 @@ SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 typedef struct spmv__diagonals {
     uint64_t    numbers; /* rows + columns: no number is higher */
     uint64_t    count;   /* entries of list */
-    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, until the caller puts something else there */
-    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros. NULL where there are too many numbers: bisection finds it */
+    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0: it was dropped */
+    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL: too many numbers, bisection finds it */
 } spmv__diagonals;
 
 /* What size and fill see: the part's nonzeros, counted by row, and scratch that both use. */
@@ -1650,10 +1650,23 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
 }
 
 /* The place in the list of the diagonal of a nonzero. */
-SPMV__SHARED spmv__pair *spmv__diagonal_of(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+SPMV__SHARED uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
-    return &d->list[d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number)];
+    return d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number);
+}
+
+/* Makes as if diagonal i of the list had no nonzeros: spmv__diagonal_stays is 0 for them. */
+SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
+{
+    d->list[i].load = 0;
+    if (d->place) d->place[d->list[i].key] = 0;
+}
+
+SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+{
+    uint64_t number = a->col[k] + a->rows - 1 - row;
+    return d->place ? d->place[number] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
 }
 
 /* The places that a diagonal has in the matrix. */
@@ -1667,7 +1680,7 @@ SPMV__SHARED uint64_t spmv__diagonal_length(const spmv_csr *a, uint64_t number)
 SPMV__SHARED int spmv__band_begins(const spmv__diagonals *d, uint64_t i) { return !i || d->list[i - 1].key + 1 != d->list[i].key; }
 
 #ifdef SPMV__ANY_DIA
-/* Numbers the diagonals in the order of the list: load becomes the place in the part's arrays. */
+/* The part's arrays have the diagonals in the order of the list. */
 static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *bands)
 {
     spmv__diagonals *d = &s->diagonals;
@@ -1678,10 +1691,7 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
         return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s holds offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
     status = spmv__diagonals_make(d, s->v, s->h);
-    for (i = 0; i < d->count; i++) {
-        *bands += (uint64_t)spmv__band_begins(d, i);
-        d->list[i].load = i;
-    }
+    for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
     return status;
 }
 
@@ -1696,7 +1706,7 @@ static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
     uint64_t r, k;
     for (r = 0; r < p->rows; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_of(&s->diagonals, a, r, k)->load * p->n[1] + r, k);
+            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * p->n[1] + r, k);
 }
 
 static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, spmv__visit visit, void *user)

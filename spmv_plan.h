@@ -508,14 +508,14 @@ static spmv_view spmv__left_view(const spmv__splitter *s)
     return v;
 }
 
-/* Of the diagonals whose load is 1, zeroes that of those in bands that are less than w wide. */
+/* Drops those of the diagonals left that are in bands less than w wide. */
 static void spmv__drop_thin_bands(spmv__diagonals *d, uint64_t w)
 {
     uint64_t i, begin = 0;
     for (i = 0; i <= d->count; i++) {
         if (i < d->count && d->list[i].load && (begin == i || !spmv__band_begins(d, i))) continue;
         if (i - begin < w)
-            while (begin < i) d->list[begin++].load = 0;
+            while (begin < i) spmv__diagonal_drop(d, begin++);
         begin = i < d->count && d->list[i].load ? i : i + 1;
     }
 }
@@ -531,11 +531,11 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
     spmv_status status = spmv__diagonals_make(&d, &v, s->h);
     if (status) return status;
     for (i = 0; i < d.count; i++)
-        d.list[i].load = (double)d.list[i].load * 1e6 >= share * (double)spmv__diagonal_length(s->a, d.list[i].key);
+        if ((double)d.list[i].load * 1e6 < share * (double)spmv__diagonal_length(s->a, d.list[i].key)) spmv__diagonal_drop(&d, i);
     if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(&d, (uint64_t)s->spec->key[SPMV_KEY_W]);
     for (r = 0; r < s->a->rows; r++)
         for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-            if (spmv__is_left(s, k) && spmv__diagonal_of(&d, s->a, r, k)->load) spmv__take(s, r, k);
+            if (spmv__is_left(s, k) && spmv__diagonal_stays(&d, s->a, r, k)) spmv__take(s, r, k);
     spmv__diagonals_free(&d, s->h);
     return SPMV_OK;
 }
