@@ -1053,8 +1053,8 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
         t->now = 0;
     }
     if (a->nnz > sample) {
-        /* slices that are picked by entries hold more of them than the mean, by half or so: two thirds of the picks make up for it */
-        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 3 * 2) / a->nnz + 1;
+        /* slices that are picked by entries hold more of them than the mean, up to twice as many on graphs: half the picks make up for it */
+        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
         spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
