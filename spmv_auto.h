@@ -1053,7 +1053,7 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
         t->now = 0;
     }
     if (a->nnz > sample) {
-        /* slices that are picked by entries hold more of them than the mean, up to twice as many on graphs: half the picks make up for it */
+        /* slices that are picked by entries hold more of them than the mean, up to twice as many on graphs: half the picks suffice */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
