@@ -100,7 +100,7 @@ enum { SPMV_BLOCK_SIZES = 11, SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {
     int      bh, bw;
-    double   sampled;                    /* share of the super-rows that were looked at; 0: none were */
+    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
     double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
     double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
 } spmv_block_features;
@@ -108,7 +108,8 @@ typedef struct spmv_block_features {
 typedef struct spmv_features {
     uint64_t rows, cols, nnz;
     uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;
+    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
+    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
     double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
     double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
     uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
@@ -767,6 +768,16 @@ static double spmv__square_root(double v)
     return v > 0 ? r : 0;
 }
 
+/* sigma of Koza et al.: their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
+ * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
+static double spmv__look_sigma(const spmv__look *l)
+{
+    double rows = (double)l->v->a->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, squares = 0;
+    uint64_t k;
+    for (k = 1; k <= l->longest; k++) squares += (2 * (double)k - 1) * (double)l->longer[k];
+    return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
+}
+
 /* 64 means: the longest rows of the uneven matrices that are measured. */
 static double spmv__look_uneven(const spmv__look *l)
 {
@@ -871,92 +882,220 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
 
 static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
 {
-    uint64_t rows = l->v->a->rows, cols = l->v->a->cols, d;
-    uint32_t *mark = NULL;
-    spmv_status s = spmv__count_diagonals(l->v, &mark, l->h);
+    spmv__diagonals d;
+    uint64_t at = 0, number, held, before = 0;
+    spmv_status s = spmv__diagonals_count(&d, l->v, l->h);
     if (s) return s;
-    for (d = 0; d + 1 < rows + cols; d++) {
-        uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
-        uint64_t length = rows - below < cols - right ? rows - below : cols - right;
-        int bin = (int)((double)mark[d] * SPMV_FILL_BINS / (double)length);
-        if (!mark[d]) continue;
+    for (; spmv__diagonals_next(&d, &at, &number, &held); before = number) {
+        int bin = (int)((double)held * SPMV_FILL_BINS / (double)spmv__diagonal_length(l->v->a, number));
+        f->bands += !f->diagonals || number != before + 1;
         f->diagonals++;
-        f->bands += !d || !mark[d - 1];
-        f->diagonal_nnz[bin] += (double)mark[d];
+        f->diagonal_nnz[bin] += (double)held;
         f->diagonal_count[bin]++;
     }
-    spmv_free(l->h, mark);
+    spmv__diagonals_free(&d, l->h);
     return SPMV_OK;
 }
 
+/* The blocks of one super-row, as they are found. */
 typedef struct spmv__block_scratch {
-    uint32_t *stamp, *slot, *load; /* of each block column: the super-row that saw it last, its place in load */
-    uint32_t  now;
+    uint32_t   *stamp, *slot;  /* of each block column: the super-row that saw it last, its place in load; NULL: too many block columns */
+    spmv__pair *seen;          /* used in their stead: the block column of each nonzero, to be sorted */
+    uint32_t   *load;          /* nonzeros of each block */
+    uint64_t    columns, count; /* block columns that there are room for; blocks found */
+    uint32_t    now;            /* the super-row, in the order in which they are looked at */
 } spmv__block_scratch;
 
-/* Blocks of one super-row; returns how many. */
-static uint64_t spmv__super_row_blocks(const spmv__look *l, spmv__block_scratch *t, uint64_t super, const spmv_block_features *b,
-                                      double *at)
+/* Adds the nonzeros among entries k .. end - 1, all of the super-row that is being looked at. */
+static void spmv__look_entries(const spmv__look *l, spmv__block_scratch *t, uint64_t k, uint64_t end, uint64_t bw)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t first = super * (uint64_t)b->bh, last = first + (uint64_t)b->bh, n = 0, i;
-    uint64_t k = a->ptr[first], end = a->ptr[last < a->rows ? last : a->rows];
-    t->now++;
     for (; k < end; k++) {
-        uint32_t bc = spmv__block_of(a->col[k], (uint64_t)b->bw);
+        uint32_t bc = spmv__block_of(a->col[k], bw);
         if (!spmv__mine(l->v, k)) continue;
-        if (t->stamp[bc] != t->now) {
+        if (!t->stamp) {
+            t->seen[t->count].key = bc;
+            t->seen[t->count++].load = 1;
+        } else if (t->stamp[bc] != t->now) {
             t->stamp[bc] = t->now;
-            t->slot[bc] = (uint32_t)n;
-            t->load[n++] = 0;
-        }
-        t->load[t->slot[bc]]++;
+            t->slot[bc] = (uint32_t)t->count;
+            t->load[t->count++] = 1;
+        } else
+            t->load[t->slot[bc]]++;
     }
-    for (i = 0; i < n; i++) at[t->load[i]]++;
-    return n;
 }
 
-/* Slices of 32 super-rows, evenly spread, until about sample nonzeros were seen. */
+/* The first entry of a row whose column is c or higher; the row's end if there is none. */
+static uint64_t spmv__entry_from(const spmv_csr *a, uint64_t row, uint64_t c)
+{
+    uint64_t low = a->ptr[row], n = a->ptr[row + 1] - low;
+    while (n) {
+        uint64_t half = n / 2;
+        if (a->col[low + half] < c) {
+            low += half + 1;
+            n -= half + 1;
+        } else
+            n = half;
+    }
+    return low;
+}
+
+/* A number from 0 to below 1 for each i, spread evenly whichever i follow each other: the golden section, in 2^-32. */
+static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 2654435769u) / 4294967296.0; }
+
+/* Looks at rows first .. end - 1, in those columns between which about a share of the longest of them lies. Returns the entries that lie
+ * there. */
+static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, uint64_t first, uint64_t end, uint64_t bw, double share)
+{
+    const uint64_t least = 32; /* entries: the blocks at both ends, which are looked at in full, count for too much among fewer */
+    const spmv_csr *a = l->v->a;
+    uint64_t r, longest = first, n, taken, begin, low, high, entries = 0;
+    for (r = first; r < end; r++)
+        if (a->ptr[r + 1] - a->ptr[r] > a->ptr[longest + 1] - a->ptr[longest]) longest = r;
+    n = a->ptr[longest + 1] - a->ptr[longest];
+    if (!n) return 0;
+    taken = (uint64_t)(share * (double)n) + 1;
+    taken = spmv__smaller(taken < least ? least : taken, n);
+    begin = a->ptr[longest] + (uint64_t)(spmv__spread(first) * (double)(n - taken + 1));
+    low = spmv__block_of(a->col[begin], bw) * bw;
+    high = (spmv__block_of(a->col[begin + taken - 1], bw) + (uint64_t)1) * bw;
+    for (r = first; r < end; r++) {
+        uint64_t from = spmv__entry_from(a, r, low), to = spmv__entry_from(a, r, high);
+        spmv__look_entries(l, t, from, to, bw);
+        entries += to - from;
+    }
+    return entries;
+}
+
+enum { SPMV__LOOK_SLICE = 32 /* super-rows that are looked at together: the default height of sbell's slices, whose padding they show */ };
+
+/* Adds a slice to b, each of its blocks as weight blocks; of the columns only a share is looked at. Returns the entries that were. */
+static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, uint64_t slice, double weight, double share,
+                                 spmv_block_features *b)
+{
+    const spmv_csr *a = l->v->a;
+    uint64_t bh = (uint64_t)b->bh, bw = (uint64_t)b->bw, row = slice * SPMV__LOOK_SLICE * bh, i, looked = 0;
+    uint64_t stop = spmv__smaller(row + SPMV__LOOK_SLICE * bh, a->rows);
+    double most = 0;
+    for (; row < stop; row += bh) {
+        uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
+        double times; /* as many such blocks are in the super-row, for one that was seen */
+        if (!all) continue;
+        t->count = 0;
+        t->now++;
+        if (share < 1) entries = spmv__look_columns(l, t, row, end, bw, share);
+        else spmv__look_entries(l, t, a->ptr[row], a->ptr[end], bw);
+        if (!t->stamp) {
+            t->count = spmv__sort_and_merge(t->seen, t->count);
+            for (i = 0; i < t->count; i++) t->load[i] = (uint32_t)t->seen[i].load;
+        }
+        looked += entries;
+        times = entries ? (double)all / (double)entries : 0;
+        for (i = 0; i < t->count; i++) b->at[t->load[i]] += weight * times;
+        b->blocks += weight * times * (double)t->count;
+        if (times * (double)t->count > most) most = times * (double)t->count;
+    }
+    b->slots += weight * most * SPMV__LOOK_SLICE;
+    if (most > b->widest) b->widest = most;
+    return looked;
+}
+
+static uint64_t spmv__slice_entries(const spmv__look *l, uint64_t slice, uint64_t rows)
+{
+    const spmv_csr *a = l->v->a;
+    return a->ptr[spmv__smaller((slice + 1) * rows, a->rows)] - a->ptr[slice * rows];
+}
+
+/* The row that entry k lies in, first being one that begins at k or before. */
+static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
+{
+    uint64_t end = a->rows;
+    while (end - first > 1) {
+        uint64_t middle = first + (end - first) / 2;
+        if (a->ptr[middle] <= k) first = middle;
+        else end = middle;
+    }
+    return first;
+}
+
+/* Slices in which picked entries lie. All entries are divided into stretches, and one is picked in every step-th, at a place that differs
+ * from stretch to stretch: so no slice is always among them, none is missed by a pattern of the matrix, and other block heights find the
+ * same rows, which are in the cache then. A slice is picked in proportion to its entries, which its weight makes up for: its blocks count
+ * for the entries that it stands for. most: entries looked at in one slice. */
+static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint64_t stretches, uint64_t step, uint64_t most,
+                              spmv_block_features *b)
+{
+    const spmv_csr *a = l->v->a;
+    const double stretch = (double)a->nnz / (double)stretches;
+    uint64_t rows = SPMV__LOOK_SLICE * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
+    for (group = 0; group < stretches + step; group += step) { /* the last is behind all and only ends a slice */
+        uint64_t next = UINT64_MAX;
+        i = group + group / step % step;
+        if (i < stretches) {
+            row = spmv__row_of(a, row, (uint64_t)(((double)i + spmv__spread(i)) * stretch));
+            next = row / rows;
+        }
+        if (next != slice && times) {
+            double entries = (double)spmv__slice_entries(l, slice, rows);
+            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
+            times = 0;
+        }
+        slice = next;
+        times++;
+    }
+}
+
+/* Slices with about sample entries, or all. What they hold is scaled to the nonzeros of the view. */
 static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t height = 32;
-    uint64_t supers = spmv__ceil_div(l->v->a->rows, (uint64_t)b->bh), slices = spmv__ceil_div(supers, height);
-    uint64_t want = l->nnz > sample ? slices * sample / l->nnz + 1 : slices, i, j, seen = 0;
+    const uint64_t least_picks = 8;
+    const uint64_t least_stretches = 72; /* more than picks, so that heights with few picks have them in different stretches */
+    const uint64_t uneven = 4; /* times the mean: of slices with more entries than that, only as many are looked at */
+    const spmv_csr *a = l->v->a;
+    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
+    double held = 0, scale;
     int n;
-    if (want < 8) want = slices < 8 ? slices : 8;
-    for (i = 0; i < want; i++) {
-        uint64_t slice = i * slices / want, end = (slice + 1) * height < supers ? (slice + 1) * height : supers, most = 0;
-        for (j = slice * height; j < end; j++, seen++) {
-            uint64_t found = spmv__super_row_blocks(l, t, j, b, b->at);
-            b->blocks += (double)found;
-            if (found > most) most = found;
-        }
-        b->slots += (double)(most * height);
-        if ((double)most > b->widest) b->widest = (double)most;
+    if (t->stamp && slices * SPMV__LOOK_SLICE > UINT32_MAX - t->now) {
+        memset(t->stamp, 0, (size_t)t->columns * 4);
+        t->now = 0;
     }
-    b->sampled = supers ? (double)seen / (double)supers : 1;
-    if (b->sampled <= 0) b->sampled = 1;
-    b->blocks /= b->sampled;
-    b->slots = b->slots / b->sampled * (double)(b->bh * b->bw);
-    for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] /= b->sampled;
+    if (a->nnz > sample) {
+        /* slices that are picked by entries hold more of them than the mean, up to twice as many on graphs: half the picks suffice */
+        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
+        picks = stretches / bh < least_picks ? least_picks : stretches / bh;
+        if (stretches < least_stretches) stretches = least_stretches;
+        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
+    } else
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
+    for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
+    scale = held > 0 ? (double)l->nnz / held : 0;
+    b->sampled /= (double)a->nnz;
+    b->blocks *= scale;
+    b->slots *= scale * (double)(b->bh * b->bw);
+    for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 
 static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
 {
-    uint64_t columns = spmv__ceil_div(l->v->a->cols, 2) + 1;
-    void *stamp = NULL, *slot = NULL, *load = NULL;
+    const spmv_csr *a = l->v->a;
+    uint64_t columns = spmv__ceil_div(a->cols, 2) + 1, most = spmv__smaller(spmv__sat_mul(8, l->longest), l->nnz);
+    void *stamp = NULL, *slot = NULL, *seen = NULL, *load = NULL;
     spmv__block_scratch t;
-    int i;
-    spmv_status s = spmv__new(l->h, &stamp, columns, 4, 0);
-    if (!s) s = spmv__new(l->h, &slot, columns, 4, 0);
-    if (!s) s = spmv__new(l->h, &load, columns, 4, 0);
+    int i, dense = spmv__keys_fit(a, columns);
+    spmv_status s = spmv__new(l->h, &load, spmv__smaller(most, columns), 4, 0);
+    if (!s && dense) s = spmv__new(l->h, &stamp, columns, 4, 0);
+    if (!s && dense) s = spmv__new(l->h, &slot, columns, 4, 0);
+    if (!s && !dense) s = spmv__new(l->h, &seen, most, sizeof *t.seen, 0);
+    memset(&t, 0, sizeof t);
+    t.columns = columns;
     t.stamp = (uint32_t *)stamp;
     t.slot = (uint32_t *)slot;
+    t.seen = (spmv__pair *)seen;
     t.load = (uint32_t *)load;
-    t.now = 0;
     for (i = 0; i < SPMV_BLOCK_SIZES && !s; i++) spmv__look_block_size(l, &t, sample, &f->block[i]);
     spmv_free(l->h, stamp);
     spmv_free(l->h, slot);
+    spmv_free(l->h, seen);
     spmv_free(l->h, load);
     return s;
 }
@@ -986,6 +1125,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     f->mean = f->rows ? (double)f->nnz / (double)f->rows : 0;
     spmv__beyond_begin(l, &all);
     f->deviation = spmv__beyond_deviation(&all);
+    f->sigma = spmv__look_sigma(l);
     f->uneven = spmv__look_uneven(l);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         f->block[i].bh = sizes[i][0];
@@ -1413,6 +1553,7 @@ static double spmv__convert_cost(const spmv_spec *s)
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
+    if (spec->format == SPMV_CMRS) m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec); /* "cmrs" alone names the builder */
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
@@ -1605,9 +1746,14 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     return SPMV_OK;
 }
 
-/* Koza's rule (section 6): CMRS is worth a try where rows have more than 20 nonzeros on average or lengths deviate by more than 1.5 (above
- * 70 and 3 it won there); the estimate decides. */
-static int spmv__policy_cmrs(const spmv_features *f) { return f->mean > 20 || f->deviation > 1.5; }
+/* Where CMRS is worth a try; the estimate decides then. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its
+ * efficiency against the HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and
+ * the CMRS is more efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable"
+ * (5.4; between 1.5 and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is ours. */
+static int spmv__policy_cmrs(const spmv_features *f)
+{
+    return f->sigma <= f->mean && (f->mean > 20 || f->sigma > 1.5);
+}
 
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
@@ -1808,7 +1954,7 @@ static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const 
     for (i = 0; i < c->cands; i++) {
         const spmv_spec *k = c->cand[i].layout;
         double t;
-        if (k->format != spec->format || k->key[SPMV_KEY_H] != spec->key[SPMV_KEY_H] || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
+        if (k->format != spec->format || spmv__height(k) != spmv__height(spec) || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
             k->key[SPMV_KEY_RUN] != spec->key[SPMV_KEY_RUN] || k->key[SPMV_KEY_IDX] != spec->key[SPMV_KEY_IDX])
             continue;
         t = spmv__cost(c, &c->cand[i], load);
@@ -1835,6 +1981,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         uint64_t w = spec->key[SPMV_KEY_W] ? (uint64_t)spec->key[SPMV_KEY_W] : l->longest;
         double t, before = b.nnz;
         if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format)) return;
+        if (spec->format == SPMV_CMRS && !spmv__policy_cmrs(f)) return;
         memset(&load, 0, sizeof load);
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;

@@ -764,6 +764,30 @@ SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
     }
 }
 
+/* The place of a key among n sorted ones, one of which it is. */
+SPMV__SHARED uint64_t spmv__find(const spmv__pair *p, uint64_t n, uint64_t key)
+{
+    uint64_t low = 0;
+    while (n > 1) {
+        uint64_t half = n / 2;
+        if (p[low + half].key <= key) low += half;
+        n -= half;
+    }
+    return low;
+}
+
+/* Sorts n keys and makes one of those that are equal, their loads added up; returns how many are left. */
+SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
+{
+    uint64_t i, kept = 0;
+    spmv__sort(p, n);
+    for (i = 0; i < n; i++) {
+        if (kept && p[kept - 1].key == p[i].key) p[kept - 1].load += p[i].load;
+        else p[kept++] = p[i];
+    }
+    return kept;
+}
+
 /* ---- input to CSR ------------------------------------------------------------------------------------------------ */
 
 /* Entry i of an index array as a zero-based number. Negative ones become larger than any matrix. */
@@ -1303,11 +1327,27 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 
 /* ---- building a part: what every format shares ------------------------------------------------------------------- */
 
+/* Is an array with one 32-bit number for each of so many keys no larger than the matrix? Keys are block columns or diagonals, of which a
+ * matrix may have any number however few its nonzeros. 3 nnz + 2 rows numbers are the bytes of its CSR form in f64. */
+SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
+{
+    return keys <= spmv__sat_add(spmv__sat_mul(3, a->nnz), 2 * a->rows);
+}
+
+/* The diagonals that hold nonzeros, numbered by column - row + rows - 1. */
+typedef struct spmv__diagonals {
+    uint64_t    numbers; /* rows + columns: no number is higher */
+    uint64_t    count;   /* entries of list */
+    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0: it was dropped */
+    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL: too many numbers, bisection finds it */
+} spmv__diagonals;
+
 /* What size and fill see: the part's nonzeros, counted by row, and scratch that both use. */
 typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
-    uint32_t         *mark;    /* diagonals: number + 1; block columns: place in the super-row + 1 */
+    spmv__diagonals   diagonals;
+    uint32_t         *mark;    /* block columns: place in the super-row + 1, or NULL: see spmv__blocks_begin */
     spmv__pair       *seen;    /* block columns of one super-row; a strip's entries */
     const spmv_hooks *h;
 } spmv__source;
@@ -1593,48 +1633,146 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
 
-/* Diagonals are numbered by column - row + rows - 1. mark[diagonal] counts its nonzeros; the caller frees it. */
-SPMV__SHARED spmv_status spmv__count_diagonals(const spmv_view *v, uint32_t **mark, const spmv_hooks *h)
+SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
 {
+    spmv_free(h, d->list);
+    spmv_free(h, d->place);
+    memset(d, 0, sizeof *d);
+}
+
+/* Counts the nonzeros of every number into place. */
+SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+{
+    const spmv_csr *a = v->a;
     void *block;
     uint64_t r, k;
-    spmv_status s = spmv__new(h, &block, v->a->rows + v->a->cols, 4, 0);
+    spmv_status s = spmv__new(h, &block, d->numbers, 4, 0);
     if (s) return s;
-    *mark = (uint32_t *)block;
-    for (r = 0; r < v->a->rows; r++)
-        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
-            if (spmv__mine(v, k)) (*mark)[v->a->col[k] + v->a->rows - 1 - r]++;
+    d->place = (uint32_t *)block;
+    for (r = 0; r < a->rows; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(v, k)) d->place[a->col[k] + a->rows - 1 - r]++;
     return SPMV_OK;
 }
 
-#ifdef SPMV__ANY_DIA
-static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *diagonals, uint64_t *bands)
+/* Writes down the number of each nonzero's diagonal and sorts them. */
+SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
-    uint64_t d;
+    const spmv_csr *a = v->a;
+    void *block;
+    uint64_t r, k, n = 0;
+    spmv_status s = spmv__new(h, &block, a->nnz, sizeof *d->list, 0);
+    if (s) return s;
+    d->list = (spmv__pair *)block;
+    for (r = 0; r < a->rows; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(v, k)) {
+                d->list[n].key = a->col[k] + a->rows - 1 - r;
+                d->list[n++].load = 1;
+            }
+    d->count = spmv__sort_and_merge(d->list, n);
+    return SPMV_OK;
+}
+
+/* How many nonzeros each diagonal has, as spmv__diagonals_next tells; memory and time go by the nonzeros and the rows, whatever the
+ * columns. Undo with spmv__diagonals_free. */
+SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+{
+    memset(d, 0, sizeof *d);
+    d->numbers = v->a->rows + v->a->cols;
+    return spmv__keys_fit(v->a, d->numbers) ? spmv__diagonals_tally(d, v, h) : spmv__diagonals_sort(d, v, h);
+}
+
+/* The next diagonal that holds nonzeros: its number and how many, of those that were counted and not yet listed; *at is 0 to begin with.
+ * 0: there are no more. */
+SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, uint64_t *number, uint64_t *held)
+{
+    uint64_t i = *at, end = d->place ? d->numbers : d->count;
+    while (d->place && i < end && !d->place[i]) i++;
+    if (i >= end) return 0;
+    *number = d->place ? i : d->list[i].key;
+    *held = d->place ? d->place[i] : d->list[i].load;
+    *at = i + 1;
+    return 1;
+}
+
+/* Counts, and makes the list in any case. */
+SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
+{
+    void *block = NULL;
+    uint64_t at, number, held, n = 0;
+    spmv_status s = spmv__diagonals_count(d, v, h);
+    if (s || !d->place) return s;
+    for (at = 0; spmv__diagonals_next(d, &at, &number, &held);) d->count++;
+    s = spmv__new(h, &block, d->count, sizeof *d->list, 0);
+    d->list = (spmv__pair *)block;
+    for (at = 0; !s && spmv__diagonals_next(d, &at, &number, &held);) {
+        d->list[n].key = number;
+        d->list[n].load = held;
+        d->place[number] = (uint32_t)++n;
+    }
+    if (s) spmv__diagonals_free(d, h);
+    return s;
+}
+
+/* The place in the list of the diagonal of a nonzero. */
+SPMV__SHARED uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+{
+    uint64_t number = a->col[k] + a->rows - 1 - row;
+    return d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number);
+}
+
+/* Makes as if diagonal i of the list had no nonzeros: spmv__diagonal_stays is 0 for them. */
+SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
+{
+    d->list[i].load = 0;
+    if (d->place) d->place[d->list[i].key] = 0;
+}
+
+SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
+{
+    uint64_t number = a->col[k] + a->rows - 1 - row;
+    return d->place ? d->place[number] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
+}
+
+/* The places that a diagonal has in the matrix. */
+SPMV__SHARED uint64_t spmv__diagonal_length(const spmv_csr *a, uint64_t number)
+{
+    uint64_t below = number + 1 < a->rows ? a->rows - 1 - number : 0, right = number + 1 > a->rows ? number + 1 - a->rows : 0;
+    return a->rows - below < a->cols - right ? a->rows - below : a->cols - right;
+}
+
+/* Does diagonal i of the list begin a band, the one beside it being empty? */
+SPMV__SHARED int spmv__band_begins(const spmv__diagonals *d, uint64_t i) { return !i || d->list[i - 1].key + 1 != d->list[i].key; }
+
+#ifdef SPMV__ANY_DIA
+/* The part's arrays have the diagonals in the order of the list. */
+static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *bands)
+{
+    spmv__diagonals *d = &s->diagonals;
+    uint64_t i;
     spmv_status status;
-    *diagonals = *bands = 0;
+    *bands = 0;
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
         return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s holds offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
-    if (p->nnz) {
-        status = spmv__count_diagonals(s->v, &s->mark, s->h);
-        if (status) return status;
-        for (d = 0; d + 1 < p->rows + p->cols; d++)
-            if (s->mark[d]) {
-                if (!d || !s->mark[d - 1]) ++*bands;
-                s->mark[d] = (uint32_t)++*diagonals;
-            }
-    }
-    return SPMV_OK;
+    status = spmv__diagonals_make(d, s->v, s->h);
+    for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
+    return status;
+}
+
+static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
+{
+    return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
 }
 
 static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
+    const spmv_csr *a = s->v->a;
     uint64_t r, k;
     for (r = 0; r < p->rows; r++)
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k))
-                spmv__put(to, (uint64_t)(s->mark[s->v->a->col[k] + p->rows - 1 - r] - 1) * p->n[1] + r, k);
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * p->n[1] + r, k);
 }
 
 static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, spmv__visit visit, void *user)
@@ -1649,7 +1787,8 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
     uint64_t bands;
-    spmv_status status = spmv__dia_count(p, s, &p->n[0], &bands);
+    spmv_status status = spmv__dia_count(p, s, &bands);
+    p->n[0] = s->diagonals.count;
     p->n[1] = spmv__round_up(p->rows, 32);
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
     spmv__want(&p->a[1], p->n[0], 4);
@@ -1658,9 +1797,8 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 
 static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t d;
-    for (d = 0; p->nnz && d + 1 < p->rows + p->cols; d++)
-        if (s->mark[d]) ((int32_t *)p->a[1].data)[s->mark[d] - 1] = (int32_t)((int64_t)d - (int64_t)p->rows + 1);
+    uint64_t i;
+    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[1].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
     spmv__dia_values(p, s, to);
 }
 
@@ -1674,10 +1812,9 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t diagonals;
-    spmv_status status = spmv__dia_count(p, s, &diagonals, &p->n[0]);
+    spmv_status status = spmv__dia_count(p, s, &p->n[0]);
     p->n[1] = spmv__round_up(p->rows, 32);
-    spmv__want(&p->a[0], spmv__sat_mul(diagonals, p->n[1]), p->a[0].width);
+    spmv__want(&p->a[0], spmv__sat_mul(s->diagonals.count, p->n[1]), p->a[0].width);
     spmv__want(&p->a[1], p->n[0], 4);
     spmv__want(&p->a[2], p->n[0] + 1, 4);
     return status;
@@ -1685,14 +1822,14 @@ static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 
 static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t d, band = 0;
+    const spmv__diagonals *d = &s->diagonals;
+    uint64_t i, band = 0;
     uint32_t *band_ptr = (uint32_t *)p->a[2].data;
     band_ptr[0] = 0;
-    for (d = 0; p->nnz && d + 1 < p->rows + p->cols; d++)
-        if (s->mark[d]) {
-            if (!d || !s->mark[d - 1]) ((int32_t *)p->a[1].data)[band++] = (int32_t)((int64_t)d - (int64_t)p->rows + 1);
-            band_ptr[band] = s->mark[d];
-        }
+    for (i = 0; i < d->count; i++) {
+        if (spmv__band_begins(d, i)) ((int32_t *)p->a[1].data)[band++] = spmv__dia_offset(p, &d->list[i]);
+        band_ptr[band] = (uint32_t)(i + 1);
+    }
     spmv__dia_values(p, s, to);
 }
 
@@ -1870,13 +2007,19 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
 
-/* Scratch for the block columns of one super-row. */
-SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bw, uint32_t **mark, spmv__pair **seen, const spmv_hooks *h)
+/* Scratch for the block columns of one super-row. *mark is NULL where there are too many block columns. */
+SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
+                                            const spmv_hooks *h)
 {
-    uint64_t columns = spmv__ceil_div(a->cols, bw);
+    uint64_t columns = spmv__ceil_div(a->cols, bw), r, most = 0;
     void *m = NULL, *p = NULL;
-    spmv_status s = spmv__new(h, &m, columns, 4, 0);
-    if (!s) s = spmv__new(h, &p, columns, sizeof(spmv__pair), 0);
+    spmv_status s = SPMV_OK;
+    for (r = 0; r < a->rows; r += bh) {
+        uint64_t n = a->ptr[a->rows - r < bh ? a->rows : r + bh] - a->ptr[r];
+        if (n > most) most = n;
+    }
+    if (spmv__keys_fit(a, columns)) s = spmv__new(h, &m, columns, 4, 0);
+    if (!s) s = spmv__new(h, &p, most < columns || !m ? most : columns, sizeof(spmv__pair), 0);
     if (s) spmv_free(h, m);
     *mark = s ? NULL : (uint32_t *)m;
     *seen = s ? NULL : (spmv__pair *)p;
@@ -1896,7 +2039,7 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
 }
 
 /* The blocks of a super-row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
- * mark[block column] becomes i + 1. Undo with spmv__blocks_clear. */
+ * mark[block column], if there is mark, becomes i + 1. Undo with spmv__blocks_clear. */
 SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
 {
     uint64_t r, k, i, n = 0, end = (super + 1) * bh < v->a->rows ? (super + 1) * bh : v->a->rows;
@@ -1904,22 +2047,28 @@ SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, u
         for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
             if (spmv__mine(v, k)) {
                 uint32_t b = spmv__block_of(v->a->col[k], bw);
-                if (!mark[b]) {
+                if (!mark || !mark[b]) {
                     seen[n].key = b;
                     seen[n++].load = 0;
-                    mark[b] = (uint32_t)n;
+                    if (mark) mark[b] = (uint32_t)n;
                 }
-                seen[mark[b] - 1].load++;
+                seen[mark ? mark[b] - 1 : n - 1].load++;
             }
-    spmv__sort(seen, n);
-    for (i = 0; i < n; i++) mark[seen[i].key] = (uint32_t)i + 1;
+    n = spmv__sort_and_merge(seen, n);
+    for (i = 0; mark && i < n; i++) mark[seen[i].key] = (uint32_t)i + 1;
     return n;
+}
+
+/* The place in seen of a block column that was collected. */
+SPMV__SHARED uint64_t spmv__block_place(const uint32_t *mark, const spmv__pair *seen, uint64_t n, uint32_t b)
+{
+    return mark ? mark[b] - 1 : spmv__find(seen, n, b);
 }
 
 SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
 {
     uint64_t i;
-    for (i = 0; i < n; i++) mark[seen[i].key] = 0;
+    for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
 }
 
 #ifdef SPMV__ANY_BLOCK
@@ -1989,7 +2138,8 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     uint64_t super, supers, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
     uint64_t low = UINT64_MAX, high = 0, per = p->spec.format == SPMV_SBELL ? h : 32;
     int fits = 1;
-    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_cols(&p->spec), &s->mark, &s->seen, s->h);
+    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_rows(&p->spec), (uint64_t)spmv__block_cols(&p->spec), &s->mark,
+                                            &s->seen, s->h);
     p->n[0] = (uint64_t)spmv__block_rows(&p->spec);
     p->n[1] = (uint64_t)spmv__block_cols(&p->spec);
     p->n[2] = p->n[1] % 4 == 0 ? 4 : p->n[1] % 2 == 0 ? 2 : 3;
@@ -2045,8 +2195,9 @@ static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to
     for (r = super * bh; r < end; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                uint64_t b = spmv__block_of(a->col[k], bw), j = a->col[k] - b * bw;
-                spmv__put(to, first.val + (s->mark[b] - 1) * apart + place[(r - super * bh) * bw + j], k);
+                uint32_t b = spmv__block_of(a->col[k], bw);
+                uint64_t j = a->col[k] - b * bw, at = spmv__block_place(s->mark, s->seen, n, b);
+                spmv__put(to, first.val + at * apart + place[(r - super * bh) * bw + j], k);
             }
 }
 
@@ -2580,6 +2731,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     s = spmv__part_values(out, &src);
     if (!s && how->updatable) s = spmv__part_map(out, &src);
 done:
+    spmv__diagonals_free(&src.diagonals, hooks);
     spmv_free(hooks, src.mark);
     spmv_free(hooks, src.seen);
     spmv_free(hooks, counts);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cmrs: strips of HEIGHT rows walked by L lanes, each lane with HEIGHT sums of its own (Koza et al. 2013, algorithm 1):
  * in local memory, or with STAGE 0 in its own, one row's in a register while its entries follow each other: for CPUs.
- * ALIGN 1 walks first to where L divides the slot, then on in whole steps of aligned lanes (Koza 4, the third
- * optimization). A strip is the shell's super-row. */
+ * ALIGN 1 begins at the slot before the strip that L divides; in the first trip the lanes before the strip are idle, and
+ * every load after it is aligned (Koza 4, the third optimization: "first accessing the non-aligned portion of a strip and
+ * then accessing the remaining, aligned portion"). A strip is the shell's super-row. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
@@ -56,12 +57,9 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     VEC sum = 0;
 #endif
 #if ALIGN
-    {
-        const IDX begin = k;
-        k = begin / L * L + lane;
-        if (k < begin)
-            k += L;
-    }
+    const IDX begin = k;
+
+    k = begin / L * L + lane;
 #else
     k += lane;
 #endif
@@ -69,6 +67,10 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     #pragma unroll UNROLL
 #endif
     for (; k < end; k += L) {
+#if ALIGN
+        if (k < begin) /* only in the first trip */
+            continue;
+#endif
 #if PACKED
         const uint i = LOAD_UINT(index, k) & 15u;
         const uint c = LOAD_UINT(index, k) >> 4;

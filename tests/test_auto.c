@@ -91,12 +91,67 @@ Test(features, match_counting)
             if ((double)f.longest <= 64 * mean)
                 CHECK(fabs(f.uneven * mean - f.deviation) < 1e-6 * (1 + mean), "%s: uneven %g", m.name, f.uneven);
         }
+        if (a.nnz) {
+            double rows = (double)a.rows, mean = sum / rows;
+            CHECK(fabs(f.sigma - sqrt((squares / rows - mean * mean) / mean)) < 1e-6 * (1 + mean), "%s: sigma %g", m.name, f.sigma);
+        }
         CHECK(f.gather >= 0 && f.gather <= 1, "%s: gather %g", m.name, f.gather);
         if (a.nnz) check_places(&m, &a, &f);
         spmv_csr_free(&a);
         matrix_free(&m);
     }
     cr_assert_gt(checks_done, 1000);
+}
+
+/* A matrix of which only the row lengths count: n(r) of them from column 0 on. */
+static spmv_csr of_lengths(matrix *m, uint64_t rows, uint64_t cols, uint64_t (*n)(uint64_t r))
+{
+    uint64_t r, c;
+    matrix_open(m, "lengths", rows, cols);
+    for (r = 0; r < rows; r++) {
+        for (c = n(r); c > 0; c--) matrix_add(m, n(r) - c);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+    return matrix_csr(m, SPMV_F64);
+}
+
+enum { EPIDEMIC = 1025, CHEBYSHEV = 68121 };
+
+/* mc2depi: states (i, j) with i + j < 1025 of a chain that goes to four others at most, one at its edges less. */
+static uint64_t epidemic_length(uint64_t r)
+{
+    uint64_t i = 0;
+    while (r >= EPIDEMIC - i) r -= EPIDEMIC - i++;
+    return 1 + (i > 0) + (r > 0) + (i + r + 1 < EPIDEMIC);
+}
+
+/* Chebyshev4: "16 rows which are fully or almost fully filled with nonzero values, arranged in 8 pairs" (Koza et al. 5.3.2); 63 in the rest
+ * give its mean. */
+static uint64_t chebyshev_length(uint64_t r) { return r % 8000 < 2 && r < 64000 ? CHEBYSHEV : 63; }
+
+/* Table 1 of Koza et al.'s additional material: mu 4.0, sigma 0.04 for mc2depi; 78.9, 119.46 for Chebyshev4, of whose full rows some are
+ * not quite full. */
+Test(features, sigma_as_koza_prints_it)
+{
+    matrix m;
+    spmv_features f;
+    spmv_csr a = of_lengths(&m, (uint64_t)EPIDEMIC * (EPIDEMIC + 1) / 2, 4, epidemic_length);
+    spmv_view v = whole(&a);
+    cr_assert_eq(a.nnz, 2100225);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert(f.mean >= 3.95 && f.mean < 4.05, "%g", f.mean);
+    cr_assert(f.sigma >= 0.035 && f.sigma < 0.045, "%g", f.sigma);
+    cr_assert(f.deviation > 0.07, "%g", f.deviation);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    a = of_lengths(&m, CHEBYSHEV, CHEBYSHEV, chebyshev_length);
+    v = whole(&a);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, ~0u, NULL), SPMV_OK);
+    cr_assert(f.mean >= 78.85 && f.mean < 79.05, "%g", f.mean);
+    cr_assert(f.sigma >= 0.97 * 119.46 && f.sigma < 1.01 * 119.46, "%g", f.sigma);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* A sample must come near: a banded matrix of 2x2 blocks, half of them full, half of them half full. */
@@ -122,13 +177,132 @@ Test(features, samples_come_near)
     cr_assert_eq(spmv_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
     cr_assert_eq(spmv_features_make(&some, &v, 20000, 0, NULL), SPMV_OK);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
-        CHECK(some.block[i].sampled < 0.2, "%g of the super-rows", some.block[i].sampled);
+        CHECK(some.block[i].sampled < 0.2, "%g of the nonzeros", some.block[i].sampled);
         CHECK(fabs(some.block[i].blocks / all.block[i].blocks - 1) < 0.05, "%dx%d: %g blocks, really %g", all.block[i].bh,
               all.block[i].bw, some.block[i].blocks, all.block[i].blocks);
     }
     CHECK(fabs(some.gather - all.gather) < 0.1, "gather %g, %g", some.gather, all.gather);
     spmv_csr_free(&a);
     matrix_free(&m);
+}
+
+/* Rows that differ from the top of the matrix to its bottom, so that no few of them stand for all. */
+enum { FULL_BLOCKS_FIRST, FULL_BLOCKS_LAST, FIRST_ROWS_LONG, LONG_ROWS_AMONG_SHORT, EVER_LONGER, UNLIKE_KINDS };
+static const char *const unlike_names[UNLIKE_KINDS] = { "full blocks first", "full blocks last", "first rows long", "long rows among short",
+                                                        "ever longer" };
+
+static void unlike_row(matrix *m, int kind, uint64_t r)
+{
+    uint64_t full = kind == FULL_BLOCKS_FIRST ? r < m->rows / 32 : kind == FULL_BLOCKS_LAST ? r > m->rows - m->rows / 8 : 0, k, n;
+    if (full) {
+        for (k = 0; k < 48; k++) matrix_add(m, r / 24 % 100 * 24 + k);
+        return;
+    }
+    n = kind == FIRST_ROWS_LONG && r < 40 ? 20000 : kind == LONG_ROWS_AMONG_SHORT && r % 9973 == 5000 ? 30000
+      : kind == EVER_LONGER ? 1 + r * 40 / m->rows : 4;
+    for (k = 0; k < n; k++) matrix_add(m, n > 1000 ? k : k * (m->cols / n) + rng_below(m->cols / n));
+}
+
+/* What a sample says of the blocks is within a factor of 1.4 of what all rows say, for every block size. */
+Test(features, samples_of_rows_that_differ)
+{
+    int kind, i;
+    for (kind = 0; kind < UNLIKE_KINDS; kind++) {
+        matrix m;
+        uint64_t r;
+        spmv_csr a;
+        spmv_view v;
+        spmv_features all, some;
+        rng_state = 11;
+        matrix_open(&m, unlike_names[kind], 60000, 60000);
+        for (r = 0; r < m.rows; r++) {
+            unlike_row(&m, kind, r);
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        v = whole(&a);
+        cr_assert_eq(spmv_features_make(&all, &v, UINT64_MAX / 4, 0, NULL), SPMV_OK);
+        cr_assert_eq(spmv_features_make(&some, &v, 0, 0, NULL), SPMV_OK);
+        for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+            const spmv_block_features *b = &all.block[i], *s = &some.block[i];
+            double held = 0;
+            int n;
+            for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * s->at[n];
+            CHECK(s->sampled < 0.5 && b->sampled == 1, "%s: %g of the nonzeros, %g", m.name, s->sampled, b->sampled);
+            CHECK(s->blocks / b->blocks < 1.4 && b->blocks / s->blocks < 1.4, "%s, %dx%d: %g blocks, really %g", m.name, b->bh, b->bw,
+                  s->blocks, b->blocks);
+            CHECK(fabs(held / (double)a.nnz - 1) < 1e-6, "%s, %dx%d: blocks hold %g of %g", m.name, b->bh, b->bw, held, (double)a.nnz);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert_gt(checks_done, 100);
+}
+
+/* ---- as many columns as there can be ------------------------------------------------------------------------------- */
+
+/* A matrix with as many more columns, all empty: nothing that depends on its nonzeros alone may change. */
+static spmv_csr widened(const spmv_csr *a)
+{
+    spmv_csr wide = *a;
+    wide.cols = 1000000000 + a->cols;
+    return wide;
+}
+
+Test(wide, features_of_the_nonzeros_alone)
+{
+    matrix m;
+    int i, j;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64), b = widened(&a);
+        spmv_view v = whole(&a), w = whole(&b);
+        spmv_features f, g;
+        CHECK(spmv_features_make(&f, &v, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(spmv_features_make(&g, &w, UINT64_MAX / 4, 0, NULL) == SPMV_OK, "%s", m.name);
+        CHECK(f.diagonals == g.diagonals && f.bands == g.bands && f.gather == g.gather, "%s: %llu diagonals, %llu", m.name,
+              (unsigned long long)f.diagonals, (unsigned long long)g.diagonals);
+        for (j = 0; j < SPMV_BLOCK_SIZES; j++)
+            CHECK(!memcmp(&f.block[j], &g.block[j], sizeof f.block[j]), "%s: %dx%d", m.name, f.block[j].bh, f.block[j].bw);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert_gt(checks_done, 300);
+}
+
+/* What is stored is the same, array by array. */
+Test(wide, arrays_of_the_nonzeros_alone)
+{
+    static const char *const plans[] = { "dia", "bdia", "bell", "sbell:b=3x3", "bcsr", "bcsr:b=8x8,idx=16", "sbell:b=1x8,h=7",
+                                         "sbell:b=2x2,d=0.6+csr", "bdia:w=2+csr" };
+    matrix m;
+    size_t p;
+    int i, j, k;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        spmv_csr a = matrix_csr(&m, SPMV_F64), b = widened(&a);
+        for (p = 0; p < sizeof plans / sizeof *plans; p++) {
+            spmv_plan plan;
+            spmv_store s, t;
+            spmv_build how;
+            memset(&how, 0, sizeof how);
+            how.max_bytes = (uint64_t)1 << 28;
+            CHECK(spmv_plan_parse(&plan, plans[p], NULL, NULL) == SPMV_OK, "%s", plans[p]);
+            CHECK(spmv_store_make(&s, &plan, &a, &how, NULL) == SPMV_OK && spmv_store_make(&t, &plan, &b, &how, NULL) == SPMV_OK,
+                  "%s: %s", m.name, plans[p]);
+            CHECK(s.count == t.count, "%s: %s", m.name, plans[p]);
+            for (j = 0; j < s.count; j++)
+                for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+                    const spmv_array *x = &s.part[j].a[k], *y = &t.part[j].a[k];
+                    CHECK(x->count == y->count && x->width == y->width, "%s: %s, array %d", m.name, plans[p], k);
+                    CHECK(!x->count || !memcmp(x->data, y->data, (size_t)(x->count * x->width)), "%s: %s, array %d", m.name, plans[p], k);
+                }
+            spmv_store_free(&s);
+            spmv_store_free(&t);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    cr_assert_gt(checks_done, 1000);
 }
 
 /* x one after another shares lines, x all over does not. */
@@ -271,6 +445,34 @@ static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, c
     spmv_tuning_free(&t);
     return s;
 }
+
+/* Hooks that know how many bytes are in use, and the most that ever were. */
+typedef struct meter {
+    size_t now, most;
+} meter;
+
+enum { METER_HEAD = 16 /* bytes before each block, which hold its size */ };
+
+static void *meter_resize(void *user, void *block, size_t bytes)
+{
+    meter *m = (meter *)user;
+    unsigned char *head = block ? (unsigned char *)block - METER_HEAD : NULL;
+    size_t before = 0;
+    if (head) memcpy(&before, head, sizeof before);
+    m->now += bytes - before;
+    if (m->now > m->most) m->most = m->now;
+    if (!bytes) {
+        free(head);
+        return NULL;
+    }
+    head = (unsigned char *)realloc(head, bytes + METER_HEAD);
+    if (!head) return NULL;
+    memcpy(head, &bytes, sizeof bytes);
+    return head + METER_HEAD;
+}
+
+/* Bytes of a as CSR in f64. */
+static size_t csr_bytes(const spmv_csr *a) { return (size_t)(12 * a->nnz + 8 * (a->rows + 1)); }
 
 /* A choice to free; wishes that say nothing. */
 static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
@@ -467,6 +669,50 @@ Test(choice, one_long_row_is_no_unevenness)
     matrix_free(&m);
 }
 
+/* Three entries in very many columns or rows: what the choice and every conversion take at once goes by the bytes of the CSR form. */
+Test(choice, memory_goes_by_nonzeros, .timeout = 120)
+{
+    static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bdia/ 9\nf64 banded sbell/ 8\nf64 banded bcsr:b=2x2/ 7\n"
+                                "f64 banded ell/ 6\nf64 banded sell/ 5\nf64 banded csr/ 1\nf64 banded coo/ 1\n";
+    static const char *const plans[] = { "auto", "cocktail", "csr", "csr:run=1024", "coo", "cmrs", "sell:rows=sorted", "dia", "bdia",
+                                         "sbell", "bell", "bcsr:b=2x2", "dia:d=0.6+bcsr:b=8x8,d=0.5+csr", "hyb", "hyb-csr", "hybr" };
+    static const uint64_t shape[][2] = { { 1000, 1000000000 }, { 1000000, 1000 }, { 100, 100 } };
+    size_t i, p;
+    for (i = 0; i < sizeof shape / sizeof *shape; i++) {
+        matrix m;
+        uint64_t r;
+        spmv_csr a;
+        matrix_open(&m, "three entries", shape[i][0], shape[i][1]);
+        for (r = 0; r < m.rows; r++) {
+            if (r == 0 || r == m.rows / 2) matrix_add(&m, r % m.cols + 1);
+            if (r == m.rows - 1) matrix_add(&m, m.cols - 1);
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        for (p = 0; p < sizeof plans / sizeof *plans; p++) {
+            meter bytes = { 0, 0 };
+            spmv_hooks hooks = { &bytes, meter_resize, NULL };
+            spmv_build_hints hints;
+            spmv_build how;
+            spmv_choice *c = fresh(&hints, &how);
+            spmv_store store;
+            size_t result;
+            CHECK(choose(c, plans[p], &a, table, &hints, &how, &hooks) == SPMV_OK, "%s", plans[p]);
+            CHECK(spmv_store_make(&store, &c->plan, &a, &how, &hooks) == SPMV_OK, "%s", plans[p]);
+            result = (size_t)spmv_store_bytes(&store);
+            spmv_store_free(&store);
+            CHECK(bytes.now == 0, "%s: %lu bytes were not freed", plans[p], (unsigned long)bytes.now);
+            /* 64 KiB: a model of a cache, candidates, and tables of sizes that depend on nothing */
+            CHECK(bytes.most <= result + 4 * csr_bytes(&a) + 65536, "%s, %llu x %llu: %lu bytes at once, the CSR form has %lu", plans[p],
+                  (unsigned long long)a.rows, (unsigned long long)a.cols, (unsigned long)bytes.most, (unsigned long)csr_bytes(&a));
+            free(c);
+        }
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+}
+
 /* Dense diagonals are split off where they pay, with the rest in what suits it. */
 Test(choice, splits_off_diagonals)
 {
@@ -534,22 +780,33 @@ Test(choice, both_kinds_of_diagonals)
     matrix_free(&m);
 }
 
-/* Koza's rule keeps CMRS away from short, even rows, whatever a table says. */
+static uint64_t short_length(uint64_t r) { return 3 + r % 2; }
+static uint64_t moderate_length(uint64_t r) { return 42 + r % 2; }
+static uint64_t dull_length(uint64_t r) { return r % 2 ? 7 : 13; }      /* deviation 3, sigma 0.95 */
+static uint64_t lively_length(uint64_t r) { return r % 8 ? 12 : 28; }   /* sigma 1.41; with r % 4: 1.73 */
+static uint64_t livelier_length(uint64_t r) { return r % 4 ? 12 : 28; }
+static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
+
+/* Koza's rules keep CMRS away where rows are short and even by his sigma, or where sigma exceeds the mean, whatever a table says. */
 Test(choice, cmrs_by_rule)
 {
+    static const struct {
+        uint64_t (*length)(uint64_t r);
+        int cmrs;
+    } cases[] = { { short_length, 0 }, { moderate_length, 1 }, { dull_length, 0 }, { lively_length, 0 }, { livelier_length, 1 },
+                  { odd_length, 0 } };
     static const char table[] = HEAD "f64 banded cmrs/ 9\nf64 banded csr/ 3\n";
     spmv_build_hints hints;
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
-    int wide;
-    for (wide = 0; wide < 2; wide++) {
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         matrix m;
-        spmv_csr a;
-        matrix_bands(&m, "band", 900, 900, -1, wide ? 40 : 1, 60, 60);
-        matrix_close(&m, INTEGERS);
-        a = matrix_csr(&m, SPMV_F64);
+        spmv_csr a = of_lengths(&m, 1600, 400, cases[i].length);
         cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
-        cr_assert_eq(c->plan.part[0].format, wide ? SPMV_CMRS : SPMV_CSR);
+        cr_assert_eq(c->plan.part[0].format == SPMV_CMRS, cases[i].cmrs, "case %d: %s, sigma %g", (int)i, c->option[0].plan,
+                     c->features.sigma);
+        if (cases[i].cmrs) cr_assert_str_eq(c->option[0].plan, "cmrs:h=4"); /* "cmrs" would be the builder */
         spmv_csr_free(&a);
         matrix_free(&m);
     }

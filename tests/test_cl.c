@@ -543,6 +543,93 @@ Test(knobs, sbell_odd, .timeout = 300) { check_singles(SPMV_SBELL, "sbell:b=6x6,
 Test(knobs, bcsr_wide, .timeout = 300) { check_singles(SPMV_BCSR, "bcsr:b=2x8", plain_knobs); }
 Test(knobs, cmrs_high, .timeout = 300) { check_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1", plain_knobs); }
 
+/* ---- what the items of cmrs load together -------------------------------------------------------------------------- */
+enum { WALK_LANES = 8, WALK_STRIPS = 7, WALK_SLOTS = 90 };
+
+/* Stands for common.cl: a load of slot k notes the trip through the loop in which it was made. */
+static const char walk_head[] =
+    "#define INLINE static inline\n#define UNUSED __attribute__((unused))\n#define IDX uint\n#define VEC float\n#define VAL float\n"
+    "#define OFF uint\n#define BODY walk_strip\n#define WG 8\n#define L 8\n#define STAGE 0\n#define X(i) x[i]\n"
+    "#define ROW_PARAMS uint r, uint lane, __global const float *x, __global uint *note, uint trip\n"
+    "#define LOAD_UINT(a, k) (a)[k]\n#define LOAD_VAL(a, k) (note[k] = trip, (a)[k])\n#define MULADD(sum, a, b) (sum) += (a) * (b)\n";
+static const char walk_kernel[] =
+    "__kernel void walk(__global uint *note, __global const uint *ptr, __global const float *val, __global const float *x,\n"
+    "                   __global const uint *index, __global const uchar *row)\n"
+    "{\n    float acc[HEIGHT] = { 0 };\n    const uint i = (uint)get_global_id(0);\n"
+    "    walk_strip(acc, i / L, i % L, x, note, 0, val, ptr, index, row);\n}\n";
+
+/* The text of cmrs.cl, a counter of trips added at the top of its loop. */
+static char *walk_text(void)
+{
+    static const char loop[] = "for (; k < end; k += L) {\n", count[] = "trip++;\n";
+    size_t n = sizeof spmv__src_cmrs, at;
+    char *text = calloc(n + 100, 1), *found;
+    memcpy(text, spmv__src_cmrs, n);
+    found = strstr(text, loop);
+    cr_assert(found && !strstr(found + 1, loop), "cmrs.cl has not one loop over slots");
+    at = (size_t)(found - text) + strlen(loop);
+    memmove(text + at + strlen(count), text + at, strlen(text + at) + 1);
+    memcpy(text + at, count, strlen(count));
+    return text;
+}
+
+/* The trip in which each slot is loaded. */
+static void walk_notes(const char *options, uint32_t *ptr, uint32_t *note)
+{
+    cl_platform_id platform;
+    cl_device_id device;
+    cl_int e[12] = { 0 };
+    size_t i, items = WALK_STRIPS * WALK_LANES;
+    float zero[WALK_SLOTS] = { 0 };
+    uint32_t index[WALK_SLOTS] = { 0 };
+    char *body = walk_text();
+    const char *text[3] = { walk_head, body, walk_kernel };
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem buffer[4];
+    cr_assert_eq(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    cr_assert_eq(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    context = clCreateContext(NULL, 1, &device, NULL, NULL, &e[0]);
+    queue = clCreateCommandQueue(context, device, 0, &e[1]);
+    program = clCreateProgramWithSource(context, 3, text, NULL, &e[2]);
+    e[3] = clBuildProgram(program, 1, &device, options, NULL, NULL);
+    kernel = clCreateKernel(program, "walk", &e[4]);
+    buffer[0] = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, WALK_SLOTS * 4, index, &e[5]);
+    buffer[1] = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (WALK_STRIPS + 1) * 4, ptr, &e[6]);
+    buffer[2] = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof zero, zero, &e[7]);
+    buffer[3] = clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof index, index, &e[8]);
+    for (i = 0; i < 6; i++) e[9] |= clSetKernelArg(kernel, (cl_uint)i, sizeof *buffer, &buffer[i < 3 ? i : i == 3 ? 2 : 3]);
+    e[10] = clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL);
+    e[11] = clEnqueueReadBuffer(queue, buffer[0], CL_TRUE, 0, WALK_SLOTS * 4, note, 0, NULL, NULL);
+    for (i = 0; i < LENGTH(e); i++) cr_assert_eq(e[i], CL_SUCCESS, "call %d: %d", (int)i, e[i]);
+    for (i = 0; i < LENGTH(buffer); i++) clReleaseMemObject(buffer[i]);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(context);
+    free(body);
+}
+
+/* With ALIGN the lanes load, in every trip, slots between two multiples of their number; without, slots counted from the strip's first. */
+Test(knobs, cmrs_aligned_loads)
+{
+    uint32_t ptr[WALK_STRIPS + 1] = { 3, 4, 21, 21, 32, 61, 64, 88 }, note[WALK_SLOTS], r, k;
+    int align;
+    for (align = 0; align < 2; align++) {
+        walk_notes(align ? "-cl-std=CL1.2 -DALIGN=1" : "-cl-std=CL1.2 -DALIGN=0", ptr, note);
+        for (r = 0; r < WALK_STRIPS; r++)
+            for (k = ptr[r]; k < ptr[r + 1]; k++) {
+                uint32_t trip = align ? k / WALK_LANES - ptr[r] / WALK_LANES : (k - ptr[r]) / WALK_LANES;
+                cr_assert_eq(note[k], trip + 1, "ALIGN=%d, strip %u from slot %u: slot %u in trip %u, not %u", align, r, ptr[r], k, note[k],
+                             trip + 1);
+            }
+        for (k = 0; k < WALK_SLOTS; k++)
+            if (k < ptr[0] || k >= ptr[WALK_STRIPS]) cr_assert_eq(note[k], 0, "ALIGN=%d: slot %u is no strip's", align, k);
+    }
+}
+
 /* PoCL 3.1 loses a block with every clCreateImage, and the context with it: what a test with images leaves is not ours to find. */
 #ifdef __SANITIZE_ADDRESS__
 void __lsan_disable(void);

@@ -211,6 +211,11 @@ gives 'info' 0 info small.mtx
 says 'info: shape' out '3 x 4, 5 nonzeros'
 says 'info: blocks' out '^8x8 '
 says 'info: diagonals' out 'diagonals +4 hold nonzeros'
+"$spmv" gen epidemic_1025 --output mc2depi.bin # 0.04 is what Koza and others print
+gives 'info of mc2depi' 0 info mc2depi.bin
+says 'info: deviation' out 'mean 3.99, standard deviation 0.08'
+says 'info: sigma' out '^sigma  *0\.04: '
+rm mc2depi.bin
 "$spmv" gen poisson2d_10 -o p.mtx
 gives 'info of a grid' 0 info p.mtx
 says 'info of a grid: bandwidth' out 'bandwidth +10 below the diagonal, 10 above'

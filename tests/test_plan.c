@@ -1059,31 +1059,82 @@ Test(builder, hybr_measurement_needs_a_clock)
     matrix_free(&m);
 }
 
-/* The greatest strip height of which a strip holds at most 64 nonzeros on average. */
-Test(builder, cmrs_height_by_mean_length)
+/* n nonzeros in each of 48 rows. */
+static void even_rows(matrix *m, uint64_t n)
 {
-    matrix m;
-    uint64_t n;
-    for (n = 0; n <= 64; n++) {
-        uint64_t r, c, h;
-        char want[32];
-        matrix_open(&m, "even", 50, 64);
-        for (r = 0; r < 50; r++) {
-            for (c = 0; c < n; c++) matrix_add(&m, c);
-            m.ptr[r + 1] = m.nnz;
-        }
-        matrix_close(&m, INTEGERS);
-        for (h = 16; h > 1 && n * h > 64; h /= 2) {}
-        snprintf(want, sizeof want, h == 4 ? "cmrs" : "cmrs:h=%d", (int)h);
-        expect_plan(&m, "cmrs", NULL, want);
-        expect_plan(&m, " cmrs ", NULL, want);
+    uint64_t r, c;
+    matrix_open(m, "even", 48, 300);
+    for (r = 0; r < 48; r++) {
+        for (c = 0; c < n; c++) matrix_add(m, c);
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, INTEGERS);
+}
+
+/* The strips of the least bytes, in sectors of 8 columns; a greater height must save 5%. */
+Test(builder, cmrs_height_by_bytes)
+{
+    static const struct {
+        uint64_t n;
+        const char *want;
+    } cases[] = {
+        { 0, "cmrs:h=16" }, { 1, "cmrs:h=8" }, { 2, "cmrs:h=4" }, { 4, "cmrs:h=2" }, { 8, "cmrs:h=2" }, { 12, "cmrs:h=2" },
+        { 64, "cmrs:h=2" }, { 288, "cmrs:h=2" },
+        { 3, "cmrs:h=8" },  /* slots of 2, 4, 8 and 16 rows: 8, 16, 24, 48 */
+        { 5, "cmrs:h=8" },  /* 16, 24, 40, 80 */
+        { 6, "cmrs:h=4" },  /* 16, 24, 48, 96 */
+        { 9, "cmrs:h=8" },  /* 24, 40, 72, 144 */
+        { 33, "cmrs:h=4" }, /* 72, 136, 264, 528 */
+        { 39, "cmrs:h=2" }, /* 80, 160, 312, 624 */
+    };
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        matrix m;
+        even_rows(&m, cases[i].n);
+        expect_plan(&m, "cmrs", NULL, cases[i].want);
+        expect_plan(&m, " cmrs ", NULL, cases[i].want);
         expect_plan(&m, "cmrs:h=8", NULL, "cmrs:h=8"); /* with keys it is the format */
         expect_plan(&m, "cmrs:sort=1", NULL, "cmrs:sort=1");
         expect_plan(&m, "cmrs+coo", NULL, "cmrs+coo");
         expect_plan(&m, "coo+cmrs", NULL, "coo+cmrs");
         matrix_free(&m);
     }
-    cr_assert(checks_done > 300);
+    cr_assert(checks_done > 60);
+}
+
+/* A clock to which one height is fastest, and which says what it was asked. */
+typedef struct height_clock {
+    int64_t best;
+    int     asked, seen; /* bits of heights */
+} height_clock;
+
+static double height_time(void *user, const spmv_plan *plan, const char *variant)
+{
+    height_clock *c = (height_clock *)user;
+    int64_t h = plan->part[0].key[SPMV_KEY_H];
+    c->asked++;
+    if (plan->count == 1 && plan->part[0].format == SPMV_CMRS && !*variant) c->seen |= (int)h;
+    return c->best ? h == c->best ? 1e-6 : 2e-6 : -1;
+}
+
+/* Koza et al. 5.2: heights 2, 4, 8, 16 are measured. Where none of them can run, bytes decide. */
+Test(builder, cmrs_height_by_clock)
+{
+    int64_t best;
+    matrix m;
+    even_rows(&m, 33);
+    for (best = 0; best <= 16; best = best ? 2 * best : 2) {
+        char want[16];
+        height_clock c = { best, 0, 0 };
+        spmv_build_hints hints;
+        memset(&hints, 0, sizeof hints);
+        hints.measure = height_time;
+        hints.measure_user = &c;
+        snprintf(want, sizeof want, "cmrs:h=%d", best ? (int)best : 4);
+        expect_plan(&m, "cmrs", &hints, want);
+        cr_assert(c.asked == 4 && c.seen == (2 | 4 | 8 | 16), "asked %d times, of heights %x", c.asked, (unsigned)c.seen);
+    }
+    matrix_free(&m);
 }
 
 Test(builder, faults_point_at_their_column)

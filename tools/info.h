@@ -58,6 +58,7 @@ typedef struct matrix_info {
     uint64_t rows, cols, nnz;
     uint64_t zeros, ones, whole;              /* values that are 0, 1, integers up to a million in size */
     double   mean, deviation;                 /* of the row lengths */
+    double   sigma;                           /* the deviation over the square root of the mean: sigma of Koza et al. 2013 (CMRS) */
     uint64_t shortest, longest, empty;        /* rows */
     uint64_t below, above;                    /* bandwidth */
     uint64_t longest_col, empty_cols;
@@ -94,6 +95,7 @@ static void info_rows(matrix_info *f, const spmv_csr *a)
         if (a->col[to - 1] > r && a->col[to - 1] - r > f->above) f->above = a->col[to - 1] - r;
     }
     f->deviation = a->rows ? square_root(squares / (double)a->rows) : 0;
+    f->sigma = a->nnz ? f->deviation / square_root(f->mean) : 0;
 }
 
 static int info_columns(matrix_info *f, tool *t, const spmv_csr *a)
@@ -271,6 +273,7 @@ static void print_info(const matrix_info *f, const char *file)
     printf("values      %s; %llu explicit zeros\n", info_kind(f), (unsigned long long)f->zeros);
     printf("row length  mean %.2f, standard deviation %.2f, shortest %llu, longest %llu, empty rows %llu\n", f->mean, f->deviation,
            (unsigned long long)f->shortest, (unsigned long long)f->longest, (unsigned long long)f->empty);
+    printf("sigma       %.2f: standard deviation over the square root of the mean (Koza and others 2013, CMRS)\n", f->sigma);
     printf("bandwidth   %llu below the diagonal, %llu above\n", (unsigned long long)f->below, (unsigned long long)f->above);
     printf("columns     longest %llu, empty columns %llu\n", (unsigned long long)f->longest_col, (unsigned long long)f->empty_cols);
     if (f->rows && f->cols) {
@@ -335,6 +338,7 @@ static void json_info(const matrix_info *f, const char *file)
     fputs("\"row_length\": {", stdout);
     json_real("mean", f->mean); json_next();
     json_real("deviation", f->deviation); json_next();
+    json_real("sigma", f->sigma); json_next();
     json_count("shortest", f->shortest); json_next();
     json_count("longest", f->longest);
     fputs("}, ", stdout);
