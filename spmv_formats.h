@@ -773,13 +773,14 @@ typedef struct spmv__import {
     const spmv_input *in;
     const spmv_hooks *h;
     int       ptr_bits, index_bits;
-    const void *index;             /* CSR, CSC, BSR: the indices within a line */
+    const void *index;             /* CSR, CSC, BSR: the indices within a line; COO: NULL */
     uint64_t  lines, inner;        /* CSR, CSC, BSR: rows, columns or block rows that ptr is about, and what index is below */
+    int       by_columns;          /* 1: lines are columns of what is made */
     uint64_t  rows, cols, entries; /* shape of what is made; values of in, blocks expanded */
     uint64_t *count;               /* rows + 1: counts, then where the next entry of a row goes */
     uint32_t *col;                 /* NULL in the counting pass */
     uint64_t *order;
-    int       half;                /* with symmetry, the half that the arrays hold: -1 below the diagonal, 1 above, 0 not known yet */
+    int       half;                /* with symmetry, the half that entries make: -1 below the diagonal, 1 above, 0 not known yet */
     uint64_t  half_entry;          /* the entry (BSR: block) that said so */
 } spmv__import;
 
@@ -791,17 +792,17 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
                     v < 0 ? 0 - (uint64_t)v : (uint64_t)v, low, limit ? limit - 1 + low : low);
 }
 
-/* Entry (BSR: block) i lies at row r and column c: is that the half where those before it lie? */
+/* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
 static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
 {
     const char *what = m->in->layout == SPMV_IN_BSR ? "block" : "entry";
-    uint64_t base = (uint64_t)m->in->base;
+    uint64_t base = (uint64_t)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
     int half = r > c ? -1 : r < c;
     if (!half || half == m->half) return SPMV_OK;
     if (m->half)
         return spmv_log(m->h, SPMV_ERR_INDEX, "%s %u at row %u, column %u lies %s the diagonal, but %s %u %s it: of a symmetric or "
-                        "skew-symmetric matrix only one half is given", what, i, r + base, c + base, half < 0 ? "below" : "above", what,
-                        m->half_entry, half < 0 ? "above" : "below");
+                        "skew-symmetric matrix only one half is given", what, i, row + base, col + base, row > col ? "below" : "above", what,
+                        m->half_entry, row > col ? "above" : "below");
     m->half = half;
     m->half_entry = i;
     return SPMV_OK;
@@ -816,16 +817,16 @@ static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint
                     source, r + (uint64_t)in->base);
 }
 
-/* One nonzero of the stored matrix: counted in the first pass, placed in its row in the second. */
+/* One nonzero of what is made: counted in the first pass, placed in its row in the second. */
 static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
-    uint64_t row = m->in->transpose ? c : r, slot;
+    uint64_t slot;
     if (!m->col) {
-        m->count[row]++;
+        m->count[r]++;
         return;
     }
-    slot = m->count[row]++;
-    m->col[slot] = (uint32_t)(m->in->transpose ? r : c);
+    slot = m->count[r]++;
+    m->col[slot] = (uint32_t)c;
     m->order[slot] = source;
 }
 
@@ -836,14 +837,10 @@ static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t 
     spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
 }
 
-/* One entry of COO, CSR or CSC. */
-static spmv_status spmv__import_entry(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+/* One entry of COO, CSR or CSC where symmetry is promised. */
+static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv_status s = SPMV_OK;
-    if (!m->in->symmetry) {
-        spmv__import_place(m, r, c, source);
-        return SPMV_OK;
-    }
     if (!m->col) s = r == c ? spmv__import_diagonal(m, r, source) : spmv__import_half(m, r, c, source);
     if (s) return s;
     if (r == c) spmv__import_place(m, r, c, source);
@@ -854,6 +851,7 @@ static spmv_status spmv__import_entry(spmv__import *m, uint64_t r, uint64_t c, u
 static spmv_status spmv__import_coo(spmv__import *m)
 {
     const spmv_input *in = m->in;
+    const int turn = in->transpose != 0, mirror = in->symmetry != SPMV_GENERAL;
     uint64_t i, rows = (uint64_t)in->rows, cols = (uint64_t)in->cols;
     spmv_status s = SPMV_OK;
     for (i = 0; i < m->entries && !s; i++) {
@@ -861,7 +859,8 @@ static spmv_status spmv__import_coo(spmv__import *m)
         uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
         if (r >= rows) return spmv__bad_index(m, "row", in->row, i, rows);
         if (c >= cols) return spmv__bad_index(m, "column", in->col, i, cols);
-        s = spmv__import_entry(m, r, c, i);
+        if (mirror) s = spmv__import_mirrored(m, turn ? c : r, turn ? r : c, i);
+        else spmv__import_place(m, turn ? c : r, turn ? r : c, i);
     }
     return s;
 }
@@ -896,16 +895,17 @@ static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t b
 static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
 {
     const spmv_input *in = m->in;
+    const int turn = in->transpose != 0, mirror = in->symmetry && block_row != block_col;
     uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols, i, j;
     spmv_status s = SPMV_OK;
     if (in->symmetry && !m->col)
-        s = block_row == block_col ? spmv__import_diagonal_block(m, block_row, block)
-                                   : spmv__import_half(m, block_row, block_col, block);
+        s = mirror ? spmv__import_half(m, turn ? block_col : block_row, turn ? block_row : block_col, block)
+                   : spmv__import_diagonal_block(m, block_row, block);
     for (i = 0; i < bh && !s; i++)
         for (j = 0; j < bw; j++) {
             uint64_t r = block_row * bh + i, c = block_col * bw + j, source = spmv__block_value(in, block, i, j);
-            if (in->symmetry && block_row != block_col) spmv__import_both(m, r, c, source);
-            else spmv__import_place(m, r, c, source);
+            if (mirror) spmv__import_both(m, turn ? c : r, turn ? r : c, source);
+            else spmv__import_place(m, turn ? c : r, turn ? r : c, source);
         }
     return s;
 }
@@ -914,22 +914,23 @@ static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint6
 static spmv_status spmv__import_lines(spmv__import *m)
 {
     const spmv_input *in = m->in;
-    int csc = in->layout == SPMV_IN_CSC, bsr = in->layout == SPMV_IN_BSR;
+    const int bsr = in->layout == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
+    const char *what = in->layout == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
     uint64_t o, i, end;
     spmv_status s = SPMV_OK;
     for (o = 0; o < m->lines; o++) {
         i = spmv__index(in->ptr, m->ptr_bits, in->base, o);
         end = spmv__index(in->ptr, m->ptr_bits, in->base, o + 1);
-        for (; i < end; i++) {
+        for (; i < end && !s; i++) {
             uint64_t v = spmv__index(m->index, m->index_bits, in->base, i);
-            if (v >= m->inner) return spmv__bad_index(m, csc ? "row" : bsr ? "block column" : "column", m->index, i, m->inner);
+            if (v >= m->inner) return spmv__bad_index(m, what, m->index, i, m->inner);
             if (bsr) s = spmv__import_block(m, o, v, i);
-            else if (csc) s = spmv__import_entry(m, v, o, i);
-            else s = spmv__import_entry(m, o, v, i);
-            if (s) return s;
+            else if (mirror) s = spmv__import_mirrored(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
+            else spmv__import_place(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
         }
+        if (s) return s;
     }
-    return s;
+    return SPMV_OK;
 }
 
 static spmv_status spmv__import_pass(spmv__import *m)
@@ -1010,15 +1011,16 @@ static spmv_status spmv__import_check(spmv__import *m)
     m->index = in->layout == SPMV_IN_CSC ? in->row : in->col;
     m->lines = in->layout == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
     m->inner = in->layout == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
+    m->by_columns = (in->layout == SPMV_IN_CSC) != (in->transpose != 0);
     return spmv__import_pointers(m);
 }
 
-/* Lines that are the rows to be made, in canonical order already, need no sorting: those of CSR, or of CSC to be transposed. */
+/* Lines of entries that are the rows to be made, in canonical order already, need no sorting: CSR, or CSC to be transposed. */
 static int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
     uint64_t r, i, end;
-    if (in->layout != (in->transpose ? SPMV_IN_CSC : SPMV_IN_CSR) || in->drop_zeros || in->symmetry || !in->ptr) return 0;
+    if ((in->layout != SPMV_IN_CSR && in->layout != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
     for (r = 0; r < m->rows; r++) {
         uint64_t next = 0;
         end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
@@ -1113,10 +1115,9 @@ static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
 /* Two entries at row r and column c of what is made: named as the caller stored them. */
 static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
 {
-    uint64_t row = m->in->transpose ? c : r, col = m->in->transpose ? r : c, base = (uint64_t)m->in->base;
-    int mirrored = m->half < 0 ? row < col : m->half > 0 && row > col;
-    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %u, column %u occurs twice", (mirrored ? col : row) + base,
-                    (mirrored ? row : col) + base);
+    uint64_t base = (uint64_t)m->in->base;
+    int mirrored = m->half < 0 ? r < c : m->half > 0 && r > c, turn = (m->in->transpose != 0) != mirrored;
+    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %u, column %u occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
 }
 
 /* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
