@@ -55,9 +55,9 @@ SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
 enum { SPMV_TUNE_AXIS = 16, SPMV_TUNE_VARIANT = 96, SPMV_TUNE_NAME = 128 };
 
 typedef struct spmv_tune_row {
+    spmv_spec      layout;                     /* format and layout keys */
     spmv_type      type;
     spmv_tune_kind kind;
-    spmv_spec      layout;                     /* format and layout keys */
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": defaults */
     float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
     float         *curve;                      /* what look-up goes by, with the gaps filled; NULL: nothing was measured */
@@ -870,7 +870,7 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
     for (d = 0; d + 1 < rows + cols; d++) {
         uint64_t below = d + 1 < rows ? rows - 1 - d : 0, right = d + 1 > rows ? d + 1 - rows : 0;
         uint64_t length = rows - below < cols - right ? rows - below : cols - right;
-        int bin = (int)((double)mark[d] * SPMV_FILL_BINS / (double)length);
+        int bin = (int)((double)mark[d] * (double)SPMV_FILL_BINS / (double)length);
         if (!mark[d]) continue;
         f->diagonals++;
         f->bands += !d || !mark[d - 1];
@@ -1697,12 +1697,12 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     p.spec = *k->layout;
     p.variant = k->variant;
     p.rows = rows;
-    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * SPMV_FILL_BINS; bin--) {
+    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * (double)SPMV_FILL_BINS; bin--) {
         nnz += f->diagonal_nnz[bin];
         count += f->diagonal_count[bin];
         if (f->diagonal_count[bin] <= 0 || nnz >= (double)f->nnz) continue;
         load.slots = load.nnz = rows * count;
-        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)bin / SPMV_FILL_BINS);
+        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)bin / (double)SPMV_FILL_BINS);
         p.seconds = spmv__cost(c, k, &load);
         p.nnz = nnz;
         p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
@@ -1903,7 +1903,7 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
     void *block;
     int i;
     uint64_t points = (uint64_t)(c->t->rows * c->t->per_row);
-    spmv_status s = spmv__new(c->h, &block, SPMV__GROUPS * SPMV_TUNE_KIND_COUNT * points, sizeof *c->best, 0);
+    spmv_status s = spmv__new(c->h, &block, (uint64_t)SPMV__GROUPS * (uint64_t)SPMV_TUNE_KIND_COUNT * points, sizeof *c->best, 0);
     c->best = (float *)block;
     for (i = 0; i < 3 && !s && !c->cands; i++) {
         memset(c->any, 0, sizeof c->any);
@@ -2117,7 +2117,7 @@ static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, dou
     else if (o->measured < 0) spmv__put_text(t, ", cannot run");
     SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
     if (csr > 0 && o->predicted < csr * 0.999)
-        SPMV__SAY(t, ", paid back after %u", (uint64_t)((o->convert - SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
+        SPMV__SAY(t, ", paid back after %u", (uint64_t)((o->convert - (double)SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
     spmv__put_text(t, "\n");
 }
 

@@ -66,6 +66,21 @@ for cxx in g++ clang++; do
     say "$cxx/host"   "$cxx $x -O0 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
     say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
 done
+# Newer standards warn of more: arithmetic between enumerations and doubles. c++2b is what compilers of the time call C++23.
+for cxx in g++ clang++; do
+    for std in c++14 c++17 c++20 c++2b; do
+        say "$cxx/$std"        "$cxx $x -Wpedantic -std=$std -fsyntax-only -I. $t/cxx11.cpp"
+    done
+    say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO $t/cxx11.cpp"
+done
+# OpenCL's headers not there: no directory of the system is searched, and what else is included is empty. The preprocessor alone is
+# asked, and has nothing to say against the same without OpenCL.
+mkdir -p "$o/bare"
+for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
+for cc in gcc clang; do
+    bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
+    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL .* or install' $o/$cc-bare.txt"
+done
 for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
     say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f -lOpenCL && $o/only-$f"
