@@ -123,6 +123,11 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
  * "auto" and "cocktail" as plans; any other text is handed to spmv_plan_make. */
 enum { SPMV_CHOICE_TEXT = 320 /* a plan that is longer is no option */, SPMV_CHOICE_MAX = 24 };
 
+/* Half of the smallest first-level cache in use, 32 KiB: the matrix stays there with x and y, and on a GPU every way to multiply takes
+ * as long as the launch. On a host, bands, blocks, scattered and uneven rows of 4 to 32 KiB: a choice took 400 us, as long as 700
+ * products of csr at this size, and nothing that it found was more than 3% faster than csr. */
+enum { SPMV_TINY_BYTES = 16384 };
+
 typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
     double predicted;  /* seconds of a product, by the tuning table */
@@ -135,7 +140,8 @@ typedef struct spmv_option {
 typedef struct spmv_choice {
     spmv_plan     plan;
     char          variant[SPMV_CHOICE_TEXT]; /* knobs for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text */
+    int           count;                     /* options, the best first; 0 if the plan was given as text, or tiny */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES: the plan is csr, and nothing was looked at */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;
     double        csr;                       /* predicted seconds of the best csr */
@@ -149,7 +155,9 @@ typedef struct spmv_place {
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
- * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed. */
+ * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed.
+ * "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a table, a clock with
+ * refine, or leave out csr. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Why: features, options with their estimates, the plan. Like snprintf. */
@@ -2036,13 +2044,11 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     return spmv_plan_parse(&out->plan, text, NULL, c->h);
 }
 
-static int spmv__is_choice(const char *text, const char *name)
+/* Is the matrix too small for "auto" to look at it? With a table, a clock or a wish of the caller's own it never is. */
+static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 {
-    size_t n = strlen(name);
-    while (*text == ' ' || *text == '\t') text++;
-    if (strncmp(text, name, n) != 0) return 0;
-    for (text += n; *text == ' ' || *text == '\t';) text++;
-    return !*text;
+    if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
+    return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
@@ -2055,6 +2061,8 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
     if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    out->tiny = !greedy && spmv__is_tiny(a, hints);
+    if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.a = a;
     c.how = how;
@@ -2126,9 +2134,9 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__text t;
     int i;
     spmv__text_open(&t, out, size);
-    if (!c->count) {
-        return spmv_print(out, size, "plan      as it was given\n");
-    }
+    if (c->tiny)
+        return spmv_print(out, size, "plan      csr: a matrix of up to %u bytes costs less than a choice would\n", (uint64_t)SPMV_TINY_BYTES);
+    if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
     if (c->csr > 0) SPMV__SAY(&t, "csr       %f us at best\n", c->csr * 1e6);

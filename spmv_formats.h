@@ -23,6 +23,7 @@
  *   SPMV_NO_STDIO         no use of <stdio.h>: messages go to the log callback only
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
+ *   SPMV_NO_AUTO          leave out the choice of spmv_auto.h and its tuning tables: no plan means "csr" then
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
@@ -446,8 +447,10 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 #ifdef __GNUC__
 #define SPMV__FORCE_INLINE inline __attribute__((always_inline))
 #define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
+#define SPMV__APART static __attribute__((noinline)) /* its frame is large and not to become its caller's */
 #else
 #define SPMV__SHARED static
+#define SPMV__APART static
 #define SPMV__FORCE_INLINE inline
 #endif
 /* Loops over a block are to unroll also at -O2. */

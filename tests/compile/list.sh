@@ -44,6 +44,14 @@ for cc in gcc clang; do
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
+    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto && $sym $o/$cc-noauto no-choice"
+    say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
+    for opt in -O2 -Os; do # what a tiny matrix costs is a promise of builds that are optimised
+        say "$cc/small$opt"         "$cc $w $opt $i $host $t/small.c -o $o/$cc-small$opt -pthread && $o/$cc-small$opt"
+        say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
+    done
+    say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done

@@ -5,6 +5,7 @@
 #   none          defines nothing (but main)
 #   no-malloc     does not call the C library's allocator
 #   no-stdio      nor anything of stdio
+#   no-choice     defines nothing of spmv_auto.h
 #   quiet         nor anything that ends the program, reads the environment, tells the time, or needs a maths library
 set -u
 object=$1
@@ -25,6 +26,8 @@ for rule; do
     no-malloc) refuse "calls" "$(echo "$wanted" | grep -x 'malloc\|calloc\|realloc\|free\|aligned_alloc\|posix_memalign')" ;;
     no-stdio) refuse "calls" "$(echo "$wanted" | grep -x '.*printf.*\|stderr\|stdout\|f[a-z]*\|put[sc].*\|getc.*' | grep -vx 'free\|fm[ai].*')" ;;
     quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
+    no-choice) refuse "defined" "$(echo "$defined" | grep '^spmv_choose\|^spmv_tun\|^spmv_features\|^spmv_explain')"
+               [ -n "$defined" ] || { echo "no symbols at all"; rc=1; } ;;
     *) echo "no rule named $rule"; exit 2 ;;
     esac
 done
