@@ -2359,6 +2359,100 @@ Test(memory, whole_matrices)
     cr_assert(faults > 500, "%ld faults", faults);
 }
 
+/* ---- what small things cost, and what a matrix says of itself ---------------------------------------------------------- */
+
+/* Whose hooks see every block: what is asked for in making a matrix, the largest block of it, and what a made one holds. */
+static void costs(const spmv_desc *d, long *calls, size_t *most, long *live)
+{
+    ledger l;
+    spmv_desc with = *d;
+    spmv_matrix a;
+    with.hooks = ledger_hooks(&l);
+    CHECK(spmv_create(&a, &with) == SPMV_OK, "%s", l.text);
+    *calls = l.calls;
+    *most = l.largest;
+    *live = l.live;
+    spmv_destroy(&a);
+    CHECK(l.live == 0, "%d blocks left", (int)l.live);
+}
+
+/* No choice is allocated, no table read; of a caller's CSR nothing is copied but the row pointers, as the product reads them. */
+Test(small, a_given_plan_costs_its_parts)
+{
+    static const char *const given[] = { "csr", " csr ", NULL, "auto" };
+    matrix m;
+    size_t i, most;
+    long calls, live;
+    CHECK(matrix_awkward(&m, 20, INTEGERS), "matrix");
+    for (i = 0; i < 4; i++) {
+        spmv_desc d;
+        memset(&d, 0, sizeof d);
+        d.matrix = matrix_input(&m, SPMV_F64);
+        d.plan = given[i];
+        d.matrix.borrow = 1;
+        costs(&d, &calls, &most, &live);
+        CHECK(calls == 2 && live == 2 && most == sizeof(spmv_part), "%s: %d requests, the largest %d", given[i] ? given[i] : "NULL",
+              (int)calls, (int)most);
+        d.matrix.borrow = 0; /* then columns and values as well, and row pointers of the copy until the part is made */
+        costs(&d, &calls, &most, &live);
+        CHECK(calls == 5 && live == 4, "%s: %d requests, %d left", given[i] ? given[i] : "NULL", (int)calls, (int)live);
+    }
+    matrix_free(&m);
+}
+
+/* 1000 x 10^9 with three entries: plans that need nothing a column ask for nothing a column. */
+Test(small, columns_cost_nothing)
+{
+    static const char *const narrow[] = { "csr", "csr:rows=nonempty", "csr:run=64", "coo", "ell", "sell", "sell:h=8,rows=sorted", "cmrs",
+                                          "cmrs:h=8,rows=nonempty", "ell:w=1+coo", "sell:fill=0.5+csr", "hyb:rows=1", "hybr:rows=1" };
+    static const int64_t row[] = { 0, 500, 500 }, col[] = { 999999999, 0, 500000000 };
+    static const double val[] = { 1, 2, 3 };
+    size_t i, most;
+    long calls, live;
+    for (i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        spmv_desc d;
+        memset(&d, 0, sizeof d);
+        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.rows = 1000;
+        d.matrix.cols = 1000000000;
+        d.matrix.nnz = 3;
+        d.matrix.row = row;
+        d.matrix.col = col;
+        d.matrix.index_bits = 64;
+        d.matrix.val = val;
+        d.plan = narrow[i];
+        costs(&d, &calls, &most, &live);
+        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* 8 bytes a row, twice and a little for ell's padding */
+    }
+}
+
+Test(matrix, says_its_shape)
+{
+    static const int32_t row[] = { 0, 2, 2, 2 }, col[] = { 1, 0, 3, 3 };
+    static const double val[] = { 1, 0, 3, 4 };
+    spmv_matrix a;
+    spmv_desc d;
+    int i;
+    memset(&a, 0, sizeof a);
+    cr_assert(!spmv_rows(NULL) && !spmv_cols(NULL) && !spmv_nnz(NULL) && !spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
+    for (i = 0; i < 4; i++) {
+        memset(&d, 0, sizeof d);
+        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.rows = 3;
+        d.matrix.cols = 4;
+        d.matrix.nnz = 4;
+        d.matrix.row = row;
+        d.matrix.col = col;
+        d.matrix.val = val;
+        d.matrix.transpose = i & 1;
+        d.plan = i & 2 ? "dense" : "csr";
+        cr_assert(spmv_create(&a, &d) == SPMV_OK);
+        cr_assert(spmv_rows(&a) == (i & 1 ? 4 : 3) && spmv_cols(&a) == (i & 1 ? 3 : 4) && spmv_nnz(&a) == 3, "case %d", i);
+        spmv_destroy(&a);
+        cr_assert(!spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
+    }
+}
+
 /* ---- parts together, names, messages -------------------------------------------------------------------------------- */
 
 Test(parts, one_place_in_two_parts_is_refused)
