@@ -196,7 +196,7 @@ typedef struct spmv__lines {
 
 static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
 {
-    return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %u: %s", l->name, (unsigned)l->line, why);
+    return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
 }
 
 static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -2100,17 +2100,18 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
     double dense = 0;
     int i, bin, any = 0;
-    SPMV__SAY(t, "matrix    %u x %u, %u nonzeros\n", f->rows, f->cols, f->nnz);
-    SPMV__SAY(t, "rows      %f nonzeros each, deviation %f, longest %u, %u empty\n", f->mean, f->deviation, f->longest, f->empty);
-    SPMV__SAY(t, "x         %f of the nonzeros take a line of x that was not there\n", f->gather);
+    SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
+    SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", spmv__decimals(f->mean), f->mean,
+              spmv__decimals(f->deviation), f->deviation, (spmv__ull)f->longest, (spmv__ull)f->empty);
+    SPMV__SAY(t, "x         %.2f of the nonzeros take a line of x that was not there\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
-        SPMV__SAY(t, "diagonals %u; those at least half full hold %f of the nonzeros\n", f->diagonals,
+        SPMV__SAY(t, "diagonals %llu; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
             f->nnz ? dense / (double)f->nnz : 0.0);
     for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
         const spmv_block_features *b = &f->block[i];
         if (b->sampled <= 0 || b->blocks <= 0) continue;
-        SPMV__SAY(t, "%s%dx%d %f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
+        SPMV__SAY(t, "%s%dx%d %.2f", any++ ? ", " : "blocks    filled to: ", b->bh, b->bw,
             (double)f->nnz / (b->blocks * (double)(b->bh * b->bw)));
     }
     if (any) spmv__put_text(t, "\n");
@@ -2120,12 +2121,12 @@ static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, dou
 {
     SPMV__SAY(t, "%s %s", i ? "         " : "plan     ", o->plan);
     if (o->variant[strspn(o->variant, "+")]) SPMV__SAY(t, " / %s", o->variant);
-    SPMV__SAY(t, ": %f us", o->predicted * 1e6);
-    if (o->measured > 0) SPMV__SAY(t, ", measured %f", o->measured * 1e6);
+    SPMV__SAY(t, ": %.*f us", spmv__decimals(o->predicted * 1e6), o->predicted * 1e6);
+    if (o->measured > 0) SPMV__SAY(t, ", measured %.*f", spmv__decimals(o->measured * 1e6), o->measured * 1e6);
     else if (o->measured < 0) spmv__put_text(t, ", cannot run");
-    SPMV__SAY(t, "; conversion about %f products of csr", o->convert);
+    SPMV__SAY(t, "; conversion about %.*f products of csr", spmv__decimals(o->convert), o->convert);
     if (csr > 0 && o->predicted < csr * 0.999)
-        SPMV__SAY(t, ", paid back after %u", (uint64_t)((o->convert - (double)SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
+        SPMV__SAY(t, ", paid back after %llu", (spmv__ull)((o->convert - (double)SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
     spmv__put_text(t, "\n");
 }
 
@@ -2135,11 +2136,11 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     int i;
     spmv__text_open(&t, out, size);
     if (c->tiny)
-        return spmv_print(out, size, "plan      csr: a matrix of up to %u bytes costs less than a choice would\n", (uint64_t)SPMV_TINY_BYTES);
+        return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
     if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->csr > 0) SPMV__SAY(&t, "csr       %f us at best\n", c->csr * 1e6);
+    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", spmv__decimals(c->csr * 1e6), c->csr * 1e6);
     for (i = 0; i < c->count; i++) spmv__explain_option(&t, i, &c->option[i], c->csr);
     return spmv__text_close(&t);
 }

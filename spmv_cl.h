@@ -594,7 +594,7 @@ static spmv_status spmv__cl_find(spmv_device_info *out, const char *which, const
     if (count > room) count = room;
     i = s ? count : spmv__cl_choose(info, count, which);
     if (i < count) *out = info[i];
-    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %u OpenCL devices is '%s'", (uint64_t)count, which ? which : "");
+    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %llu OpenCL devices is '%s'", (spmv__ull)count, which ? which : "");
     spmv_free(h, info);
     return s;
 }
@@ -876,8 +876,8 @@ SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const ch
     while (!s && *p) {
         const char *next = spmv__cl_variant_item(v, p);
         if (!next || (*next && *next != ',') || (*next && !next[1]))
-            s = spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: a knob, '=' and a number were expected", text,
-                         (uint64_t)(p - text) + 1);
+            s = spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: a knob, '=' and a number were expected", text,
+                         (spmv__ull)(p - text) + 1);
         else p = *next ? next + 1 : next;
     }
     if (!s) s = spmv__cl_variant_check(v, f, hooks);
@@ -897,7 +897,7 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
     for (i = 0; !s && *p; i++) {
         for (n = 0; p[n] && p[n] != '+'; n++) {}
         if (i == st->plan.count || n >= sizeof one)
-            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %u: %s", text, (uint64_t)(p - text) + 1,
+            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: %s", text, (spmv__ull)(p - text) + 1,
                             n >= sizeof one ? "too long" : "the plan has no more parts");
         memcpy(one, p, n);
         one[n] = 0;
@@ -1030,7 +1030,7 @@ static void spmv__cl_option(spmv__cl_options *o, const char *name, const char *v
 static void spmv__cl_option_number(spmv__cl_options *o, const char *name, uint64_t value)
 {
     char text[24];
-    spmv_print(text, sizeof text, "%u", value);
+    spmv_print(text, sizeof text, "%llu", (spmv__ull)value);
     spmv__cl_option(o, name, text);
 }
 
@@ -1079,7 +1079,7 @@ static spmv_status spmv__cl_describe_part(spmv__cl_options *o, const spmv_device
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (spmv__cl_knob_set(v, (spmv_knob)k)) spmv__cl_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
     if (o->used >= sizeof o->text) 
-        return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %u bytes", (uint64_t)sizeof o->text);
+        return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %llu bytes", (spmv__ull)sizeof o->text);
     return SPMV_OK;
 }
 
@@ -1191,8 +1191,8 @@ static spmv_status spmv__cl_check_image(const spmv_device *d, const spmv_part *p
     if (!texel) return SPMV_OK;
     if (!d->info.image_texels) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images", d->info.name);
     if (p->cols > d->info.image_texels)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "IMG=1: %u columns, an image of the device has %u texels", p->cols,
-                        d->info.image_texels);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "IMG=1: %llu columns, an image of the device has %llu texels", (spmv__ull)p->cols,
+                        (spmv__ull)d->info.image_texels);
     s = SPMV__CL(&d->hooks, clGetSupportedImageFormats(d->context, CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE1D_BUFFER, 0, NULL, &n));
     if (s) return s;
     list = (cl_image_format *)spmv_alloc(&d->hooks, n, sizeof *list);
@@ -1219,7 +1219,7 @@ static spmv_status spmv__cl_fit_slices(const spmv_device *d, const spmv_part *p,
         *rows = *rows == 4 ? 1 : *rows / 2;
     if (*rows > 1 && p->a[3].count) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: the slices vary in height", *rows);
     if (*rows > 1 && h % (uint64_t)*rows)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %u high", *rows, h);
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %llu high", *rows, (spmv__ull)h);
     if (!v->value[SPMV_KNOB_SLICE]) return SPMV_OK;
     while (!spmv__cl_knob_set(wish, SPMV_KNOB_WG) && (uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512)
         v->value[SPMV_KNOB_WG] *= 2;
@@ -1230,7 +1230,8 @@ static spmv_status spmv__cl_fit_slices(const spmv_device *d, const spmv_part *p,
 static spmv_status spmv__cl_check_slice(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!spmv__cl_sliced(p, v) || p->n[0] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %u high, a group of %d", p->n[0], v->value[SPMV_KNOB_WG]);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %llu high, a group of %d", (spmv__ull)p->n[0],
+                    v->value[SPMV_KNOB_WG]);
 }
 
 /* Knobs that were not set get defaults, those that make no difference are taken out again. */
@@ -1300,11 +1301,11 @@ SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d,
         return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: %d lanes do not fit a group of %d", spmv_format_name(f),
                         v->value[SPMV_KNOB_L], v->value[SPMV_KNOB_WG]);
     if ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %u", spmv_format_name(f),
-                        v->value[SPMV_KNOB_WG], d->info.group_size);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %llu", spmv_format_name(f),
+                        v->value[SPMV_KNOB_WG], (spmv__ull)d->info.group_size);
     if (spmv__cl_local(p, v) > d->info.local_bytes)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %u bytes of local memory, the device has %u", spmv_format_name(f),
-                        spmv__cl_local(p, v), d->info.local_bytes);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory, the device has %llu", spmv_format_name(f),
+                        (spmv__ull)spmv__cl_local(p, v), (spmv__ull)d->info.local_bytes);
     if (v->value[SPMV_KNOB_ATOMIC] && p->type != SPMV_F32 && !d->info.atomics64)
         return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: ATOMIC=1 needs atomics of 64 bits, the device has those of 32",
                         spmv_format_name(f));
@@ -1336,8 +1337,8 @@ static spmv_status spmv__cl_inspect(const spmv_device *d, cl_program program, si
     if (*group < compiled[0] && compiled[0] <= d->info.group_size) *group = compiled[0];
     if (!s) s = SPMV__CL(h, clGetKernelWorkGroupInfo(kernel, d->info.id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL));
     if (!s && local > d->info.local_bytes)
-        s = spmv_log(h, SPMV_ERR_LIMIT, "a kernel with %u bytes of local memory, the device has %u", (uint64_t)local,
-                     d->info.local_bytes);
+        s = spmv_log(h, SPMV_ERR_LIMIT, "a kernel with %llu bytes of local memory, the device has %llu", (spmv__ull)local,
+                     (spmv__ull)d->info.local_bytes);
     clReleaseKernel(kernel);
     return s;
 }
@@ -1356,8 +1357,8 @@ static spmv_status spmv__cl_prepare(spmv_device *d, const spmv_part *p, const sp
         if (!s) s = spmv__cl_inspect(d, out->program, &group);
         if (s || group >= (size_t)v.value[SPMV_KNOB_WG]) break;
         if (spmv__cl_knob_set(wish, SPMV_KNOB_WG) || v.value[SPMV_KNOB_WG] <= v.value[SPMV_KNOB_L] || v.value[SPMV_KNOB_WG] <= 1)
-            return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %u",
-                            spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (uint64_t)group);
+            return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %llu",
+                            spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (spmv__ull)group);
         v.value[SPMV_KNOB_WG] /= 2;
         s = spmv__cl_check_slice(d, p, &v);
         if (s) return s;
@@ -1372,7 +1373,8 @@ static spmv_status spmv__cl_new_buffer(const spmv_device *d, uint64_t bytes, cl_
 {
     cl_int e;
     if (bytes > d->info.alloc_bytes || bytes > (uint64_t)(size_t)-1)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %u bytes, the device takes %u", bytes, d->info.alloc_bytes);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %llu bytes, the device takes %llu", (spmv__ull)bytes,
+                        (spmv__ull)d->info.alloc_bytes);
     *out = clCreateBuffer(d->context, flags, bytes ? (size_t)bytes : 16, NULL, &e);
     return spmv__cl(&d->hooks, "clCreateBuffer", e);
 }
@@ -1596,8 +1598,8 @@ static spmv_status spmv__cl_stretch(const spmv_device *d, const spmv_part *p, si
     *end = low;
     if (low > g) return SPMV_OK;
     spmv__cl_cut_make(p, g, g + (g < spmv__cl_grains(p)), &q, c);
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %u (%s): an array of %u bytes that cannot be cut further, the device takes %u",
-                    (uint64_t)i, spmv_format_name(p->spec.format), spmv__cl_largest(&q), d->info.alloc_bytes);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %llu (%s): an array of %llu bytes that cannot be cut further, the device takes %llu",
+                    (spmv__ull)i, spmv_format_name(p->spec.format), (spmv__ull)spmv__cl_largest(&q), (spmv__ull)d->info.alloc_bytes);
 }
 
 /* The stretch's part of one array: the part's own memory where that will do, else a copy. */
@@ -1620,7 +1622,7 @@ static spmv_status spmv__cl_cut_array(const spmv_hooks *h, const spmv_array *fro
     for (i = 0; c->less && i < c->count; i++) spmv__set(out, i, spmv__at(out, i) - c->less);
     for (i = 0; c->more && i < c->count; i++) {
         int64_t v = ((const int32_t *)out->data)[i] + (int64_t)c->more;
-        if (v > INT32_MAX) return spmv_log(h, SPMV_ERR_LIMIT, "the offset %d of a diagonal, 32 bits were expected", v);
+        if (v > INT32_MAX) return spmv_log(h, SPMV_ERR_LIMIT, "the offset %lld of a diagonal, 32 bits were expected", (long long)v);
         ((int32_t *)out->data)[i] = (int32_t)v;
     }
     return SPMV_OK;
@@ -1674,7 +1676,8 @@ static spmv_status spmv__cl_check_bytes(const spmv_device *d, const spmv_part *p
     }
     if (s) return s;
     if (total > d->info.global_bytes)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %u bytes, the device has %u", total, d->info.global_bytes);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %llu bytes, the device has %llu", (spmv__ull)total,
+                        (spmv__ull)d->info.global_bytes);
     return SPMV_OK;
 }
 
@@ -1691,12 +1694,12 @@ static int spmv__cl_columns_fit(const spmv_part *p)
 static spmv_status spmv__cl_check_part(const spmv_cl_matrix *m, const spmv_part *p, size_t i)
 {
     if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
-        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %u: another type or number of columns than the matrix", (uint64_t)i);
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: another type or number of columns than the matrix", (spmv__ull)i);
     if (!p->list.count && p->rows && p->rows != m->rows)
-        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %u: %u rows without a row list, the matrix has %u", (uint64_t)i, p->rows,
-                        m->rows);
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, the matrix has %llu", (spmv__ull)i,
+                        (spmv__ull)p->rows, (spmv__ull)m->rows);
     if (!spmv__cl_columns_fit(p))
-        return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %u: no kernel of %s takes its columns", (uint64_t)i,
+        return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %llu: no kernel of %s takes its columns", (spmv__ull)i,
                         spmv_format_name(p->spec.format));
     return SPMV_OK;
 }
@@ -1707,7 +1710,7 @@ static spmv_status spmv__cl_groups(const spmv_device *d, uint64_t items, uint64_
     uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
     *out = spmv__ceil_div(items, per_group);
     if (*out <= most) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%u work-groups, one launch takes %u", *out, most);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups, one launch takes %llu", (spmv__ull)*out, (spmv__ull)most);
 }
 
 /* The groups of the first launch leave two carries each, which the second adds. */
@@ -2142,7 +2145,8 @@ static spmv_status spmv__cl_exec_check(const spmv_exec *e, cl_mem mem, uint64_t 
     if (s) return s;
     have = (uint64_t)bytes / spmv_vector_size(e->matrix->type);
     if (offset <= have && n <= have - offset) return SPMV_OK;
-    return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %u elements from %u on, the buffer has %u", name, n, offset, have);
+    return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %llu elements from %llu on, the buffer has %llu", name, (spmv__ull)n,
+                    (spmv__ull)offset, (spmv__ull)have);
 }
 
 /* An image of the buffer x, as far as images go, with four elements a texel or one; kept while x is the same. */
@@ -2181,8 +2185,8 @@ static spmv_status spmv__cl_exec_image(spmv_exec *e, cl_mem x, uint64_t x_offset
         if (s) return s;
     }
     if (need <= e->texels[i]) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_LIMIT, "x ends at element %u of its buffer, an image of it at %u", x_offset + m->cols,
-                    e->texels[i] * (uint64_t)texel);
+    return spmv_log(h, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, an image of it at %llu", (spmv__ull)(x_offset + m->cols),
+                    (spmv__ull)(e->texels[i] * (uint64_t)texel));
 }
 
 /* The images that the launches want. Reading an image while its buffer is written is undefined, even elsewhere in it. */
@@ -2520,8 +2524,8 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
         size = spmv__check_abs(alpha) * size + spmv__check_abs((long double)beta * y[r]);
         far = real ? (long double)(c->ptr[r + 1] - c->ptr[r] + 4) * u * size : 0;
         if (spmv__check_abs(got - want) <= far) continue;
-        spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %u is %f, not %f", (uint64_t)c->rows,
-                 (uint64_t)c->cols, real ? "reals" : "integers", alpha, beta, r, got, (double)want);
+        spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, not %f", (unsigned)c->rows, (unsigned)c->cols,
+                  real ? "reals" : "integers", alpha, beta, (spmv__ull)r, got, (double)want);
         return 0;
     }
     return 1;

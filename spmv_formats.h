@@ -46,6 +46,15 @@
 #  define SPMV_API
 #endif
 
+/* The compiler checks arguments against the format, which is the number text among the parameters. mingw's printf is another. */
+#if defined(__clang__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#elif defined(__GNUC__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#  define SPMV__PRINTF(text, first)
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -399,11 +408,13 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 /* Memory by the hooks' rules. NULL when bytes is 0 or there is none. count * size is checked. */
 SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
 SPMV_API void spmv_free(const spmv_hooks *h, void *block);
-/* A message from a format with %s (const char *), %d (int), %u (uint64_t), %f (double, three digits), %c (int), %%. Returns s.
- * Messages longer than 4096 bytes are cut. */
-SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
-/* The same into a buffer of size bytes, always terminated; returns the length the whole text has. */
-SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
+/* Hands a message to h->log and returns s. format is printf's with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
+ * a precision of up to 9 digits for %f (6 without one): "%llu", "%.2f", "%.*f". From any other conversion on, the format is copied
+ * as it stands. The locale makes no difference. Messages longer than 4095 bytes are cut. */
+SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
+/* The same into a buffer of size bytes, always terminated where size is not 0 (then out may be NULL); returns the length of the
+ * whole text, its end not counted. */
+SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 
 #ifdef __cplusplus
 }
@@ -531,6 +542,8 @@ SPMV_API spmv_format spmv_format_from(const char *name)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+typedef unsigned long long spmv__ull; /* what %llu takes */
+
 typedef struct spmv__text {
     char  *out;
     size_t size, length;
@@ -558,38 +571,56 @@ static void spmv__put_count(spmv__text *t, uint64_t n)
     while (used) spmv__put_char(t, digits[--used]);
 }
 
-/* Three significant digits are enough for a figure in a message. */
-static void spmv__put_figure(spmv__text *t, double v)
+static void spmv__put_integer(spmv__text *t, long long v)
 {
-    int decimals = v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0;
-    double unit = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
-    uint64_t n;
+    if (v < 0) spmv__put_char(t, '-');
+    spmv__put_count(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+static void spmv__put_real(spmv__text *t, double v, int decimals)
+{
+    uint64_t unit = 1, whole, part;
+    int i;
+    for (i = 0; i < decimals && i < 9; i++) unit *= 10;
     if (v != v) { spmv__put_text(t, "nan"); return; }
     if (v < 0) { spmv__put_char(t, '-'); v = -v; }
     if (v > 1e18) { spmv__put_text(t, "over 1e18"); return; }
-    n = (uint64_t)(v * unit + 0.5);
-    spmv__put_count(t, n / (uint64_t)unit);
-    if (decimals) spmv__put_char(t, '.');
-    if (decimals == 2) spmv__put_char(t, '0' + (int)(n / 10 % 10));
-    if (decimals) spmv__put_char(t, '0' + (int)(n % 10));
+    whole = (uint64_t)v;
+    part = (uint64_t)((v - (double)whole) * (double)unit + 0.5);
+    spmv__put_count(t, whole + part / unit);
+    if (unit > 1) spmv__put_char(t, '.');
+    for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
+
+/* How many decimals show three significant digits of a figure. */
+SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
 
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {
     for (; *f; f++) {
-        int n;
+        int longs = 0, decimals = 6;
+        const char *begin = f, *text;
         if (*f != '%') { spmv__put_char(t, *f); continue; }
-        switch (*++f) {
-        case 's': spmv__put_text(t, va_arg(args, const char *)); break;
+        if (*++f == '.') {
+            decimals = 0;
+            if (*++f == '*') { decimals = va_arg(args, int); f++; }
+            else for (; *f >= '0' && *f <= '9' && decimals < 10; f++) decimals = decimals * 10 + (*f - '0');
+        }
+        for (; *f == 'l' && longs < 2; f++) longs++;
+        switch (*f) {
+        case '%': spmv__put_char(t, '%'); break;
         case 'c': spmv__put_char(t, va_arg(args, int)); break;
-        case 'u': spmv__put_count(t, va_arg(args, uint64_t)); break;
-        case 'f': spmv__put_figure(t, va_arg(args, double)); break;
-        case 'd':
-            n = va_arg(args, int);
-            if (n < 0) spmv__put_char(t, '-');
-            spmv__put_count(t, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+        case 's':
+            text = va_arg(args, const char *);
+            spmv__put_text(t, text ? text : "(null)");
             break;
-        default: spmv__put_char(t, *f);
+        case 'd': spmv__put_integer(t, longs == 2 ? va_arg(args, long long) : longs ? va_arg(args, long) : va_arg(args, int)); break;
+        case 'u': spmv__put_count(t, longs == 2 ? va_arg(args, unsigned long long)
+                                                : longs ? va_arg(args, unsigned long) : va_arg(args, unsigned)); break;
+        case 'f': spmv__put_real(t, va_arg(args, double), decimals); break;
+        default: /* what its argument is nobody knows, nor then where the next one lies */
+            spmv__put_text(t, begin);
+            f = begin + strlen(begin) - 1;
         }
     }
     if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
@@ -652,7 +683,7 @@ SPMV_API void spmv_free(const spmv_hooks *h, void *block)
 
 static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t size)
 {
-    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %u elements of %u bytes", count, size);
+    return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
 /* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, not set to anything. */
@@ -791,21 +822,21 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
 {
     int64_t v = spmv__raw_index(array, m->index_bits, i);
     uint64_t low = (uint64_t)m->in->base;
-    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %u: %s index %s%u is outside %u .. %u", i, what, v < 0 ? "-" : "",
-                    v < 0 ? 0 - (uint64_t)v : (uint64_t)v, low, limit ? limit - 1 + low : low);
+    return spmv_log(m->h, SPMV_ERR_INDEX, "entry %llu: %s index %s%llu is outside %llu .. %llu", (spmv__ull)i, what, v < 0 ? "-" : "",
+                    (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
 /* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
 static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
 {
     const char *what = m->in->layout == SPMV_IN_BSR ? "block" : "entry";
-    uint64_t base = (uint64_t)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
+    const spmv__ull base = (spmv__ull)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
     int half = r > c ? -1 : r < c;
     if (!half || half == m->half) return SPMV_OK;
     if (m->half)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %u at row %u, column %u lies %s the diagonal, but %s %u %s it: of a symmetric or "
-                        "skew-symmetric matrix only one half is given", what, i, row + base, col + base, row > col ? "below" : "above", what,
-                        m->half_entry, row > col ? "above" : "below");
+        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu %s it: of a "
+                        "symmetric or skew-symmetric matrix only one half is given", what, (spmv__ull)i, row + base, col + base,
+                        row > col ? "below" : "above", what, (spmv__ull)m->half_entry, row > col ? "above" : "below");
     m->half = half;
     m->half_entry = i;
     return SPMV_OK;
@@ -816,8 +847,8 @@ static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint
 {
     const spmv_input *in = m->in;
     if (in->symmetry != SPMV_SKEW || spmv__value(in->val, in->val_type, source) == 0) return SPMV_OK;
-    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %u, at row and column %u, is not zero, but on the diagonal of a skew-symmetric matrix",
-                    source, r + (uint64_t)in->base);
+    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but on the diagonal of a skew-symmetric "
+                    "matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
 /* One nonzero of what is made: counted in the first pass, placed in its row in the second. */
@@ -887,9 +918,9 @@ static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t b
             double below = spmv__value(in->val, in->val_type, spmv__block_value(in, block, i, j));
             double above = spmv__value(in->val, in->val_type, spmv__block_value(in, block, j, i));
             if (below == (in->symmetry == SPMV_SKEW ? -above : above) || (below != below && above != above)) continue;
-            return spmv_log(m->h, SPMV_ERR_ARGUMENT, "block %u lies on the diagonal but is not %s in itself: row %u, column %u has no "
-                            "counterpart in it", block, in->symmetry == SPMV_SKEW ? "skew-symmetric" : "symmetric",
-                            first + i + (uint64_t)in->base, first + j + (uint64_t)in->base);
+            return spmv_log(m->h, SPMV_ERR_ARGUMENT, "block %llu lies on the diagonal but is not %s in itself: row %llu, column %llu "
+                            "has no counterpart in it", (spmv__ull)block, in->symmetry == SPMV_SKEW ? "skew-symmetric" : "symmetric",
+                            (spmv__ull)(first + i + (uint64_t)in->base), (spmv__ull)(first + j + (uint64_t)in->base));
         }
     }
     return SPMV_OK;
@@ -961,8 +992,8 @@ static spmv_status spmv__import_settings(const spmv__import *m)
                         in->block_cols);
     if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(h, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
     if (in->symmetry && in->rows != in->cols)
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %u x %u", (uint64_t)in->rows,
-                        (uint64_t)in->cols);
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
+                        (spmv__ull)in->cols);
     if (in->symmetry && in->layout == SPMV_IN_BSR && in->block_rows != in->block_cols)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "blocks of a symmetric or skew-symmetric matrix are square, not %d x %d", in->block_rows,
                         in->block_cols);
@@ -983,13 +1014,14 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     for (i = 0; i <= m->lines; i++) {
         uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
         if ((i == 0 && p != 0) || p < last || p == UINT64_MAX)
-            return spmv_log(h, SPMV_ERR_INDEX, "pointer %u is wrong: the first must be %d and none below the one before it", i, in->base);
+            return spmv_log(h, SPMV_ERR_INDEX, "pointer %llu is wrong: the first must be %d and none below the one before it", (spmv__ull)i,
+                            in->base);
         last = p;
     }
     if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %u entries, nnz says %u", last, (uint64_t)in->nnz);
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %llu entries, nnz says %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
     m->entries = spmv__sat_mul(last, per);
     if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
@@ -1118,9 +1150,9 @@ static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
 /* Two entries at row r and column c of what is made: named as the caller stored them. */
 static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
 {
-    uint64_t base = (uint64_t)m->in->base;
+    const spmv__ull base = (spmv__ull)m->in->base;
     int mirrored = m->half < 0 ? r < c : m->half > 0 && r > c, turn = (m->in->transpose != 0) != mirrored;
-    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %u, column %u occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
+    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
 }
 
 /* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
@@ -1244,8 +1276,8 @@ static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             for (i = a->col[k] == r ? a->from[k] : a->from[k + 1]; i < a->from[k + 1]; i++)
                 if (spmv__value(val, a->source_type, a->order[i]) != 0)
-                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %u is not zero, but on the diagonal of a skew-symmetric matrix",
-                                    a->order[i]);
+                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but on the diagonal of a skew-symmetric matrix",
+                                    (spmv__ull)a->order[i]);
     return SPMV_OK;
 }
 
@@ -2527,9 +2559,10 @@ static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint6
     uint64_t limit = max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(csr, 16), 1u << 24);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
-    if (bytes == UINT64_MAX) return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %u nonzeros", name, p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %f MiB for %u nonzeros, %f times the CSR form; allowed are %f MiB", name,
-                    (double)bytes * spmv__mib, p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
+    if (bytes == UINT64_MAX)
+        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; allowed are %.2f MiB", name,
+                    (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
 }
 
 /* Running counts of the view's nonzeros by part row; the CSR's own where they are the same. */
@@ -2635,7 +2668,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (s) return spmv_log(h, s, "%s: %s", name, why);
     for (i = 0; v->list && i < v->rows; i++)
         if (v->list[i] >= v->a->rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %u is row %u of %u", i, (uint64_t)v->list[i], v->a->rows);
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u of %llu", (spmv__ull)i, (unsigned)v->list[i],
+                            (spmv__ull)v->a->rows);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -2823,7 +2857,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.duplicates = SPMV_DUP_REFUSE;
     for (i = 0; i < count; i++)
         if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
-            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %u is not of the same matrix as the first", (uint64_t)i);
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu is not of the same matrix as the first", (spmv__ull)i);
     for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
     s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);

@@ -267,7 +267,7 @@ static int spmv__io_is_digit(char c)
 static int spmv__io_leading_zeros(uint64_t v)
 {
 #if defined(__GNUC__)
-    return __builtin_clzll((unsigned long long)v);
+    return __builtin_clzll((spmv__ull)v);
 #else
     int n = 0;
     for (; !(v >> 63); v <<= 1) n++;
@@ -647,8 +647,8 @@ static spmv_status spmv__io_read_failed(const spmv_source *src, const spmv_hooks
 static spmv_status spmv__mm_refuse_at(const spmv__mm_in *in, spmv_status s, const char *at, const char *expected,
                                       const char *found)
 {
-    return spmv_log(in->hooks, s, "%s:%u:%u: expected %s, found %s", spmv__io_name(in->src->name, "input"), in->line,
-                    (uint64_t)(at - in->line_start) + 1, expected, found);
+    return spmv_log(in->hooks, s, "%s:%llu:%llu: expected %s, found %s", spmv__io_name(in->src->name, "input"), (spmv__ull)in->line,
+                    (spmv__ull)(at - in->line_start) + 1, expected, found);
 }
 
 /* Refuses the word at at, quoting it. */
@@ -669,8 +669,8 @@ static spmv_status spmv__mm_refuse(const spmv__mm_in *in, spmv_status s, const c
 
 static spmv_status spmv__mm_refuse_end(const spmv__mm_in *in, const char *expected)
 {
-    return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%u: expected %s, found the end of the file",
-                    spmv__io_name(in->src->name, "input"), in->line, expected);
+    return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected %s, found the end of the file",
+                    spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, expected);
 }
 
 enum { SPMV__MM_BUFFER = 1 << 16 };
@@ -680,8 +680,8 @@ static spmv_status spmv__mm_widen(spmv__mm_in *in)
     uint64_t size = in->buffer ? in->size * 2 : (uint64_t)SPMV__MM_BUFFER;
     char *wider = size < SIZE_MAX / 2 ? (char *)spmv__resize(in->hooks, in->buffer, (size_t)size + 1) : NULL;
     if (!wider) {
-        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%u: no memory for a line of %u bytes",
-                        spmv__io_name(in->src->name, "input"), in->line + 1, size);
+        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%llu: no memory for a line of %llu bytes",
+                        spmv__io_name(in->src->name, "input"), (spmv__ull)(in->line + 1), (spmv__ull)size);
     }
     in->buffer = wider;
     in->size = size;
@@ -854,7 +854,7 @@ static spmv_status spmv__mm_size(spmv__mm_in *in, const char *expected, uint64_t
     char *at = spmv__mm_blanks(in->p), *after = spmv__mm_count(at, out), text[96];
     if (!after) return spmv__mm_refuse(in, SPMV_ERR_PARSE, at, expected);
     if (*out > most) {
-        spmv_print(text, sizeof text, "%s of at most %u", expected, most);
+        spmv_print(text, sizeof text, "%s of at most %llu", expected, (spmv__ull)most);
         return spmv__mm_refuse(in, SPMV_ERR_OVERFLOW, at, text);
     }
     in->p = after;
@@ -879,7 +879,7 @@ static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info, int vecto
     if (!s) s = spmv__mm_size(in, "a number of columns", SPMV__MM_MOST_DIM, &info->cols);
     if (!s && !info->array) s = spmv__mm_size(in, "a number of entries", SPMV__MM_MOST_ENTRIES, &info->stored);
     if (s) return s;
-    spmv_print(text, sizeof text, "%u x %u", info->rows, info->cols);
+    spmv_print(text, sizeof text, "%llu x %llu", (spmv__ull)info->rows, (spmv__ull)info->cols);
     if (vector && info->cols != 1)
         return spmv__mm_refuse_at(in, SPMV_ERR_PARSE, in->line_start, "a vector, of one column", text);
     if (info->symmetry != SPMV_MM_GENERAL && info->rows != info->cols)
@@ -923,8 +923,8 @@ static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint
     c->col = (uint32_t *)col;
     c->val = (double *)val;
     if (!ok) {
-        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%u: no memory for %u entries",
-                        spmv__io_name(in->src->name, "input"), in->line, room);
+        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%llu: no memory for %llu entries",
+                        spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, (spmv__ull)room);
     }
     c->room = room;
     return SPMV_OK;
@@ -951,14 +951,14 @@ static spmv_status spmv__mm_refuse_index(const spmv__mm_in *in, const char *at, 
                                          int number)
 {
     char text[64];
-    spmv_print(text, sizeof text, "a %s index in 1 .. %u", what, most);
+    spmv_print(text, sizeof text, "a %s index in 1 .. %llu", what, (spmv__ull)most);
     return spmv__mm_refuse(in, number ? SPMV_ERR_INDEX : SPMV_ERR_PARSE, at, text);
 }
 
 static spmv_status spmv__mm_too_few(const spmv__mm_in *in, const spmv_mm_info *info, uint64_t found)
 {
     char text[80];
-    spmv_print(text, sizeof text, "%u entries, of which %u came", info->stored, found);
+    spmv_print(text, sizeof text, "%llu entries, of which %llu came", (spmv__ull)info->stored, (spmv__ull)found);
     return spmv__mm_refuse_end(in, text);
 }
 
@@ -1121,9 +1121,9 @@ static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, co
     if (s) return s;
     if (found) return spmv__mm_refuse(in, SPMV_ERR_PARSE, in->p, "the end of the file after the last entry");
     if (info->rows <= most && info->cols <= most) return SPMV_OK;
-    return spmv_log(in->hooks, SPMV_ERR_TOO_LARGE, "%s:%u: expected at most %u rows and columns in a file of %u bytes "
-                    "(max_dim sets another limit), found %u x %u", spmv__io_name(in->src->name, "input"),
-                    in->sizes_line, most, in->bytes, info->rows, info->cols);
+    return spmv_log(in->hooks, SPMV_ERR_TOO_LARGE, "%s:%llu: expected at most %llu rows and columns in a file of %llu bytes "
+                    "(max_dim sets another limit), found %llu x %llu", spmv__io_name(in->src->name, "input"),
+                    (spmv__ull)in->sizes_line, (spmv__ull)most, (spmv__ull)in->bytes, (spmv__ull)info->rows, (spmv__ull)info->cols);
 }
 
 /* A whole file into entries. */
@@ -1362,7 +1362,7 @@ static uint64_t spmv__bin_sum_all(spmv__bin_head head, const void *ptr, const vo
 static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *hooks, spmv_status s,
                                     const char *expected, uint64_t found)
 {
-    return spmv_log(hooks, s, "%s: expected %s, found %u", spmv__io_name(src->name, "input"), expected, found);
+    return spmv_log(hooks, s, "%s: expected %s, found %llu", spmv__io_name(src->name, "input"), expected, (spmv__ull)found);
 }
 
 /* Reads exactly bytes bytes. */
@@ -1414,8 +1414,9 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
         return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most rows * columns nonzeros", h->nnz);
     bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size((spmv_type)h->type));
     if (src->bytes && src->bytes != bytes) {
-        return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %u bytes for %u x %u with %u nonzeros, found %u",
-                        spmv__io_name(src->name, "input"), bytes, h->rows, h->cols, h->nnz, src->bytes);
+        return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu bytes for %llu x %llu with %llu nonzeros, found %llu",
+                        spmv__io_name(src->name, "input"), (spmv__ull)bytes, (spmv__ull)h->rows, (spmv__ull)h->cols,
+                        (spmv__ull)h->nnz, (spmv__ull)src->bytes);
     }
     return SPMV_OK;
 }

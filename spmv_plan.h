@@ -678,8 +678,8 @@ SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, con
     if (!status && s.left_all) {
         char text[SPMV_PLAN_TEXT];
         spmv_plan_print(plan, text, sizeof text);
-        status = spmv_log(hooks, SPMV_ERR_INCOMPLETE, "plan \"%s\" leaves %u of %u nonzeros: end it with a part that takes all, "
-                          "such as csr or coo", text, s.left_all, a->nnz);
+        status = spmv_log(hooks, SPMV_ERR_INCOMPLETE, "plan \"%s\" leaves %llu of %llu nonzeros: end it with a part that takes all, "
+                          "such as csr or coo", text, (spmv__ull)s.left_all, (spmv__ull)a->nnz);
     }
     spmv_free(hooks, s.left);
     if (status) spmv_split_free(out);

@@ -1368,7 +1368,8 @@ static void whole_in_layouts(uint64_t rows, uint64_t cols, spmv_symmetry symmetr
 
 Test(input, transposes_and_halves)
 {
-    static const uint64_t sizes[][2] = { { 0, 0 }, { 1, 1 }, { 1, 5 }, { 5, 1 }, { 6, 9 }, { 9, 6 }, { 2, 2 }, { 9, 9 }, { 0, 4 }, { 4, 0 } };
+    static const uint64_t sizes[][2] = { { 0, 0 }, { 1, 1 }, { 1, 5 }, { 5, 1 }, { 6, 9 }, { 9, 6 }, { 2, 2 }, { 9, 9 }, { 0, 4 },
+                                        { 4, 0 } };
     int i, n;
     for (i = 0; i < 10; i++)
         for (n = 0; n < 32; n++) {
@@ -2502,12 +2503,16 @@ Test(names, messages)
     ledger l;
     spmv_hooks h = ledger_hooks(&l);
     char *longer = (char *)need(6000, 1);
-    cr_assert(spmv_print(out, sizeof out, "%s %d %u %c%%", "ab", -12, (uint64_t)UINT64_MAX, 'x') == 30);
+    cr_assert(spmv_print(out, sizeof out, "%s %d %llu %c%%", "ab", -12, (unsigned long long)UINT64_MAX, 'x') == 30);
     cr_assert(!strcmp(out, "ab -12 18446744073709551615 x%"), "%s", out);
     cr_assert(spmv_print(small, 3, "abcdef") == 6 && !strcmp(small, "ab") && small[3] == 'z');
     cr_assert(spmv_print(NULL, 0, "%d", -2147483647 - 1) == 11);
-    spmv_print(out, sizeof out, "%f %f %f %f", 1.234, 12.34, 1234.5, -0.5);
-    cr_assert(!strcmp(out, "1.23 12.3 1235 -0.50"), "%s", out);
+    cr_assert(spmv_print(out, sizeof out, "%lld %ld %lu %u", (long long)INT64_MIN, -3L, 4ul, 4294967295u) == 36);
+    cr_assert(!strcmp(out, "-9223372036854775808 -3 4 42949"), "%s", out);
+    spmv_print(out, sizeof out, "%f %.2f %.1f %.0f %.*f", 1.234, 12.345, -0.96, 1234.5, 3, 0.0625);
+    cr_assert(!strcmp(out, "1.234000 12.35 -1.0 1235 0.063"), "%s", out);
+    spmv_print(out, sizeof out, "%.2f %.12f", 0.999, 2.0);
+    cr_assert(!strcmp(out, "1.00 2.000000000"), "%s", out);
     memset(longer, 'q', 5999);
     cr_assert(spmv_log(&h, SPMV_ERR_PLAN, "%s", longer) == SPMV_ERR_PLAN && strlen(l.text) == 4095);
     free(longer);

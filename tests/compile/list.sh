@@ -32,6 +32,8 @@ for cc in gcc clang; do
     say "$cc/fast-math" "! $cc $i $host -ffast-math -DSPMV_REPRODUCIBLE -c $t/has.c -o $o/$cc-fast.o"
     say "$cc/no-stdio"   "$cc $w -O0 $i $host -DSPMV_NO_STDIO -DNDEBUG -c $t/c99.c -o $o/$cc-nostdio.o && $sym $o/$cc-nostdio.o no-stdio"
     say "$cc/passes"     "$cc $w -O0 $i $t/passes.c -o $o/$cc-passes -lOpenCL && $o/$cc-passes"
+    say "$cc/messages"   "$cc $w -O1 $i $host $t/messages.c -o $o/$cc-messages && $o/$cc-messages"
+    say "$cc/messages-checked" "! $cc $w $i $host -DWRONG_CONVERSION -fsyntax-only $t/messages.c"
     say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
     say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts -lOpenCL && $o/$cc-cuts"
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
@@ -101,5 +103,8 @@ fi
 for cc in gcc clang; do # only where a 32-bit C library is there
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
         say "$cc/m32" "$cc -m32 $w -O1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
+        say "$cc/m32-messages" "$cc -m32 $w -O2 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
+        printf 'int main(void) { return 0; }\n' | $cc -m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
+        say "$cc/m32-messages-asan" "$cc -m32 -fsanitize=address $w -O1 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan && $o/$cc-m32-messages-asan"
     fi
 done

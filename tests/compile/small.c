@@ -82,12 +82,13 @@ static int measure(const char *text, int own) {
     for (n = 0; n < 2; n++) { /* the first time finds the C library's functions, which takes stack as well */
         used = live = peak = calls = largest = 0;
         plan = text;
-        if (pthread_attr_init(&how) || pthread_attr_setstack(&how, (void *)(uintptr_t)stack, STACK) || pthread_create(&thread, &how, begin, NULL)) return 1;
+        if (pthread_attr_init(&how) || pthread_attr_setstack(&how, (void *)(uintptr_t)stack, STACK)) return 1;
+        if (pthread_create(&thread, &how, begin, NULL)) return 1;
         pthread_join(thread, NULL);
         pthread_attr_destroy(&how);
     }
-    printf("plan %-6s stack %6u bytes; heap %6u bytes in %u blocks, the largest %u\n", text ? text : "NULL", (unsigned)depth, (unsigned)peak,
-           (unsigned)calls, (unsigned)largest);
+    printf("plan %-6s stack %6u bytes; heap %6u bytes in %u blocks, the largest %u\n", text ? text : "NULL", (unsigned)depth,
+           (unsigned)peak, (unsigned)calls, (unsigned)largest);
     if (failed || y[0] != 201 || y[1] != 0 || y[2] != 430 || live) return 1;
     if (!own) return 0;
     return depth > LIMIT_STACK || calls != 2 || peak != sizeof(spmv_part) + (ROWS + 1) * sizeof(uint32_t);
