@@ -886,15 +886,16 @@ static spmv_status spmv__import_coo(spmv__import *m)
 {
     const spmv_input *in = m->in;
     const int turn = in->transpose != 0, mirror = in->symmetry != SPMV_GENERAL;
-    uint64_t i, rows = (uint64_t)in->rows, cols = (uint64_t)in->cols;
+    const void *row = turn ? in->col : in->row, *col = turn ? in->row : in->col;
+    uint64_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; i < m->entries && !s; i++) {
-        uint64_t r = spmv__index(in->row, m->index_bits, in->base, i);
-        uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
-        if (r >= rows) return spmv__bad_index(m, "row", in->row, i, rows);
-        if (c >= cols) return spmv__bad_index(m, "column", in->col, i, cols);
-        if (mirror) s = spmv__import_mirrored(m, turn ? c : r, turn ? r : c, i);
-        else spmv__import_place(m, turn ? c : r, turn ? r : c, i);
+        uint64_t r = spmv__index(row, m->index_bits, in->base, i);
+        uint64_t c = spmv__index(col, m->index_bits, in->base, i);
+        if (r >= m->rows) return spmv__bad_index(m, turn ? "column" : "row", row, i, m->rows);
+        if (c >= m->cols) return spmv__bad_index(m, turn ? "row" : "column", col, i, m->cols);
+        if (mirror) s = spmv__import_mirrored(m, r, c, i);
+        else spmv__import_place(m, r, c, i);
     }
     return s;
 }

@@ -1181,6 +1181,20 @@ Test(input, bad_indices)
     cr_assert(refusals == 19, "%d refusals", refusals);
 }
 
+/* Of a matrix to be transposed, places are named as they are stored. */
+Test(input, bad_places_of_transposes)
+{
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.in.transpose = 1; s.col[1] = 4);
+    BAD(CSC, SPMV_ERR_INDEX, "entry 3: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[3] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 4: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[4] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 9 is outside 0 .. 3", s.in.transpose = 1; s.col[0] = 9);
+    BAD(BSR, SPMV_ERR_INDEX, "entry 1: block column index 3 is outside 0 .. 1", s.in.transpose = 1; s.in.block_rows = 1;
+        s.in.block_cols = 2; s.ptr[1] = 2);
+    BAD(CSR, SPMV_ERR_DUPLICATE, "row 0, column 3", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.col[0] = 3);
+    BAD(CSC, SPMV_ERR_DUPLICATE, "row 2, column 0", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.row[0] = 2);
+    cr_assert(refusals == 7, "%d refusals", refusals);
+}
+
 Test(input, duplicates_refused_by_place)
 {
     BAD(CSR, SPMV_OK, "", s.in.duplicates = SPMV_DUP_REFUSE);
