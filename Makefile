@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS.
+# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
 CLANG  = clang
 OPT    = -O2
 # OpenMP where the compiler has it; "make OMP=" builds without.
-OMP   := $(shell sh tools/openmp.sh $(CC))
+OMP    = $(shell sh tools/openmp.sh $(CC))
+# Pictures need cairo; "make CAIRO=" builds without.
+CAIRO  = $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags --libs cairo))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -14,14 +16,28 @@ HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+# What a rule writes has another name until it is whole, so that two runs of make at once never see half a program.
+NEW    = $@.$$$$
+VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
+# Where "make install" puts things: $(DESTDIR)$(PREFIX)/include and so on; what is installed refers to PREFIX.
+PREFIX  = /usr/local
+DESTDIR =
+CMAKE_FILES = cmake/spmvConfig.cmake cmake/spmvConfigVersion.cmake
+MAN1        = "$(DESTDIR)$(PREFIX)/share/man/man1"
+PACKAGES    = spmv.pc spmv-host.pc
 
 all: build/spmv
 
 help:
 	@echo 'make              the command line, build/spmv'
 	@echo 'make demo         a real matrix, multiplied in every format on the host and on OpenCL'
-	@echo 'make test         everything that must hold; ends with "N passed, N failed"'
+	@echo 'make test         what tells most, in at most six minutes on two cores; ends with "N passed, N failed"'
+	@echo 'make test-all     everything that must hold, make test'"'"'s checks first; a quarter of an hour'
 	@echo 'make single       the whole library as one header, dist/spmv.h'
+	@echo 'make dist         the same with its version in the name, and a checksum'
+	@echo 'make install      headers, CMake and pkg-config files, and the command line, in PREFIX (/usr/local), behind DESTDIR'
+	@echo '                  (its manual pages too, if "make man" was run before)'
+	@echo 'make install-headers  without the command line; make uninstall removes either'
 	@echo 'make headers      writes the generated headers again (needs xxd)'
 	@echo 'make check-headers   fails if they are not what the sources give'
 	@echo 'make examples     compiles the examples and runs them'
@@ -35,43 +51,52 @@ help:
 	@echo 'make variants     the table of listed variants on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
+	@echo 'make man          manual pages of the command line in build/man, by help2man; look at one with man -l build/man/spmv.1'
 	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
 	@echo 'make clean'
 
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $@ $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO) -lm && mv $(NEW) $@
 
-# its kernels can be given defects, to show that they are found
+# its kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses pictures
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
-	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $@ \
-	    $(LDFLAGS) $(LIBS) -lm
+	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
+	    $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
-	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $@ $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread
+	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+
+build/tests/test_tools build/san/test_tools: tools/cli.h
+
+# these look into the command line's own headers
+build/tests/test_tools build/san/test_tools: $(wildcard tools/*.h)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
-	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $@ -lm
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
 
-build/host_csr: bench/host_csr.cpp bench/host_lib.c $(HEADERS)
+build/host_lib.o: bench/host_lib.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c $< -o $(NEW) && mv $(NEW) $@
+
+build/host_csr: bench/host_csr.cpp build/host_lib.o $(HEADERS)
 	@mkdir -p build
 	@sh tools/install.sh bench
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c bench/host_lib.c -o build/host_lib.o
 	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
-	    bench/host_csr.cpp build/host_lib.o -o $@ -lz
+	    bench/host_csr.cpp build/host_lib.o -o $(NEW) -lz && mv $(NEW) $@
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $@ $(LDFLAGS) -lOpenCL -pthread
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -pthread && mv $(NEW) $@
 
 # ---- headers ----
 headers:
@@ -83,11 +108,37 @@ check-headers:
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
-	sh tools/single.sh >$@.new
-	mv $@.new $@
+	sh tools/single.sh >$(NEW) && mv $(NEW) $@
+
+# ---- releases and installation; nothing refers to DESTDIR, which only says where the tree is put together ----
+dist: dist/spmv.h
+	cp dist/spmv.h dist/spmv-$(VERSION).h.new && mv dist/spmv-$(VERSION).h.new dist/spmv-$(VERSION).h
+	cd dist && sha256sum spmv-$(VERSION).h >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
+
+install: install-headers build/spmv
+	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
+	cp build/spmv "$(DESTDIR)$(PREFIX)/bin/spmv"
+	if [ -e build/man/spmv.1 ]; then mkdir -p $(MAN1) && cp build/man/*.1 $(MAN1)/; fi
+
+install-headers:
+	mkdir -p $(foreach d,include share/pkgconfig share/cmake/spmv,"$(DESTDIR)$(PREFIX)/$d")
+	cp $(HEADERS) "$(DESTDIR)$(PREFIX)/include/"
+	cp $(CMAKE_FILES) "$(DESTDIR)$(PREFIX)/share/cmake/spmv/"
+	for p in $(PACKAGES); do \
+	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
+
+# what these two put there, and their own directory
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
+	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
+	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
+	if [ -d "$(DESTDIR)$(PREFIX)/share/cmake/spmv" ]; then rmdir "$(DESTDIR)$(PREFIX)/share/cmake/spmv"; fi
 
 # ---- what must hold ----
 test:
+	@sh tools/install.sh test
+	@sh tests/run.sh --quick
+test-all:
 	@sh tools/install.sh test
 	@sh tests/run.sh
 compile-checks:
@@ -98,10 +149,10 @@ sanitize:
 	@sh tests/run.sh sanitize
 pairs: build/tests/test_cl
 	SPMV_TEST_PAIRS=1 build/tests/test_cl --filter '@(pairs|knobs)/*'
-suite: build/spmv
-	sh tests/suite.sh all
+suite:
+	@sh tests/run.sh suite
 oclgrind:
-	@sh tests/run.sh oclgrind uninitialized
+	@sh tests/run.sh oclgrind
 rusticl:
 	@sh tests/run.sh rusticl
 examples:
@@ -118,11 +169,13 @@ sizes: dist/spmv.h
 	@sh tools/sizes.sh
 variants:
 	@sh bench/variants.sh
+man: build/spmv
+	sh tools/man.sh build/spmv build/man
 bench-host: build/host_csr
 	build/host_csr $(FILES)
 
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single test compile-checks unit sanitize pairs suite oclgrind rusticl examples fuzz demo sizes \
-        variants bench-host clean
+.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+        suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean

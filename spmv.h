@@ -55,8 +55,8 @@ typedef struct spmv_desc {
                               with reproducible NULL is "csr", since a choice differs from device to device. With SPMV_NO_AUTO NULL is
                               "csr", and "auto" and "cocktail" are SPMV_ERR_UNSUPPORTED */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
-    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8" (spmv_cl.h,
-                              spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
+    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
+                              (spmv_cl.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
@@ -67,17 +67,15 @@ typedef struct spmv_desc {
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
 } spmv_desc;
 
-/* A prepared matrix. Members are private but for cl, from which spmv_exec_create makes execs of your own; zeroed, it is safe to
- * destroy. It may be moved as long as no exec of yours points to its cl. */
+/* A prepared matrix. Members are private but for cl, from which spmv_exec_create makes execs of your own. Zeroed, it is safe to
+ * destroy; it may be moved. It is the same struct with and without OpenCL, so that units of both kinds link together. */
 typedef struct spmv_matrix {
     spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
     int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
-#ifndef SPMV_NO_OPENCL
-    spmv_device    *device;
-    spmv_cl_matrix  cl;
-    spmv_exec       exec;   /* of the simple call */
-#endif
+    spmv_device    *device; /* NULL: products run on the host, and so are the next two */
+    struct spmv_cl_matrix *cl;
+    struct spmv_exec *exec; /* of the simple call, the only thing here that products change */
 } spmv_matrix;
 
 /* Analyses, splits, stores, and on an OpenCL device uploads the matrix and builds its kernels. m need not be initialised;
@@ -87,13 +85,14 @@ typedef struct spmv_matrix {
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with host vectors of the type's vector elements (cols in x, rows in y; they may not overlap).
- * With beta 0 y is not read. On the host any number of threads may call this on one matrix at a time. On an OpenCL
- * device the call waits for the result and uses the matrix's own exec: one thread at a time; for more, and for
- * vectors that stay on the device, make an spmv_exec each (spmv_cl.h). */
-SPMV_API spmv_status spmv_mul(spmv_matrix *m, double alpha, const void *x, double beta, void *y);
+ * With beta 0 y is not read. On the host nothing is written but y, and any number of threads may call this on one matrix at a
+ * time. On an OpenCL device the call waits for the result and uses the matrix's own exec: one thread at a time. A second one
+ * gets SPMV_ERR_BUSY and leaves y as it is; threads that are to multiply at once, and vectors that stay on the device, want an
+ * spmv_exec each (spmv_cl.h). */
+SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
 
-/* New values on the same pattern: val as in desc->matrix.val, or, if the matrix was made from desc->csr, that CSR's values in its
- * order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
+/* New values on the same pattern: val as in desc->matrix.val (but not NULL), or, if the matrix was made from desc->csr, that CSR's
+ * values in its order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 
 /* Frees everything; never fails; zeroes *m. */
@@ -137,30 +136,50 @@ static void spmv__release_arrays(spmv_store *st)
     }
 }
 
+#ifdef SPMV_NO_OPENCL
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
 {
-    spmv_status s = SPMV_OK;
-#ifndef SPMV_NO_OPENCL
-    void *block = NULL;
-    m->device = d->device;
-    if (!m->device) return SPMV_OK;
-    s = spmv__new(&d->hooks, &block, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
-    if (!s) s = spmv_variants_parse((spmv_variant *)block, &m->store, variant, &d->hooks);
-    if (!s) s = spmv_cl_create(&m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
-                               (const spmv_variant *)block);
-    spmv_free(&d->hooks, block);
-    if (!s) s = spmv_exec_create(&m->exec, &m->cl, NULL);
-    if (!s && !m->updatable) spmv__release_arrays(&m->store);
-#else
     (void)m;
-    (void)d;
     (void)variant;
     (void)spmv__release_arrays;
-#endif
+    (void)d;
+    return SPMV_OK;
+}
+
+static void spmv__off_device(spmv_matrix *m) { (void)m; }
+#else
+static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
+{
+    const spmv_hooks *h = &d->hooks;
+    void *cl = NULL, *exec = NULL, *variants = NULL;
+    spmv_status s;
+    m->device = d->device;
+    if (!m->device) return SPMV_OK;
+    s = spmv__new(h, &cl, 1, sizeof *m->cl, 0);
+    m->cl = (spmv_cl_matrix *)cl;
+    if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
+    m->exec = (spmv_exec *)exec;
+    if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
+    if (!s) s = spmv_variants_parse((spmv_variant *)variants, &m->store, variant, h);
+    if (!s) s = spmv_cl_create(m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
+                               (const spmv_variant *)variants);
+    spmv_free(h, variants);
+    if (!s) s = spmv_exec_create(m->exec, m->cl, NULL);
+    if (!s && !m->updatable) spmv__release_arrays(&m->store);
     return s;
 }
 
-#if !defined(SPMV_NO_OPENCL) && !defined(SPMV_NO_AUTO)
+static void spmv__off_device(spmv_matrix *m)
+{
+    if (m->exec) spmv_exec_free(m->exec);
+    if (m->cl) spmv_cl_free(m->cl);
+    spmv_free(&m->store.hooks, m->exec);
+    spmv_free(&m->store.hooks, m->cl);
+    m->exec = NULL;
+    m->cl = NULL;
+}
+
+#ifndef SPMV_NO_AUTO
 SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 {
     spmv_place p = { NULL, NULL };
@@ -169,6 +188,7 @@ SPMV_API spmv_place spmv_place_of(const spmv_device *d)
     p.device_class = d->info.type & CL_DEVICE_TYPE_GPU ? "gpu" : "cpu";
     return p;
 }
+#endif
 #endif
 
 /* Stores by the plan that the text says. */
@@ -189,29 +209,40 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
     return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
 }
 #else
-/* What a plan needs of memory or device can be more than there is; a choice has others then. */
+/* What a plan needs of memory or device can be more than there is; a choice has others then. On the way to a device no kernel
+ * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
 {
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD;
+    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD ||
+           s == SPMV_ERR_MEMORY || s == SPMV_ERR_OPENCL;
+}
+
+/* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */
+static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints)
+{
+    int i, left = c->count && spmv_format_built(SPMV_CSR) && !(hints && hints->without >> SPMV_CSR & 1u);
+    for (i = 0; i < c->count; i++) left &= strcmp(c->option[i].plan, "csr") != 0;
+    return left;
 }
 
 /* Stores by the choice's plan and, where it was a choice, by the next option as long as one cannot be had. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
-    int i = 0;
+    int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
     spmv_status s;
     for (;;) {
+        const char *next;
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
-        if (!spmv__try_next(s) || ++i >= c->count) return s;
-#ifndef SPMV_NO_OPENCL
-        spmv_exec_free(&m->exec);
-        spmv_cl_free(&m->cl);
-#endif
+        if (!spmv__try_next(s) || ++i >= count) return s;
+        spmv__off_device(m);
         spmv_store_free(&m->store);
-        s = spmv_plan_parse(&c->plan, c->option[i].plan, NULL, &d->hooks);
+        next = i < c->count ? c->option[i].plan : "csr";
+        spmv_log(&d->hooks, SPMV_OK, "the choice \"%s\" cannot be had; \"%s\" is next", c->option[i - 1].plan, next);
+        s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
         if (s) return s;
-        memcpy(c->variant, c->option[i].variant, sizeof c->variant);
+        memset(c->variant, 0, sizeof c->variant);
+        if (i < c->count) memcpy(c->variant, c->option[i].variant, sizeof c->variant);
     }
 }
 
@@ -273,6 +304,7 @@ static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
 
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 {
+    if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
     const spmv_csr *csr = d->csr;
     spmv_build how;
     spmv_status s = SPMV_OK;
@@ -287,6 +319,9 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* on a device only until the upload */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
+#ifdef SPMV_NO_OPENCL
+    if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+#endif
 #ifndef SPMV_REPRODUCIBLE
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
@@ -299,37 +334,37 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     return s;
 }
 
-SPMV_API spmv_status spmv_mul(spmv_matrix *m, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y)
 {
+    const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
+    if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
 #ifndef SPMV_NO_OPENCL
-    m->exec.matrix = &m->cl; /* m may have been moved since */
-    if (m->device) return spmv_exec_mul_host(&m->exec, alpha, x, beta, y);
+    if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
-    spmv_store_mul(&m->store, alpha, x, beta, y);
-    return SPMV_OK;
+    return spmv_store_mul(&m->store, alpha, x, beta, y);
 }
 
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
 {
+    if (!m) return spmv__null(NULL, "spmv_update", "m", NULL, 0);
     spmv_csr given;
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.val = val;
     if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
     if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
 #ifndef SPMV_NO_OPENCL
-    if (!s && m->device) s = spmv_cl_update(&m->cl, m->store.part, (size_t)m->store.count);
+    if (!s && m->device) s = spmv_cl_update(m->cl, m->store.part, (size_t)m->store.count);
 #endif
     return s;
 }
 
 SPMV_API void spmv_destroy(spmv_matrix *m)
 {
-#ifndef SPMV_NO_OPENCL
-    spmv_exec_free(&m->exec);
-    spmv_cl_free(&m->cl);
-#endif
+    if (!m) return;
+    spmv__off_device(m);
     spmv_store_free(&m->store);
     spmv_csr_free(&m->own);
     memset(m, 0, sizeof *m);
@@ -338,7 +373,7 @@ SPMV_API void spmv_destroy(spmv_matrix *m)
 SPMV_API uint64_t spmv_rows(const spmv_matrix *m) { return m ? m->store.rows : 0; }
 SPMV_API uint64_t spmv_cols(const spmv_matrix *m) { return m ? m->store.cols : 0; }
 SPMV_API uint64_t spmv_nnz(const spmv_matrix *m) { return m ? m->store.nnz : 0; }
-SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return &m->store.plan; }
-SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m->store.shares; }
-SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return spmv_store_bytes(&m->store); }
+SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return m ? &m->store.plan : NULL; }
+SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m ? m->store.shares : ""; }
+SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return m ? spmv_store_bytes(&m->store) : 0; }
 #endif /* SPMV_IMPLEMENTATION */

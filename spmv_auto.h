@@ -76,14 +76,16 @@ typedef struct spmv_tuning {
     spmv_hooks     hooks;
 } spmv_tuning;
 
-/* Reads a table; text need not end in a 0. name is for messages: "name, line 3: ...". Nothing in the text is trusted. out need
- * not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+/* Reads a table; text need not end in a 0, and zeros in it are blanks. name is for messages: "name, line 3: ..."; NULL: "tuning
+ * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
 /* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
- * there is none. *exact (may be NULL): 1 if the device is the very one. */
+ * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
+ * be NULL. */
 SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
-/* Number of bundled tables and the text of each. */
+/* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
+ * be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
@@ -114,7 +116,7 @@ typedef struct spmv_features {
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
-/* Reads the pattern of a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
+/* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
  * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
  * 1 / sqrt(slices seen)). without: bits of formats that will not be used, which spares their part of the work. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
@@ -155,12 +157,13 @@ typedef struct spmv_place {
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
- * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. hints may be NULL. On failure *out is zeroed.
- * "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a table, a clock with
- * refine, or leave out csr. */
+ * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
+ * failure *out is zeroed. "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a
+ * table, a clock with refine, or leave out csr. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
-/* Why: features, options with their estimates, the plan. Like snprintf. */
+/* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
+ * sentence with the reason. Returns the length without the end, however much of it fitted into size bytes, as snprintf does. */
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 
 #ifdef __cplusplus
@@ -199,7 +202,8 @@ static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
     return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
 }
 
-static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* A zero is a blank, as zeros fill up the pieces of the bundled tables. */
+static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r' || !c; }
 
 /* The next word of the line into l->word; 0 at its end. One that is too long is cut, and means nothing then. */
 static size_t spmv__next_word(spmv__lines *l)
@@ -578,6 +582,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
 
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
+    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
     static const spmv_hooks plain = { NULL, NULL, NULL };
     spmv__lines l;
     size_t room = 0;
@@ -586,8 +591,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     memset(out, 0, sizeof *out);
     memset(&l, 0, sizeof l);
     l.at = text;
-    l.end = text + length;
-    l.name = name;
+    l.end = length ? text + length : text;
+    l.name = name ? name : "tuning table";
     l.h = hooks ? hooks : &plain;
     out->hooks = *l.h;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
@@ -610,6 +615,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
 SPMV_API void spmv_tuning_free(spmv_tuning *t)
 {
     size_t i;
+    if (!t) return;
     for (i = 0; i < t->count; i++) {
         spmv_free(&t->hooks, t->row[i].rate);
         spmv_free(&t->hooks, t->row[i].curve);
@@ -630,8 +636,8 @@ SPMV_API size_t spmv_tuning_count(void)
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
 {
     if (i > spmv_tuning_count()) i = spmv_tuning_count();
-    *length = spmv__tuning[i].length;
-    return (const char *)spmv__tuning[i].text;
+    if (length) *length = spmv__tuning[i].length;
+    return spmv__tuning[i].text;
 }
 
 /* The value of a word of a table's head. */
@@ -658,10 +664,10 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_
     int same = 0;
     for (i = found; i-- > 0 && !same;) {
         spmv__tuning_word(i, "class", word);
-        if (strcmp(word, device_class) != 0) continue;
+        if (strcmp(word, device_class ? device_class : "host") != 0) continue;
         found = i;
         spmv__tuning_word(i, "device", word);
-        same = !strcmp(word, device);
+        same = device && !strcmp(word, device);
     }
     if (exact) *exact = same;
     return spmv_tuning_text(found, length);
@@ -713,6 +719,7 @@ static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
 
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
 {
+    if (!t || !r) return 0;
     spmv__tune_place p = spmv__tune_at(t, r->type, &r->layout, rows, per_row);
     return r->curve ? spmv__tune_read(&p, r->curve) : 0;
 }
@@ -999,6 +1006,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
 
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)
 {
+    if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
     spmv__look l;
     spmv_status s = spmv__look_make(&l, v, hooks);
     if (s) return s;
@@ -2054,6 +2062,10 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
 {
+    if (!out || !a || !how) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
+    }
     spmv__chooser c;
     spmv_tuning own;
     spmv_status s;
@@ -2101,8 +2113,8 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     double dense = 0;
     int i, bin, any = 0;
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
-    SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", spmv__decimals(f->mean), f->mean,
-              spmv__decimals(f->deviation), f->deviation, (spmv__ull)f->longest, (spmv__ull)f->empty);
+    SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", SPMV__FIGURE(f->mean),
+              SPMV__FIGURE(f->deviation), (spmv__ull)f->longest, (spmv__ull)f->empty);
     SPMV__SAY(t, "x         %.2f of the nonzeros take a line of x that was not there\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
@@ -2117,31 +2129,205 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     if (any) spmv__put_text(t, "\n");
 }
 
-static void spmv__explain_option(spmv__text *t, int i, const spmv_option *o, double csr)
+/* X(IDENT, "head", "unit", width): the columns of numbers in the table of options; the plan and its variant follow them. */
+#define SPMV__EXPLAIN_LIST(X)                      \
+    X(COST,      "cost",       "us",           10) \
+    X(PREDICTED, "predicted",  "us",           11) \
+    X(MEASURED,  "measured",   "us",           11) \
+    X(SPEED,     "vs csr",     "times",         8) \
+    X(CONVERT,   "convert",    "csr products", 14) \
+    X(PAYS,      "pays after", "products",     12)
+
+enum {
+#define X(ID, head, unit, width) SPMV__EXPLAIN_##ID,
+    SPMV__EXPLAIN_LIST(X)
+#undef X
+    SPMV__EXPLAIN_COLUMNS
+};
+
+static const struct {
+    const char *head, *unit;
+    size_t width;
+} spmv__explain_column[SPMV__EXPLAIN_COLUMNS] = {
+#define X(ID, head, unit, width) { head, unit, width },
+    SPMV__EXPLAIN_LIST(X)
+#undef X
+};
+
+static void spmv__put_spaces(spmv__text *t, size_t n)
 {
-    SPMV__SAY(t, "%s %s", i ? "         " : "plan     ", o->plan);
-    if (o->variant[strspn(o->variant, "+")]) SPMV__SAY(t, " / %s", o->variant);
-    SPMV__SAY(t, ": %.*f us", spmv__decimals(o->predicted * 1e6), o->predicted * 1e6);
-    if (o->measured > 0) SPMV__SAY(t, ", measured %.*f", spmv__decimals(o->measured * 1e6), o->measured * 1e6);
-    else if (o->measured < 0) spmv__put_text(t, ", cannot run");
-    SPMV__SAY(t, "; conversion about %.*f products of csr", spmv__decimals(o->convert), o->convert);
-    if (csr > 0 && o->predicted < csr * 0.999)
-        SPMV__SAY(t, ", paid back after %llu", (spmv__ull)((o->convert - (double)SPMV__CONVERT_CSR) * csr / (csr - o->predicted)) + 1);
-    spmv__put_text(t, "\n");
+    while (n--) spmv__put_char(t, ' ');
+}
+
+/* To the right in its column. */
+static void spmv__put_cell(spmv__text *t, int column, const char *s)
+{
+    size_t n = strlen(s), width = spmv__explain_column[column].width;
+    spmv__put_spaces(t, n < width ? width - n : 1);
+    spmv__put_text(t, s);
+}
+
+/* A figure, or - where there is none. */
+static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known)
+{
+    char s[32] = "-";
+    if (known) spmv_print(s, sizeof s, "%.*f", SPMV__FIGURE(v));
+    spmv__put_cell(t, column, s);
+}
+
+static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
+
+/* Of csr's time: a gain below the third digit, the last one printed, is no gain. */
+#define SPMV__GAIN_SHOWS 0.001
+
+/* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
+static uint64_t spmv__pays_after(double convert, double own, double csr)
+{
+    double gain = csr - own, more = convert - (double)SPMV__CONVERT_CSR;
+    if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
+    return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
+}
+
+/* Places for the longest plan that has a variant behind it; 0: none has. */
+static size_t spmv__explain_plan_width(const spmv_choice *c)
+{
+    size_t widest = 0, n;
+    int i;
+    for (i = 0; i < c->count; i++) {
+        n = strlen(c->option[i].plan);
+        if (*spmv__option_variant(&c->option[i]) && n > widest) widest = n;
+    }
+    return widest;
+}
+
+static void spmv__explain_heading(spmv__text *t, size_t plan_width)
+{
+    int i;
+    spmv__put_char(t, ' ');
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].head);
+    spmv__put_text(t, "  plan");
+    if (plan_width) {
+        spmv__put_spaces(t, plan_width > 4 ? plan_width - 4 : 0);
+        spmv__put_text(t, "  variant");
+    }
+    spmv__put_text(t, "\n ");
+    for (i = 0; i < SPMV__EXPLAIN_COLUMNS; i++) spmv__put_cell(t, i, spmv__explain_column[i].unit);
+    spmv__put_char(t, '\n');
+}
+
+static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o, size_t plan_width)
+{
+    uint64_t pays = spmv__pays_after(o->convert, o->predicted, c->csr);
+    size_t n = strlen(o->plan);
+    char s[32] = "-";
+    spmv__put_char(t, o == c->option ? '*' : ' ');
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_COST, o->cost * 1e6, 1);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_PREDICTED, o->predicted * 1e6, 1);
+    if (o->measured < 0) spmv__put_cell(t, SPMV__EXPLAIN_MEASURED, "cannot run");
+    else spmv__put_figure_cell(t, SPMV__EXPLAIN_MEASURED, o->measured * 1e6, o->measured > 0);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_SPEED, c->csr / o->predicted, c->csr > 0);
+    spmv__put_figure_cell(t, SPMV__EXPLAIN_CONVERT, o->convert, 1);
+    if (pays) spmv_print(s, sizeof s, "%llu", (spmv__ull)pays);
+    spmv__put_cell(t, SPMV__EXPLAIN_PAYS, s);
+    spmv__put_text(t, "  ");
+    spmv__put_text(t, o->plan);
+    if (*spmv__option_variant(o)) {
+        spmv__put_spaces(t, plan_width > n ? plan_width - n : 0);
+        SPMV__SAY(t, "  %s", o->variant);
+    }
+    spmv__put_char(t, '\n');
+}
+
+/* All options, the least cost first; the chosen one, which --refine may have found elsewhere, has the mark. */
+static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *order[SPMV_CHOICE_MAX];
+    size_t plan_width = spmv__explain_plan_width(c);
+    int i, at;
+    for (i = 0; i < c->count; i++) {
+        for (at = i; at > 0 && order[at - 1]->cost > c->option[i].cost; at--) order[at] = order[at - 1];
+        order[at] = &c->option[i];
+    }
+    spmv__explain_heading(t, plan_width);
+    for (i = 0; i < c->count; i++) spmv__explain_option(t, c, order[i], plan_width);
+}
+
+static int spmv__is_csr_alone(const spmv_option *o)
+{
+    return spmv__first_word_same(o->plan, "csr") && !strchr(o->plan, '+');
+}
+
+/* Seconds to argue with: as measured where the choice was made so, else as predicted. */
+static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
+
+/* The fastest of the options that were measured, but for the chosen one; csr: of csr alone. NULL: none was. */
+static const spmv_option *spmv__fastest_measured(const spmv_choice *c, int csr)
+{
+    const spmv_option *best = NULL;
+    int i;
+    for (i = 1; i < c->count; i++) {
+        const spmv_option *o = &c->option[i];
+        if (csr && !spmv__is_csr_alone(o)) continue;
+        if (o->measured > 0 && (!best || o->measured < best->measured)) best = o;
+    }
+    return best;
+}
+
+static void spmv__say_option(spmv__text *t, const spmv_option *o)
+{
+    SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
+}
+
+/* " 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
+static void spmv__say_second(spmv__text *t, const spmv_option *second, double own, int measured)
+{
+    double other = spmv__option_seconds(second, measured);
+    SPMV__SAY(t, " %.*f times the speed of the second, ", SPMV__FIGURE(other / own));
+    spmv__say_option(t, second);
+    SPMV__SAY(t, " (%.*f us)", SPMV__FIGURE(other * 1e6));
+}
+
+/* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
+static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *o = &c->option[0], *second = spmv__fastest_measured(c, 0), *timed_csr = spmv__fastest_measured(c, 1);
+    int measured = o->measured > 0 && second, is_csr = spmv__is_csr_alone(o), beside_csr;
+    double own = spmv__option_seconds(o, measured), csr = measured && timed_csr ? timed_csr->measured : c->csr;
+    uint64_t pays = spmv__pays_after(o->convert, own, csr);
+    if (!measured) second = c->count > 1 ? &c->option[1] : NULL;
+    beside_csr = csr > 0 && !is_csr && !(second && spmv__is_csr_alone(second));
+    spmv__put_char(t, '\n');
+    spmv__say_option(t, o);
+    spmv__put_text(t, " was chosen because ");
+    if (second && spmv__option_seconds(second, measured) < own)
+        SPMV__SAY(t, "it ranks at a cost of %.*f us and the second at %.*f us, though ", SPMV__FIGURE(o->cost * 1e6),
+                  SPMV__FIGURE(second->cost * 1e6));
+    SPMV__SAY(t, "a product is %s to take %.*f us", measured ? "measured" : "predicted", SPMV__FIGURE(own * 1e6));
+    if (beside_csr)
+        SPMV__SAY(t, ", %.*f times the speed of csr (%.*f us%s)", SPMV__FIGURE(csr / own), SPMV__FIGURE(csr * 1e6),
+                  measured && !timed_csr ? " predicted" : "");
+    if (second) spmv__put_text(t, beside_csr ? " and" : ",");
+    if (second) spmv__say_second(t, second, own, measured);
+    SPMV__SAY(t, "; analysis and conversion take about %.*f products of csr", SPMV__FIGURE(o->convert));
+    if (pays && !is_csr) SPMV__SAY(t, ", which pays after %llu products", (spmv__ull)pays);
+    else if (csr > 0 && !is_csr) spmv__put_text(t, ", which does not pay, as csr is no slower");
+    spmv__put_text(t, ".\n");
 }
 
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
+    if (!c) return spmv_print(out, size, "%s", "");
     spmv__text t;
-    int i;
     spmv__text_open(&t, out, size);
     if (c->tiny)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
     if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
-    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", spmv__decimals(c->csr * 1e6), c->csr * 1e6);
-    for (i = 0; i < c->count; i++) spmv__explain_option(&t, i, &c->option[i], c->csr);
+    if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));
+    spmv__put_char(&t, '\n');
+    spmv__explain_table(&t, c);
+    spmv__explain_reason(&t, c);
     return spmv__text_close(&t);
 }
 #endif /* SPMV_IMPLEMENTATION */

@@ -10,7 +10,7 @@
  *   spmv_cl_matrix  the parts in device memory; immutable during products, so that any number of threads and queues
  *                   may multiply with it at once, each through an exec of its own.
  *   spmv_exec       what one product in flight needs: kernels with their arguments set, carries of split rows. One for
- *                   each thread and queue.
+ *                   each thread and queue; a second thread in the same one gets SPMV_ERR_BUSY.
  *
  * Close in reverse order: execs, then their matrix, then its device; each holds pointers to what it was made from, so
  * that those may not move either. All three are safe to destroy when zeroed or when their making failed.
@@ -94,7 +94,7 @@ typedef struct spmv_device {
     spmv_hooks       hooks;
 } spmv_device;
 
-/* out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_DEVICE if there is none of that kind. */
+/* out need not be initialised; on failure it is zeroed. desc NULL: all of it zero. SPMV_ERR_NO_DEVICE if there is none of that kind. */
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
 /* Releases programs, queue and context. */
 SPMV_API void spmv_device_close(spmv_device *d);
@@ -161,13 +161,15 @@ SPMV_API const char *spmv_knob_text(spmv_knob k);
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
 /* "L=8,WG=128": the knobs that are set. Like snprintf. */
 SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
-/* Reads that text for a format ("" sets nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
+/* Reads that text for a format ("" and NULL set nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
  * in the message. On failure *v is zeroed. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
 /* Variants for a store's parts from a text with one for each part of its plan, joined by '+' as those are: "L=8+WG=128". A
- * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. v takes one for each part stored,
- * those of the others are checked all the same. */
+ * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. A first element "*:IMG=1,WG=64" sets its
+ * knobs in every part whose kernel has them, before the elements behind it set those of single parts: "*:WG=64+L=8" is L=8,WG=64
+ * for the first part and WG=64 for the others. SPMV_ERR_PLAN if no part's kernel has a knob, or one that has it does not take the
+ * value. v takes one variant for each part stored, those of the others are checked all the same. */
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
 /* Turns v into the variant that spmv_cl_create would use: what is not set gets defaults by device and part, knobs that make no
  * difference to the part are taken out. SPMV_ERR_LIMIT if the device cannot take it (a compiled kernel may still turn out to
@@ -224,7 +226,7 @@ SPMV_API void spmv_cl_free(spmv_cl_matrix *m);
 SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i);
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
- * yet. It stays the device's. For the tuner and for tests; spmv_cl_create finds the options by itself. */
+ * yet. It stays the device's. options NULL: none. For the tuner and for tests; spmv_cl_create finds the options by itself. */
 SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out);
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -252,6 +254,7 @@ typedef struct spmv_exec {
     cl_mem                image[2];    /* one, four elements a texel */
     uint64_t              texels[2];
     cl_event              first, last; /* timing: of the latest product */
+    long                  busy;        /* 1: a thread is in one of the functions below */
     spmv_hooks            hooks;
 } spmv_exec;
 
@@ -266,7 +269,9 @@ SPMV_API void spmv_exec_free(spmv_exec *e);
  * may not lie in one buffer, and the first product on an x creates an image of it, which e keeps, with x retained, until
  * another x comes (SPMV_ERR_LIMIT if x ends beyond the device's images). Starts after the num_wait events of
  * wait. event (may be NULL) gets an event that completes with the product, also where nothing is to be done.
- * One thread at a time. On an out-of-order queue a product must wait for the exec's product before it. */
+ * One thread at a time: where another is in this or one of the next three functions with e, SPMV_ERR_BUSY, and nothing is
+ * done (by atomic operations of GCC, clang or MSVC; other compilers do not check). On an out-of-order queue a product must wait
+ * for the exec's product before it. */
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                    uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
 /* The same with host vectors; returns with y done. Buffers are allocated at the first call and kept in e. */
@@ -331,6 +336,9 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
 #define SPMV_CL_IMPLEMENTED
 
 #include <string.h>
+#if defined(_MSC_VER) && !defined(__GNUC__)
+#include <intrin.h> /* _InterlockedExchange */
+#endif
 #include "spmv_kernels.h"
 
 /* ---- the choke point of OpenCL calls ------------------------------------------------------------------------------ */
@@ -529,6 +537,7 @@ static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_i
 
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
+    if (!count || (max && !out)) return spmv__null(hooks, "spmv_device_list", !count ? "count" : "out", NULL, 0);
     cl_uint i, n = 0;
     cl_platform_id *ids;
     cl_int e = clGetPlatformIDs(0, NULL, &n);
@@ -634,9 +643,13 @@ static spmv_status spmv__cl_new_context(spmv_device *d)
 
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc)
 {
+    spmv_device_desc plain;
     spmv_status s;
     cl_int e;
+    if (!out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_device_open", "out", NULL, 0);
     memset(out, 0, sizeof *out);
+    memset(&plain, 0, sizeof plain);
+    if (!desc) desc = &plain;
     out->hooks = desc->hooks;
     if (desc->context || desc->device || desc->queue) {
         s = spmv__cl_adopt(out, desc);
@@ -673,6 +686,7 @@ static void spmv__cl_programs_free(spmv_device *d)
 
 SPMV_API void spmv_device_close(spmv_device *d)
 {
+    if (!d) return;
     spmv__cl_programs_free(d);
     if (d->queue) clReleaseCommandQueue(d->queue);
     if (d->context) clReleaseContext(d->context);
@@ -798,6 +812,7 @@ SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t ma
     const spmv__cl_format *t;
     size_t n;
     if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
+    if (!out) max = 0;
     t = &spmv__cl_formats[f];
     if (!t->source) return 0;
     n = spmv__cl_tune_line(t->source, t->source + t->size, spmv_knob_name(k), out, max);
@@ -819,8 +834,9 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
 {
     size_t n = 0;
     int k;
+    if (!out) size = 0;
     if (size) out[0] = 0;
-    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+    for (k = 0; v && k < SPMV_KNOB_COUNT; k++)
         if (spmv__cl_knob_set(v, (spmv_knob)k))
             n += spmv_print(n < size ? out + n : NULL, n < size ? size - n : 0, "%s%s=%d", n ? "," : "",
                             spmv_knob_name((spmv_knob)k), v->value[k]);
@@ -868,25 +884,83 @@ static const char *spmv__cl_variant_item(spmv_variant *v, const char *p)
     return p;
 }
 
-SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+/* Knobs separated by commas, whatever format they are for; *v is zeroed first. */
+static spmv_status spmv__cl_variant_read(spmv_variant *v, const char *text, const spmv_hooks *h)
 {
-    const char *p = text;
-    spmv_status s = SPMV_OK;
+    const char *p = text ? text : "";
     memset(v, 0, sizeof *v);
-    while (!s && *p) {
+    while (*p) {
         const char *next = spmv__cl_variant_item(v, p);
         if (!next || (*next && *next != ',') || (*next && !next[1]))
-            s = spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: a knob, '=' and a number were expected", text,
-                         (spmv__ull)(p - text) + 1);
-        else p = *next ? next + 1 : next;
+            return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: a knob, '=' and a number were expected", text,
+                            (spmv__ull)(p - text) + 1);
+        p = *next ? next + 1 : next;
     }
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks)
+{
+    spmv_status s = v ? spmv__cl_variant_read(v, text, hooks) : spmv__null(hooks, "spmv_variant_parse", "v", NULL, 0);
+    if (!v) return s;
     if (!s) s = spmv__cl_variant_check(v, f, hooks);
     if (s) memset(v, 0, sizeof *v);
     return s;
 }
 
+/* Sets those knobs of from that the kernel of f has. */
+static void spmv__cl_variant_merge(spmv_variant *v, spmv_format f, const spmv_variant *from)
+{
+    int k;
+    for (k = 0; k < SPMV_KNOB_COUNT; k++)
+        if (spmv__cl_knob_set(from, (spmv_knob)k) && spmv__cl_knob_taken(f, (spmv_knob)k))
+            spmv__cl_knob_choose(v, (spmv_knob)k, from->value[k]);
+}
+
+/* SPMV_ERR_PLAN if a knob of all is that of no part, or if a part has it but not with this value. */
+static spmv_status spmv__cl_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
+{
+    spmv_status s = SPMV_OK;
+    int i, k, taken;
+    for (k = 0; !s && k < SPMV_KNOB_COUNT; k++) {
+        if (!spmv__cl_knob_set(all, (spmv_knob)k)) continue;
+        for (taken = i = 0; !s && i < plan->count; i++) {
+            spmv_format f = plan->part[i].format;
+            if (!spmv__cl_knob_taken(f, (spmv_knob)k)) continue;
+            taken = 1;
+            s = spmv__cl_knob_fault(f, (spmv_knob)k, all->value[k], h);
+        }
+        if (!s && !taken) s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: the kernel of no part has this knob", spmv_knob_name((spmv_knob)k));
+    }
+    return s;
+}
+
+/* Copies the element of text that begins at p, up to the next '+', into one; SPMV_ERR_PLAN if it is too long. */
+static spmv_status spmv__cl_variant_element(char *one, const char *text, const char *p, size_t *length, const spmv_hooks *h)
+{
+    size_t n = 0;
+    while (p[n] && p[n] != '+') n++;
+    *length = n;
+    if (n >= SPMV_VARIANT_TEXT) return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: too long", text, (spmv__ull)(p - text) + 1);
+    memcpy(one, p, n);
+    one[n] = 0;
+    return SPMV_OK;
+}
+
+/* The element behind "*:", for every part. */
+static spmv_status spmv__cl_every_part(spmv_variant *v, const spmv_store *st, const char *one, const spmv_hooks *h)
+{
+    spmv_variant all;
+    int k;
+    spmv_status s = spmv__cl_variant_read(&all, one, h);
+    if (!s) s = spmv__cl_every_part_check(&all, &st->plan, h);
+    for (k = 0; !s && k < st->count; k++) spmv__cl_variant_merge(&v[k], st->plan.part[st->index[k]].format, &all);
+    return s;
+}
+
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
 {
+    if (!v || !st) return spmv__null(hooks, "spmv_variants_parse", !v ? "v" : "st", NULL, 0);
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
     spmv_variant of;
@@ -894,15 +968,17 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
     int i, k = 0;
     spmv_status s = SPMV_OK;
     for (i = 0; i < st->count; i++) memset(&v[i], 0, sizeof v[i]);
+    if (p[0] == '*' && p[1] == ':') {
+        s = spmv__cl_variant_element(one, text, p += 2, &n, hooks);
+        if (!s) s = spmv__cl_every_part(v, st, one, hooks);
+        p += n + (p[n] == '+');
+    }
     for (i = 0; !s && *p; i++) {
-        for (n = 0; p[n] && p[n] != '+'; n++) {}
-        if (i == st->plan.count || n >= sizeof one)
-            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: %s", text, (spmv__ull)(p - text) + 1,
-                            n >= sizeof one ? "too long" : "the plan has no more parts");
-        memcpy(one, p, n);
-        one[n] = 0;
-        s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
-        if (k < st->count && st->index[k] == i) v[k++] = of;
+        if (i == st->plan.count)
+            return spmv_log(hooks, SPMV_ERR_PLAN, "variant '%s', column %llu: the plan has no more parts", text, (spmv__ull)(p - text) + 1);
+        s = spmv__cl_variant_element(one, text, p, &n, hooks);
+        if (!s) s = spmv_variant_parse(&of, st->plan.part[i].format, one, hooks);
+        if (!s && k < st->count && st->index[k] == i) spmv__cl_variant_merge(&v[k++], st->plan.part[i].format, &of);
         p += n + (p[n] == '+');
     }
     return s;
@@ -989,11 +1065,12 @@ static spmv_status spmv__cl_program_of(spmv_device *d, int f, const char *option
 
 SPMV_API spmv_status spmv_cl_program(spmv_device *d, spmv_format f, const char *options, cl_program *out)
 {
+    if (!out || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_cl_program", !out ? "out" : "d", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
     if (!spmv__cl_formats[f].source)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_format_name(f));
-    return spmv__cl_program_of(d, (int)f, options, out);
+    return spmv__cl_program_of(d, (int)f, options ? options : "", out);
 }
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
@@ -1282,6 +1359,7 @@ static spmv_status spmv__cl_fix_order(const spmv_device *d, const spmv_part *p, 
 /* Knobs that were set are the caller's word. */
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
+    if (!v || !d || !p) return spmv__null(d ? &d->hooks : NULL, "spmv_variant_resolve", !v ? "v" : !d ? "d" : "p", NULL, 0);
     spmv_format f = p->spec.format;
     spmv_variant wish = *v;
     int fixed = spmv__cl_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__cl_knob_set(v, SPMV_KNOB_L) || p->reproducible;
@@ -1796,6 +1874,8 @@ static spmv_status spmv__cl_check_type(const spmv_device *d, spmv_type t)
 SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
+    if (!out || !d || (count && !parts))
+        return spmv__null(d ? &d->hooks : NULL, "spmv_cl_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
     spmv_variant plain;
     void *block = NULL;
     size_t i, n = 0, k = 0;
@@ -1834,6 +1914,7 @@ SPMV_API spmv_status spmv_cl_create(spmv_cl_matrix *out, spmv_device *d, uint64_
 
 SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, size_t count)
 {
+    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_cl_update", !m ? "m" : "parts", NULL, 0);
     const spmv_hooks *h = &m->hooks;
     spmv_status s = SPMV_OK;
     uint64_t values = 0;
@@ -1862,9 +1943,11 @@ SPMV_API spmv_status spmv_cl_update(spmv_cl_matrix *m, const spmv_part *parts, s
 
 SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
 {
-    spmv_hooks h = m->hooks;
+    spmv_hooks h;
     size_t i;
     int k;
+    if (!m) return;
+    h = m->hooks;
     for (i = 0; i < m->count; i++) {
         for (k = 0; k < SPMV_MAX_ARRAYS; k++)
             if (m->part[i].a[k]) clReleaseMemObject(m->part[i].a[k]);
@@ -1878,7 +1961,7 @@ SPMV_API void spmv_cl_free(spmv_cl_matrix *m)
 SPMV_API const spmv_variant *spmv_cl_variant(const spmv_cl_matrix *m, size_t i)
 {
     size_t k;
-    for (k = 0; k < m->count; k++)
+    for (k = 0; m && k < m->count; k++)
         if (m->part[k].source == i) return &m->part[k].variant;
     return NULL;
 }
@@ -2032,6 +2115,8 @@ static spmv_status spmv__cl_exec_queue(spmv_exec *e, cl_command_queue queue)
 
 SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_cl_matrix *m, cl_command_queue queue)
 {
+    if (!out || !m || !m->device)
+        return spmv__null(m ? &m->hooks : NULL, "spmv_exec_create", !out ? "out" : !m ? "m" : "m->device", out, sizeof *out);
     void *block = NULL;
     size_t i;
     spmv_status s;
@@ -2055,11 +2140,13 @@ static void spmv__cl_launch_free(spmv__cl_launch *l)
     if (l->carry[1]) clReleaseMemObject(l->carry[1]);
 }
 
-static void spmv__cl_event_keep(cl_event *slot, cl_event e)
+/* Puts e (NULL: none) in the place of what slot holds; none where it cannot be retained. */
+static spmv_status spmv__cl_event_keep(const spmv_hooks *h, cl_event *slot, cl_event e)
 {
-    if (e) clRetainEvent(e);
+    spmv_status s = e ? SPMV__CL(h, clRetainEvent(e)) : SPMV_OK;
     if (*slot) clReleaseEvent(*slot);
-    *slot = e;
+    *slot = s ? NULL : e;
+    return s;
 }
 
 static void spmv__cl_exec_forget(spmv_exec *e)
@@ -2073,13 +2160,21 @@ static void spmv__cl_exec_forget(spmv_exec *e)
     e->seen = NULL;
 }
 
+/* No product's time is known. */
+static void spmv__cl_exec_untimed(spmv_exec *e)
+{
+    spmv__cl_event_keep(&e->hooks, &e->first, NULL);
+    spmv__cl_event_keep(&e->hooks, &e->last, NULL);
+}
+
 SPMV_API void spmv_exec_free(spmv_exec *e)
 {
-    spmv_hooks h = e->hooks;
+    spmv_hooks h;
     size_t i;
+    if (!e) return;
+    h = e->hooks;
     spmv__cl_exec_forget(e);
-    spmv__cl_event_keep(&e->first, NULL);
-    spmv__cl_event_keep(&e->last, NULL);
+    spmv__cl_exec_untimed(e);
     spmv__cl_launch_free(&e->scale);
     for (i = 0; i < e->count; i++) spmv__cl_launch_free(&e->launch[i]);
     if (e->x) clReleaseMemObject(e->x);
@@ -2087,6 +2182,28 @@ SPMV_API void spmv_exec_free(spmv_exec *e)
     if (e->queue) clReleaseCommandQueue(e->queue);
     spmv_free(&h, e->launch);
     memset(e, 0, sizeof *e);
+}
+
+/* ---- one thread at a time ------------------------------------------------------------------------------------------- */
+
+#if defined(__GNUC__)
+static int spmv__try_lock(long *busy) { return !__atomic_exchange_n(busy, 1L, __ATOMIC_ACQUIRE); }
+static void spmv__unlock(long *busy) { __atomic_store_n(busy, 0L, __ATOMIC_RELEASE); }
+#elif defined(_MSC_VER)
+static int spmv__try_lock(long *busy) { return !_InterlockedExchange((volatile long *)busy, 1); }
+static void spmv__unlock(long *busy) { _InterlockedExchange((volatile long *)busy, 0); }
+#else
+static int spmv__try_lock(long *busy) { (void)busy; return 1; }
+static void spmv__unlock(long *busy) { (void)busy; }
+#endif
+
+/* The exec is the caller's until spmv__unlock. A second thread would set arguments of the same kernels. */
+static spmv_status spmv__cl_exec_take(spmv_exec *e, const char *function)
+{
+    if (!e || !e->matrix) return spmv__null(e ? &e->hooks : NULL, function, e ? "e->matrix" : "e", NULL, 0);
+    if (spmv__try_lock(&e->busy)) return SPMV_OK;
+    return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread multiplies with the same exec, which is a matrix's own in spmv_mul: make "
+                    "an spmv_exec for each thread (spmv_exec_create)");
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -2125,12 +2242,12 @@ static spmv_status spmv__cl_enqueue(spmv__cl_run *r, const spmv__cl_launch *l, d
                                                      r->begun ? (cl_uint)chained : r->num_wait,
                                                      r->begun ? (chained ? &r->previous : NULL) : r->wait, want ? &event : NULL));
     if (a.s) return a.s;
-    if (e->timing && !r->begun) spmv__cl_event_keep(&e->first, event);
+    if (e->timing && !r->begun) a.s = spmv__cl_event_keep(&e->hooks, &e->first, event);
     if (r->previous) clReleaseEvent(r->previous);
     r->previous = event;
     r->begun = 1;
     r->left--;
-    return SPMV_OK;
+    return a.s;
 }
 
 /* A vector of n elements from an offset lies within its buffer. */
@@ -2203,18 +2320,18 @@ static spmv_status spmv__cl_exec_images(spmv_exec *e, cl_mem x, uint64_t x_offse
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
-                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+static spmv_status spmv__cl_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                     uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
 {
     const spmv_cl_matrix *m = e->matrix;
     size_t i, launches = alpha != 0 && m->rows ? e->count : 0;
     int covers = launches && m->covers && m->part[0].groups;
     int scale = m->rows && beta != 1 && !covers;
     spmv__cl_run r;
-    spmv_status s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
+    spmv_status s = num_wait && !wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
+    if (!s) s = spmv__cl_exec_check(e, y, y_offset, m->rows, "y");
     if (!s && alpha != 0 && m->rows) s = spmv__cl_exec_check(e, x, x_offset, m->cols, "x");
     if (!s && launches && m->cols) s = spmv__cl_exec_images(e, x, x_offset, y);
-    if (event) *event = NULL;
     if (s) return s;
     memset(&r, 0, sizeof r);
     r.e = e;
@@ -2231,14 +2348,26 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
     for (i = 0; !s && i < launches; i++) s = spmv__cl_enqueue(&r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
     if (!s && !r.begun && (event || num_wait || e->timing)) {
         s = SPMV__CL(&e->hooks, clEnqueueMarkerWithWaitList(e->queue, r.num_wait, r.wait, &r.previous));
-        if (!s && e->timing) spmv__cl_event_keep(&e->first, r.previous);
+        if (!s && e->timing) s = spmv__cl_event_keep(&e->hooks, &e->first, r.previous);
     }
-    if (!s && e->timing) spmv__cl_event_keep(&e->last, r.previous);
+    if (!s && e->timing) s = spmv__cl_event_keep(&e->hooks, &e->last, r.previous);
+    if (s) spmv__cl_exec_untimed(e);
     if (!s && event) {
         *event = r.previous;
         r.previous = NULL;
     }
     if (r.previous) clReleaseEvent(r.previous);
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
+                                   uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event)
+{
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_mul");
+    if (event) *event = NULL;
+    if (s) return s;
+    s = spmv__cl_exec_mul(e, alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event);
+    spmv__unlock(&e->busy);
     return s;
 }
 
@@ -2253,24 +2382,35 @@ static spmv_status spmv__cl_exec_host_buffers(spmv_exec *e)
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
+static spmv_status spmv__cl_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
 {
     const spmv_cl_matrix *m = e->matrix;
     const spmv_hooks *h = &e->hooks;
     size_t size = spmv_vector_size(m->type), x_bytes = (size_t)m->cols * size, y_bytes = (size_t)m->rows * size;
+    const char *missing = spmv__vector_missing(m->rows, m->cols, alpha, x, y);
     cl_event done = NULL;
     spmv_status s;
+    if (missing) return spmv__null(h, "spmv_exec_mul_host", missing, NULL, 0);
     if (!m->rows) return SPMV_OK;
     s = spmv__cl_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->x, CL_TRUE, 0, x_bytes, x, 0, NULL, NULL));
     if (!s && beta != 0) s = SPMV__CL(h, clEnqueueWriteBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 0, NULL, NULL));
-    if (!s) s = spmv_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
+    if (!s) s = spmv__cl_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
     if (!s) s = SPMV__CL(h, clEnqueueReadBuffer(e->queue, e->y, CL_TRUE, 0, y_bytes, y, 1, &done, NULL));
     if (done) clReleaseEvent(done);
     return s;
 }
 
-SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
+{
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_mul_host");
+    if (s) return s;
+    s = spmv__cl_exec_mul_host(e, alpha, x, beta, y);
+    spmv__unlock(&e->busy);
+    return s;
+}
+
+static spmv_status spmv__cl_exec_timing(spmv_exec *e, int on)
 {
     cl_command_queue_properties properties = 0;
     spmv_status s = SPMV__CL(&e->hooks, clGetCommandQueueInfo(e->queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
@@ -2278,21 +2418,38 @@ SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
         s = spmv_log(&e->hooks, SPMV_ERR_UNSUPPORTED, "the queue was made without CL_QUEUE_PROFILING_ENABLE");
     if (s) return s;
     e->timing = on != 0;
-    spmv__cl_event_keep(&e->first, NULL);
-    spmv__cl_event_keep(&e->last, NULL);
+    spmv__cl_exec_untimed(e);
     return SPMV_OK;
 }
 
-SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
+{
+    spmv_status s = spmv__cl_exec_take(e, "spmv_exec_timing");
+    if (s) return s;
+    s = spmv__cl_exec_timing(e, on);
+    spmv__unlock(&e->busy);
+    return s;
+}
+
+static spmv_status spmv__cl_exec_seconds(spmv_exec *e, double *seconds)
 {
     cl_ulong begin = 0, end = 0;
     spmv_status s;
-    *seconds = 0;
     if (!e->first || !e->last) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "no product was made with timing on");
     s = SPMV__CL(&e->hooks, clWaitForEvents(1, &e->last));
     if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->first, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL));
     if (!s) s = SPMV__CL(&e->hooks, clGetEventProfilingInfo(e->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     if (!s && end > begin) *seconds = (double)(end - begin) * 1e-9;
+    return s;
+}
+
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
+{
+    spmv_status s = seconds ? spmv__cl_exec_take(e, "spmv_exec_seconds") : spmv__null(NULL, "spmv_exec_seconds", "seconds", NULL, 0);
+    if (seconds) *seconds = 0;
+    if (s) return s;
+    s = spmv__cl_exec_seconds(e, seconds);
+    spmv__unlock(&e->busy);
     return s;
 }
 
@@ -2743,6 +2900,7 @@ static void spmv__check_free(spmv__checker *k)
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
 {
+    if (!d || !counts) return spmv__null(d ? &d->hooks : NULL, "spmv_self_check", !d ? "d" : "counts", counts, sizeof *counts);
     spmv_check_desc all;
     spmv_hooks h = d->hooks;
     spmv__checker *k = (spmv__checker *)spmv_alloc(&h, 1, sizeof *k);

@@ -14,7 +14,9 @@
  * and back again         spmv_part  --spmv_parts_to_csr--> spmv_csr.
  * CSR is the only interchange form: nothing converts from one format straight into another.
  *
- * Configuration, to be defined before the include (the same in every unit that links together, except the cuts):
+ * Configuration, to be defined before the include. No public struct or number depends on any of it, so units that link together may
+ * differ: what counts is how the one with SPMV_IMPLEMENTATION was compiled. What that one lacks is refused with SPMV_ERR_UNSUPPORTED,
+ * or is missing when linking.
  *   SPMV_IMPLEMENTATION   compile the bodies here
  *   SPMV_API              storage class of public functions, default: nothing
  *   SPMV_STATIC           make every function static (then each unit that uses it needs SPMV_IMPLEMENTATION)
@@ -46,7 +48,8 @@
 #  define SPMV_API
 #endif
 
-/* The compiler checks arguments against the format, which is the number text among the parameters. mingw's printf is another. */
+/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
+ * Microsoft's conversions to gcc on mingw. */
 #if defined(__clang__)
 #  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #elif defined(__GNUC__)
@@ -61,7 +64,12 @@ extern "C" {
 
 /* ---- status ------------------------------------------------------------------------------------------------------
  * Every function that can fail returns one of these. The detail (file, line, column, index, build log) goes to the
- * log callback of spmv_hooks. */
+ * log callback of spmv_hooks.
+ *
+ * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
+ * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
+ * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
+ * message names function and argument, and what the function would have filled in is zeroed. */
 #define SPMV_STATUS_LIST(X)                                                                 \
     X(OK,              "done")                                                              \
     X(ERR_ARGUMENT,    "an argument is outside its documented range")                       \
@@ -82,7 +90,8 @@ extern "C" {
     X(ERR_NO_F64,      "the device has no double precision")                                \
     X(ERR_BUILD,       "a kernel did not build")                                            \
     X(ERR_LIMIT,       "the device cannot take this size")                                  \
-    X(ERR_OPENCL,      "an OpenCL call failed")
+    X(ERR_OPENCL,      "an OpenCL call failed")                                             \
+    X(ERR_BUSY,        "another thread is using it")
 
 typedef enum spmv_status {
 #define X(name, text) SPMV_##name,
@@ -102,7 +111,8 @@ SPMV_API const char *spmv_status_name(spmv_status s);
 typedef struct spmv_hooks {
     void *user;                                             /* handed to both functions */
     void *(*resize)(void *user, void *block, size_t bytes); /* realloc's contract; bytes 0 frees and returns NULL */
-    void (*log)(void *user, spmv_status s, const char *message); /* one message, no newline at its end */
+    /* One message, no newline at its end. s is the error, SPMV_OK for a warning. */
+    void (*log)(void *user, spmv_status s, const char *message);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
@@ -284,9 +294,10 @@ typedef struct spmv_csr {
  * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant.
  * Time and memory are proportional to the entries and the rows; memory for all entries is asked for before the first is read. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
-/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from): as many as then, so for a symmetric
- * matrix those of the half that was given. Values on the diagonal of a skew-symmetric matrix must be zero again, else
- * SPMV_ERR_ARGUMENT and nothing changes; the halves of diagonal blocks are taken as they are. */
+/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from; NULL: every value is 1, but not if the
+ * values are borrowed): as many as then, so for a symmetric matrix those of the half that was given. Values on the diagonal of a
+ * skew-symmetric matrix must be zero again, else SPMV_ERR_ARGUMENT and nothing changes; the halves of diagonal blocks are taken as
+ * they are. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 SPMV_API void spmv_csr_free(spmv_csr *a);
 
@@ -383,11 +394,11 @@ SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
  * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
  * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
  * on one part at a time, each with its own y. */
-SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 /* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
 SPMV_API int spmv_part_repeats(const spmv_part *p);
 /* y = beta y for n elements; beta 0 clears without reading. */
-SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 /* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
  * (checked: SPMV_ERR_DUPLICATE).
@@ -592,8 +603,9 @@ static void spmv__put_real(spmv__text *t, double v, int decimals)
     for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
 
-/* How many decimals show three significant digits of a figure. */
+/* Three significant digits of a figure: SPMV__FIGURE(v) for "%.*f". */
 SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
+#define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {
@@ -603,7 +615,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
         if (*f != '%') { spmv__put_char(t, *f); continue; }
         if (*++f == '.') {
             decimals = 0;
-            if (*++f == '*') { decimals = va_arg(args, int); f++; }
+            if (*++f == '*') { decimals = va_arg(args, int); f++; } /* of spmv__decimals: not negative */
             else for (; *f >= '0' && *f <= '9' && decimals < 10; f++) decimals = decimals * 10 + (*f - '0');
         }
         for (; *f == 'l' && longs < 2; f++) longs++;
@@ -631,10 +643,10 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
     spmv__text t;
     va_list args;
     t.out = out;
-    t.size = size;
+    t.size = out ? size : 0;
     t.length = 0;
     va_start(args, format);
-    spmv__format_text(&t, format, args);
+    spmv__format_text(&t, format ? format : "", args);
     va_end(args);
     return t.length;
 }
@@ -648,7 +660,7 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     t.size = sizeof line;
     t.length = 0;
     va_start(args, format);
-    spmv__format_text(&t, format, args);
+    spmv__format_text(&t, format ? format : "", args);
     va_end(args);
     if (h && h->log) {
         h->log(h->user, s, line);
@@ -658,6 +670,21 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
 #endif
     }
     return s;
+}
+
+/* What a public function says to a pointer that may not be NULL; out, unless it is NULL itself, is zeroed as on every failure. */
+SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
+{
+    if (out) memset(out, 0, size);
+    spmv_log(h, SPMV_ERR_ARGUMENT, "%s: %s is NULL", function, argument);
+    return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
+}
+
+/* Which vector a product of that size would need and has not; NULL: none. */
+SPMV__SHARED const char *spmv__vector_missing(uint64_t rows, uint64_t cols, double alpha, const void *x, const void *y)
+{
+    if (rows && !y) return "y";
+    return rows && cols && alpha != 0.0 && !x ? "x" : NULL;
 }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -1246,6 +1273,7 @@ done:
 
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
+    if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
     spmv__import m;
     spmv_status s;
     memset(out, 0, sizeof *out);
@@ -1284,6 +1312,7 @@ static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
 
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
+    if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
     uint64_t k, i;
     spmv_status s;
     if (!a->updatable) return spmv_log(&a->hooks, SPMV_ERR_FIXED, "the CSR matrix was not made updatable");
@@ -1306,7 +1335,9 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 
 SPMV_API void spmv_csr_free(spmv_csr *a)
 {
-    spmv_hooks h = a->hooks;
+    spmv_hooks h;
+    if (!a) return;
+    h = a->hooks;
     if (a->owned & 1u) spmv_free(&h, (void *)(uintptr_t)a->ptr);
     if (a->owned & 2u) spmv_free(&h, (void *)(uintptr_t)a->col);
     if (a->owned & 4u) spmv_free(&h, (void *)(uintptr_t)a->val);
@@ -1437,6 +1468,10 @@ static const char *spmv__spec_fault(const spmv_spec *s)
 
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 {
+    if (!spec) {
+        if (why) *why = "spec is NULL";
+        return SPMV_ERR_ARGUMENT;
+    }
     const char *fault = "there is no such format";
     spmv_status s = SPMV_ERR_ARGUMENT;
     if ((unsigned)spec->format < SPMV_FORMAT_COUNT) {
@@ -2334,7 +2369,9 @@ static int spmv__cmrs_height_ok(int h, int bits)
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, r, k, strips;
-    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+        return spmv__null(NULL, "spmv_csr_to_cmrs", ptr ? "col" : "ptr", NULL, 0);
     for (k = 0; rows && k < spmv__ptr_get(ptr, ptr_bits, rows); k++)
         if (col[k] >> 28) return SPMV_ERR_OVERFLOW;
     strips = spmv__ceil_div(rows, h);
@@ -2364,7 +2401,9 @@ static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bi
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, t, i, k;
-    if (!spmv__cmrs_height_ok(height, ptr_bits) || (rows && !ptr)) return SPMV_ERR_ARGUMENT;
+    if (!spmv__cmrs_height_ok(height, ptr_bits)) return SPMV_ERR_ARGUMENT;
+    if (rows && (!ptr || (!col && spmv__ptr_get(ptr, ptr_bits, rows))))
+        return spmv__null(NULL, "spmv_cmrs_to_csr", ptr ? "col" : "ptr", NULL, 0);
     if (!spmv__cmrs_grouped(rows, h, ptr, ptr_bits, col)) return SPMV_ERR_ARGUMENT;
     for (t = spmv__ceil_div(rows, h); t--;) {
         uint64_t first = spmv__ptr_get(ptr, ptr_bits, t), end = spmv__ptr_get(ptr, ptr_bits, t + 1), count[17];
@@ -2546,13 +2585,14 @@ static uint64_t spmv__csr_bytes(const spmv_csr *a)
 
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 {
+    if (!p) return 0;
     uint64_t bytes = spmv__sat_mul(p->list.count, p->list.width);
     int i;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++) bytes = spmv__sat_add(bytes, spmv__sat_mul(p->a[i].count, p->a[i].width));
     return bytes;
 }
 
-SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p->a[0].count; }
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
 
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
@@ -2691,6 +2731,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
     spmv__source src;
     void *counts = NULL;
     spmv_status s;
@@ -2745,6 +2788,7 @@ static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, ui
 
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 {
+    if (!p || (!val && p->a[0].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
     const unsigned char *src = (const unsigned char *)val;
     spmv__sink to;
     uint64_t i, n;
@@ -2772,6 +2816,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 
 SPMV_API void spmv_part_free(spmv_part *p)
 {
+    if (!p) return;
     spmv_hooks h = p->hooks;
     int i;
     for (i = 0; i < SPMV_MAX_ARRAYS; i++)
@@ -2789,23 +2834,29 @@ static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, 
     scale[t](list_of, n, beta, y);
 }
 
-SPMV_API void spmv_scale(spmv_type t, uint64_t n, double beta, void *y) { spmv__scale_rows(t, NULL, n, beta, y); }
-
-SPMV_API void spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
 {
-    const spmv__ops *ops = &spmv__table[p->spec.format];
+    if (n && !y) return spmv__null(NULL, "spmv_scale", "y", NULL, 0);
+    spmv__scale_rows(t, NULL, n, beta, y);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+{
+    const spmv__ops *ops;
+    const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
+    if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
+    ops = &spmv__table[p->spec.format];
     SPMV_ASSERT(!(ops->flags & SPMV_ADDS_ONLY) || beta == 1.0);
-    if (!p->rows) return;
-    if (alpha == 0.0 || !p->nnz) {
-        if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
-        return;
-    }
-    (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
+    if (!p->rows) return SPMV_OK;
+    if (alpha != 0.0 && p->nnz) (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
+    else if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+    return SPMV_OK;
 }
 
 SPMV_API int spmv_part_repeats(const spmv_part *p)
 {
-    return p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
+    return p && p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
 }
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
@@ -2843,6 +2894,7 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
 
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
+    if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
     spmv__collect c;
     spmv_input in;
     void *row = NULL, *col = NULL, *val = NULL;

@@ -71,16 +71,20 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name);
  *   integer field                digits and a sign only, of any length, rounded like the others
  *   banner                       must be line 1; in any case; a UTF-8 byte order mark before it is passed over
  *   comments                     lines that begin with %, anywhere after the banner, and behind the numbers of a line
- *   blank lines, CRLF            accepted anywhere after the banner; so is a last line without its end
+ *   blank lines, CRLF            accepted anywhere after the banner
+ *   no line feed at the end      accepted. Where the file then ends within its last number, that number may have been
+ *                                cut, which nothing else would show: the log callback is told, with status SPMV_OK
  *   refused (SPMV_ERR_PARSE)     one % before MatrixMarket, unknown or further words in the banner, pattern with array
  *                                or with skew-symmetric, symmetric and not square, entries above the diagonal of a
  *                                symmetric and on or above that of a skew-symmetric file, fewer or more entries than
- *                                announced, 1,5 and 0x1F, further text on a line, CR without LF, signs before an index
+ *                                announced, 1,5 and 0x1F, further text on a line, CR without LF, signs before an
+ *                                index, lines of more than 65,536 bytes before their comment (comments may be longer)
  *   refused (SPMV_ERR_INDEX)     an index outside the matrix
  *   refused (SPMV_ERR_OVERFLOW)  more than 2^32 - 2 rows or columns, more than 2^60 entries
- *   refused (SPMV_ERR_TOO_LARGE) dimensions out of proportion to the file, see max_dim
+ *   refused (SPMV_ERR_TOO_LARGE) dimensions out of proportion to the nonzeros, see max_dim
  * Memory: entries are stored as they are read, never as the header announces them, so that no block is larger than 16
- * times the bytes read plus 16 bytes a row plus 128 KiB, and max_dim bounds the rows. */
+ * times the bytes read, or still to be read where src->bytes tells, plus 16 bytes a row plus 128 KiB; max_dim bounds the
+ * rows. Comments, blank lines and lines that are refused take no memory, however long. */
 typedef enum spmv_mm_field { SPMV_MM_REAL = 0, SPMV_MM_INTEGER, SPMV_MM_PATTERN, SPMV_MM_COMPLEX } spmv_mm_field;
 typedef enum spmv_mm_symmetry {
     SPMV_MM_GENERAL = 0,
@@ -93,8 +97,10 @@ typedef enum spmv_mm_symmetry {
 typedef struct spmv_mm_options {
     int       drop_zeros; /* 1: entries that are zero after summing duplicates are left out */
     spmv_type store;      /* type of the values made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
-    uint64_t  max_dim;    /* most rows and most columns accepted; 0: 2^20 + 4 for every byte read, so that a short file
-                             cannot ask for a long row pointer. Set it for large and almost empty matrices */
+    uint64_t  max_dim;    /* most rows and most columns accepted; 0: 2^20 + 64 for every nonzero of the matrix made, so
+                             that a short file cannot ask for long row pointers or vectors. The readers of both forms
+                             hold a matrix against the same limit, so that what one has read, the other reads. Set it
+                             for large and almost empty matrices */
 } spmv_mm_options;
 
 /* What a file said of itself. On failure it holds what was understood before. */
@@ -133,20 +139,22 @@ SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type,
  * in the writer's byte order; a reader of the other order refuses. The checksum finds damage, not malice; the structure
  * is checked besides as hard as a text file's. Where the source knows its length the sizes are held against it before
  * anything is allocated; otherwise memory grows with what is read.
+ * max_dim is that of spmv_mm_options, 0 means the same.
  * Errors: SPMV_ERR_PARSE (not this form, too short or long, damaged), SPMV_ERR_UNSUPPORTED (version, byte order),
- * SPMV_ERR_INDEX, SPMV_ERR_OVERFLOW, SPMV_ERR_IO, SPMV_ERR_MEMORY. On failure out is zeroed. The value type is the
- * file's. Free with spmv_csr_free. */
-SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, const spmv_hooks *hooks);
+ * SPMV_ERR_INDEX, SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE, SPMV_ERR_IO, SPMV_ERR_MEMORY. On failure out is zeroed. The
+ * value type is the file's. Free with spmv_csr_free. */
+SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64_t max_dim, const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
 /* 1 if the first bytes of a file (8 are enough) are those of the binary form. */
 SPMV_API int spmv_bin_is(const void *data, size_t bytes);
 
 #ifndef SPMV_NO_STDIO
-/* By path. A file whose writing failed is left behind incomplete; neither reader takes one. */
+/* By path. A file whose writing failed is left behind incomplete. The readers refuse one; where a text file lacks no
+ * more than the end of its last number, they tell the log callback. */
 SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
                                        const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks);
-SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_t max_dim, const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks);
 #endif
 
@@ -508,6 +516,7 @@ static const char *spmv__io_number(const char *p, int integer, double *out)
 
 SPMV_API int spmv_number_from(const char *text, double *out)
 {
+    if (!text || !out) return 0;
     double v;
     const char *after = spmv__io_number(text, 0, &v);
     if (!after || *after) return 0;
@@ -598,6 +607,7 @@ static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int poin
 
 SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits)
 {
+    if (!out) return 0;
     char all[800];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;
@@ -620,18 +630,23 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
 
 /* ---- lines --------------------------------------------------------------------------------------------------------
  * The source is read in pieces. The buffer always holds whole lines, the last of them ended by a line feed of ours
- * where the source has none, so that nothing below needs to look for the end of the buffer. */
+ * where the source has none, so that nothing below needs to look for the end of the buffer. The buffer's size is also
+ * the limit of a line (the standard's is 1024 bytes); of a comment that does not fit, nothing is kept. */
+enum { SPMV__MM_BUFFER = 1 << 16 }; /* bytes */
+
 typedef struct spmv__mm_in {
     const spmv_source *src;
     const spmv_hooks *hooks;
-    char *buffer;          /* size bytes and one for our line feed */
-    uint64_t size, filled; /* bytes */
+    char *buffer;          /* SPMV__MM_BUFFER bytes and one for our line feed */
+    size_t filled;         /* bytes */
     char *p;               /* where the parser stands */
     char *safe;            /* behind the last whole line */
     char *line_start;
     uint64_t line, bytes;  /* lines begun, bytes read */
     uint64_t sizes_line;
     int ended;
+    int in_comment;        /* 1: the source stands in a comment of which nothing is kept */
+    int cut;               /* 1: the source ended within the last word of its last line */
 } spmv__mm_in;
 
 static const char *spmv__io_name(const char *name, const char *other)
@@ -673,45 +688,76 @@ static spmv_status spmv__mm_refuse_end(const spmv__mm_in *in, const char *expect
                     spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, expected);
 }
 
-enum { SPMV__MM_BUFFER = 1 << 16 };
-
-static spmv_status spmv__mm_widen(spmv__mm_in *in)
+static spmv_status spmv__mm_open(spmv__mm_in *in)
 {
-    uint64_t size = in->buffer ? in->size * 2 : (uint64_t)SPMV__MM_BUFFER;
-    char *wider = size < SIZE_MAX / 2 ? (char *)spmv__resize(in->hooks, in->buffer, (size_t)size + 1) : NULL;
-    if (!wider) {
-        return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:%llu: no memory for a line of %llu bytes",
-                        spmv__io_name(in->src->name, "input"), (spmv__ull)(in->line + 1), (spmv__ull)size);
+    in->buffer = (char *)spmv__resize(in->hooks, NULL, SPMV__MM_BUFFER + 1);
+    in->p = in->safe = in->buffer;
+    if (in->buffer) return SPMV_OK;
+    return spmv_log(in->hooks, SPMV_ERR_MEMORY, "%s:1: no memory for a line of %llu bytes",
+                    spmv__io_name(in->src->name, "input"), (spmv__ull)SPMV__MM_BUFFER);
+}
+
+/* Bytes of a UTF-8 byte order mark. */
+static size_t spmv__mm_order_mark(const unsigned char *p)
+{
+    return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+}
+
+/* The buffer is full of one line without its end: takes off the comment that fills it. In the banner, which begins with
+ * two %, only a later one begins a comment. */
+static spmv_status spmv__mm_drop_comment(spmv__mm_in *in)
+{
+    size_t from = in->line ? 0 : 2 + spmv__mm_order_mark((const unsigned char *)in->buffer);
+    const char *comment = (const char *)memchr(in->buffer + from, '%', SPMV__MM_BUFFER - from);
+    if (!comment) {
+        return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected a line of at most %llu bytes, found a longer one",
+                        spmv__io_name(in->src->name, "input"), (spmv__ull)in->line + 1, (spmv__ull)SPMV__MM_BUFFER);
     }
-    in->buffer = wider;
-    in->size = size;
+    in->filled = (size_t)(comment - in->buffer);
+    in->in_comment = 1;
     return SPMV_OK;
+}
+
+/* Of the bytes just read behind what is filled, keeps those from the comment's end on; returns how many. */
+static size_t spmv__mm_pass_comment(spmv__mm_in *in, size_t got)
+{
+    char *from = in->buffer + in->filled, *end = (char *)memchr(from, '\n', got);
+    if (!end) return 0;
+    in->in_comment = 0;
+    got -= (size_t)(end - from);
+    memmove(from, end, got);
+    return got;
+}
+
+/* The source has ended and the buffer holds the line that no line feed ends: ends it. */
+static void spmv__mm_end_source(spmv__mm_in *in)
+{
+    char last = in->buffer[in->filled - 1];
+    in->cut = last != ' ' && last != '\t' && last != '\r' && !in->in_comment && !memchr(in->buffer, '%', in->filled);
+    in->buffer[in->filled++] = '\n';
 }
 
 /* Reads on until there is a whole line or the source ends. */
 static spmv_status spmv__mm_fill(spmv__mm_in *in)
 {
-    uint64_t kept = in->buffer ? in->filled - (uint64_t)(in->p - in->buffer) : 0, whole = 0, i;
-    spmv_status s;
-    if (kept) memmove(in->buffer, in->p, (size_t)kept);
+    size_t kept = in->filled - (size_t)(in->p - in->buffer), whole = 0, i;
+    if (kept) memmove(in->buffer, in->p, kept);
     in->filled = kept;
     while (!whole && !in->ended) {
         size_t got;
-        if (!in->buffer || in->filled == in->size) {
-            s = spmv__mm_widen(in);
-            if (s) return s;
-        }
-        got = in->src->read(in->src->user, in->buffer + in->filled, (size_t)(in->size - in->filled));
-        if (got > in->size - in->filled) return spmv__io_read_failed(in->src, in->hooks);
-        for (i = in->filled + got; i > in->filled && !whole; i--) whole = in->buffer[i - 1] == '\n' ? i : 0;
-        in->filled += got;
+        spmv_status s = in->filled == SPMV__MM_BUFFER ? spmv__mm_drop_comment(in) : SPMV_OK;
+        if (s) return s;
+        got = in->src->read(in->src->user, in->buffer + in->filled, SPMV__MM_BUFFER - in->filled);
+        if (got > SPMV__MM_BUFFER - in->filled) return spmv__io_read_failed(in->src, in->hooks);
         in->bytes += got;
         in->ended = got == 0;
+        if (in->in_comment && got) got = spmv__mm_pass_comment(in, got);
+        for (i = in->filled + got; i > in->filled && !whole; i--) whole = in->buffer[i - 1] == '\n' ? i : 0;
+        in->filled += got;
     }
     if (in->ended && in->filled) {
+        spmv__mm_end_source(in);
         whole = in->filled;
-        if (in->buffer[whole - 1] != '\n') in->buffer[whole++] = '\n';
-        in->filled = whole;
     }
     in->p = in->buffer;
     in->safe = in->buffer + whole;
@@ -784,6 +830,23 @@ static char *spmv__mm_count(char *p, uint64_t *out)
 /* ---- banner and sizes -------------------------------------------------------------------------------------------- */
 #define SPMV__MM_MOST_DIM (((uint64_t)1 << 32) - 2)
 #define SPMV__MM_MOST_ENTRIES ((uint64_t)1 << 60)
+/* The default of max_dim. Both are rows or columns: what costs no more than a small matrix does (8 MiB of row pointers),
+ * and what lets nearly empty rows pass: one of 64 holds a nonzero, which in a text file took about as many bytes. */
+#define SPMV__IO_FREE_DIM ((uint64_t)1 << 20)
+#define SPMV__IO_DIM_PER_NONZERO 64u
+
+/* The only limit of dimensions besides MOST_DIM, for both forms. line: where they stand, 0: in no line. */
+static spmv_status spmv__io_check_dims(const spmv_source *src, uint64_t line, uint64_t rows, uint64_t cols, uint64_t nnz,
+                                       uint64_t max_dim, const spmv_hooks *hooks)
+{
+    uint64_t most = max_dim ? max_dim : SPMV__IO_FREE_DIM + (nnz < SPMV__MM_MOST_DIM ? SPMV__IO_DIM_PER_NONZERO * nnz : nnz);
+    char where[24] = "";
+    if (rows <= most && cols <= most) return SPMV_OK;
+    if (line) spmv_print(where, sizeof where, ":%llu", (spmv__ull)line);
+    return spmv_log(hooks, SPMV_ERR_TOO_LARGE, "%s%s: expected at most %llu rows and columns for %llu nonzeros (max_dim sets "
+                    "another limit), found %llu x %llu", spmv__io_name(src->name, "input"), where, (spmv__ull)most,
+                    (spmv__ull)nnz, (spmv__ull)rows, (spmv__ull)cols);
+}
 
 typedef struct spmv__mm_choice {
     const char *word;
@@ -813,12 +876,6 @@ static spmv_status spmv__mm_check_kind(const spmv__mm_in *in, const spmv_mm_info
     if (info->field == SPMV_MM_PATTERN && info->symmetry == SPMV_MM_SKEW)
         return spmv__mm_refuse_at(in, SPMV_ERR_PARSE, in->line_start, "values in a skew-symmetric file", "pattern");
     return SPMV_OK;
-}
-
-/* Bytes of a UTF-8 byte order mark. */
-static int spmv__mm_order_mark(const unsigned char *p)
-{
-    return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
 }
 
 static spmv_status spmv__mm_banner(spmv__mm_in *in, spmv_mm_info *info)
@@ -897,6 +954,8 @@ typedef struct spmv__mm_coo {
     uint64_t count, room;
     int pattern;
     int zeros;           /* 1: zeros of array files are entries too */
+    uint64_t sizes_line; /* for messages: where the sizes stand */
+    uint64_t cut_line;   /* and where a number may be cut, 0: nowhere */
 } spmv__mm_coo;
 
 static int spmv__io_resize(const spmv_hooks *hooks, void **block, uint64_t count, uint64_t size)
@@ -930,12 +989,13 @@ static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint
     return SPMV_OK;
 }
 
-/* Room grows with what was read and never beyond what the header announces. */
+/* Room grows with what was read, or for what is still to come, and never beyond what the header announces. */
 static spmv_status spmv__mm_grow(spmv__mm_coo *c, const spmv__mm_in *in, const spmv_mm_info *info)
 {
     uint64_t least = info->array ? 2 : c->pattern ? 4 : 6; /* bytes of the shortest entry: "0", "1 1", "1 1 0" */
-    uint64_t room = c->room ? c->room * 2 : 1024;
-    if (in->src->bytes / least > room) room = in->src->bytes / least;
+    uint64_t room = c->room ? c->room * 2 : 1024, here = (uint64_t)(in->p - in->buffer);
+    uint64_t left = in->src->bytes > in->bytes ? in->src->bytes - in->bytes + in->filled - here : in->filled - here;
+    if (in->src->bytes && c->count + left / least + 1 > room) room = c->count + left / least + 1;
     return spmv__mm_reserve(c, in, room < info->stored ? room : info->stored);
 }
 
@@ -1112,35 +1172,35 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, spmv__mm_rows *r, const spmv_m
     return SPMV_OK;
 }
 
-/* What nothing may follow, and dimensions that the file is too short for. */
-static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, const spmv_mm_options *opt)
+/* What nothing may follow, and dimensions out of proportion to the entries. */
+static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, const spmv__mm_coo *c, uint64_t max_dim)
 {
-    uint64_t most = opt && opt->max_dim ? opt->max_dim : ((uint64_t)1 << 20) + 4 * in->bytes;
+    uint64_t nonzeros = info->symmetry == SPMV_MM_GENERAL ? c->count : 2 * c->count;
     int found;
     spmv_status s = spmv__mm_next(in, &found);
     if (s) return s;
     if (found) return spmv__mm_refuse(in, SPMV_ERR_PARSE, in->p, "the end of the file after the last entry");
-    if (info->rows <= most && info->cols <= most) return SPMV_OK;
-    return spmv_log(in->hooks, SPMV_ERR_TOO_LARGE, "%s:%llu: expected at most %llu rows and columns in a file of %llu bytes "
-                    "(max_dim sets another limit), found %llu x %llu", spmv__io_name(in->src->name, "input"),
-                    (spmv__ull)in->sizes_line, (spmv__ull)most, (spmv__ull)in->bytes, (spmv__ull)info->rows, (spmv__ull)info->cols);
+    return spmv__io_check_dims(in->src, in->sizes_line, info->rows, info->cols, nonzeros, max_dim, in->hooks);
 }
 
 /* A whole file into entries. */
-static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, const spmv_mm_options *opt,
-                                  spmv_mm_info *info, int vector, const spmv_hooks *hooks)
+static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, uint64_t max_dim, spmv_mm_info *info,
+                                  int vector, const spmv_hooks *hooks)
 {
     spmv__mm_in in;
     spmv_status s;
     memset(&in, 0, sizeof in);
     in.src = src;
     in.hooks = hooks;
-    s = spmv__mm_banner(&in, info);
+    s = spmv__mm_open(&in);
+    if (!s) s = spmv__mm_banner(&in, info);
     if (!s) s = spmv__mm_sizes(&in, info, vector);
     c->pattern = info->field == SPMV_MM_PATTERN;
     c->zeros = vector;
     if (!s) s = info->array ? spmv__mm_array(&in, info, c) : spmv__mm_coordinate(&in, info, c);
-    if (!s) s = spmv__mm_finish(&in, info, opt);
+    if (!s) s = spmv__mm_finish(&in, info, c, max_dim);
+    c->sizes_line = in.sizes_line;
+    c->cut_line = in.cut ? in.line : 0;
     info->lines = in.line;
     info->bytes = in.bytes;
     spmv_free(hooks, in.buffer);
@@ -1153,33 +1213,43 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
     spmv_mm_info unwanted;
     spmv__mm_coo c;
     spmv__mm_rows r;
+    uint64_t max_dim = opt ? opt->max_dim : 0;
     spmv_status s;
     if (!info) info = &unwanted;
     memset(out, 0, sizeof *out);
     memset(info, 0, sizeof *info);
     memset(&c, 0, sizeof c);
     memset(&r, 0, sizeof r);
-    s = spmv__mm_parse(&c, src, opt, info, vector, hooks);
+    s = spmv__mm_parse(&c, src, max_dim, info, vector, hooks);
     if (!s) s = spmv__mm_bucket(&r, &c, info, hooks);
     spmv_free(hooks, c.row);
     spmv_free(hooks, c.col);
     spmv_free(hooks, c.val);
     if (!s) s = spmv__mm_to_csr(out, &r, info, opt, hooks);
+    if (!s) { /* again: summing and dropping may have left fewer nonzeros than there were entries */
+        s = spmv__io_check_dims(src, c.sizes_line, out->rows, out->cols, out->nnz, max_dim, hooks);
+        if (s) spmv_csr_free(out);
+    }
     spmv_free(hooks, r.ptr);
     spmv_free(hooks, r.col);
     spmv_free(hooks, r.val);
-    return s;
+    if (s || !c.cut_line) return s;
+    return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so that its last number may be cut",
+                    spmv__io_name(src->name, "input"), (spmv__ull)c.cut_line);
 }
 
 SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
                                   const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     return spmv__mm_read(out, src, opt, info, 0, hooks);
 }
 
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || (bytes && !data)) return spmv__null(hooks, "spmv_mm_read_memory", !out ? "out" : "data", out, sizeof *out);
     spmv_memory memory;
     spmv_source src;
     memory.data = data;
@@ -1192,6 +1262,8 @@ SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t
 SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
                                          spmv_mm_info *info, const spmv_hooks *hooks)
 {
+    if (!out || !n || !src || !src->read)
+        return spmv__null(hooks, "spmv_mm_read_vector", !out ? "out" : !n ? "n" : !src ? "src" : "src->read", NULL, 0);
     spmv_mm_options o;
     spmv_csr a;
     uint64_t i;
@@ -1269,6 +1341,8 @@ static spmv_status spmv__io_written(const spmv_sink *sink, int failed, const spm
 
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_mm_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__io_out o;
     uint64_t r, i;
     o.sink = sink;
@@ -1292,6 +1366,8 @@ SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, con
 SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
                                           const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || (n && !x))
+        return spmv__null(hooks, "spmv_mm_write_vector", !sink ? "sink" : !sink->write ? "sink->write" : "x", NULL, 0);
     spmv__io_out o;
     uint64_t i;
     o.sink = sink;
@@ -1394,9 +1470,11 @@ static spmv_status spmv__bin_array(const spmv_source *src, uint64_t count, uint6
     return s;
 }
 
-static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_source *src, const spmv_hooks *hooks)
+static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_source *src, uint64_t max_dim,
+                                        const spmv_hooks *hooks)
 {
     uint64_t bytes;
+    spmv_status s;
     if (!spmv_bin_is(h->magic, sizeof h->magic))
         return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "byte 137 and SPMV at the start", h->magic[0]);
     if (h->order != SPMV__BIN_ORDER)
@@ -1412,6 +1490,8 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
                                 h->rows > h->cols ? h->rows : h->cols);
     if (h->nnz > h->rows * h->cols || h->nnz > SPMV__MM_MOST_ENTRIES)
         return spmv__bin_refuse(src, hooks, SPMV_ERR_OVERFLOW, "at most rows * columns nonzeros", h->nnz);
+    s = spmv__io_check_dims(src, 0, h->rows, h->cols, h->nnz, max_dim, hooks);
+    if (s) return s;
     bytes = sizeof *h + (h->rows + 1) * 8 + h->nnz * (4 + spmv_value_size((spmv_type)h->type));
     if (src->bytes && src->bytes != bytes) {
         return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu bytes for %llu x %llu with %llu nonzeros, found %llu",
@@ -1451,18 +1531,20 @@ static spmv_status spmv__bin_check_end(const spmv_source *src, const spmv_hooks 
 
 SPMV_API int spmv_bin_is(const void *data, size_t bytes)
 {
-    return bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
+    return data && bytes >= sizeof spmv__bin_magic && memcmp(data, spmv__bin_magic, sizeof spmv__bin_magic) == 0;
 }
 
-SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64_t max_dim, const spmv_hooks *hooks)
 {
+    if (!out || !src || !src->read)
+        return spmv__null(hooks, "spmv_bin_read", !out ? "out" : !src ? "src" : "src->read", out, sizeof *out);
     spmv__bin_head head;
     void *ptr = NULL, *col = NULL, *val = NULL;
     uint64_t sum;
     spmv_status s;
     memset(out, 0, sizeof *out);
     s = spmv__bin_get(src, &head, sizeof head, hooks);
-    if (!s) s = spmv__bin_check_head(&head, src, hooks);
+    if (!s) s = spmv__bin_check_head(&head, src, max_dim, hooks);
     if (!s) s = spmv__bin_array(src, head.rows + 1, 8, &ptr, hooks);
     if (!s) s = spmv__bin_array(src, head.nnz, 4, &col, hooks);
     if (!s) s = spmv__bin_array(src, head.nnz, spmv_value_size((spmv_type)head.type), &val, hooks);
@@ -1503,6 +1585,8 @@ static int spmv__bin_put(const spmv_sink *sink, const void *data, uint64_t bytes
 
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!sink || !sink->write || !a)
+        return spmv__null(hooks, "spmv_bin_write", !sink ? "sink" : !sink->write ? "sink->write" : "a", NULL, 0);
     spmv__bin_head head;
     int ok;
     memset(&head, 0, sizeof head);
@@ -1535,9 +1619,9 @@ SPMV_API spmv_source spmv_source_memory(spmv_memory *memory, const char *name)
 {
     spmv_source src;
     src.user = memory;
-    src.read = spmv__io_read_memory;
+    src.read = memory && (memory->data || !memory->bytes) ? spmv__io_read_memory : NULL;
     src.name = name;
-    src.bytes = memory->bytes - memory->at;
+    src.bytes = src.read ? memory->bytes - memory->at : 0;
     return src;
 }
 
@@ -1567,9 +1651,9 @@ SPMV_API spmv_source spmv_source_stream(FILE *stream, const char *name)
 {
     spmv_source src;
     src.user = stream;
-    src.read = spmv__io_read_stream;
+    src.read = stream ? spmv__io_read_stream : NULL;
     src.name = name;
-    src.bytes = spmv__io_stream_bytes(stream);
+    src.bytes = stream ? spmv__io_stream_bytes(stream) : 0;
     return src;
 }
 
@@ -1577,7 +1661,7 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name)
 {
     spmv_sink sink;
     sink.user = stream;
-    sink.write = spmv__io_write_stream;
+    sink.write = stream ? spmv__io_write_stream : NULL;
     sink.name = name;
     return sink;
 }
@@ -1599,6 +1683,7 @@ static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, cons
 SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
                                        const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_mm_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
@@ -1611,21 +1696,23 @@ SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const sp
     return s;
 }
 
-SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, const spmv_hooks *hooks)
+SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_t max_dim, const spmv_hooks *hooks)
 {
+    if (!out || !path) return spmv__null(hooks, "spmv_bin_read_file", !out ? "out" : "path", out, sizeof *out);
     FILE *f = spmv__io_open(path, "rb", hooks);
     spmv_source src;
     spmv_status s;
     memset(out, 0, sizeof *out);
     if (!f) return SPMV_ERR_IO;
     src = spmv_source_stream(f, path);
-    s = spmv_bin_read(out, &src, hooks);
+    s = spmv_bin_read(out, &src, max_dim, hooks);
     fclose(f);
     return s;
 }
 
 SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_mm_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;
@@ -1635,6 +1722,7 @@ SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, con
 
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!path || !a) return spmv__null(hooks, "spmv_bin_write_file", !path ? "path" : "a", NULL, 0);
     FILE *f = spmv__io_open(path, "wb", hooks);
     spmv_sink sink;
     if (!f) return SPMV_ERR_IO;

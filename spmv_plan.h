@@ -71,7 +71,8 @@ typedef struct spmv_build_hints {
                                          about a millisecond, which one table for many small matrices saves */
 } spmv_build_hints;
 
-/* Makes a plan for a matrix from text: a builder's name with its keys, or a plan's text, which is only parsed.
+/* Makes a plan for a matrix from text: a builder's name with its keys, or a plan's text, which is only parsed (then a may be NULL).
+ * hints may be NULL.
  *   hyb, hyb-csr   rows=N   a k-th column is taken while at least max(rows, M/3) of the M rows reach it; default 4096
  *   hybr           x=P      split until COO holds under P percent of the nonzeros; default 0.5
  *                  k=1|2|3|4|0 how a level's width K is chosen: 1 (default) as hyb; 2 the floor, 4 the ceiling of the
@@ -125,7 +126,7 @@ SPMV_API void spmv_store_free(spmv_store *s);
 SPMV_API uint64_t spmv_store_bytes(const spmv_store *s);
 SPMV_API uint64_t spmv_store_slots(const spmv_store *s);
 /* y = alpha A x + beta y on the host. Threads as in spmv_part_mul. */
-SPMV_API void spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
+SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
 /* 1 if part i, multiplied first, sets every row of y, so that beta need no pass of its own. */
 SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
@@ -319,6 +320,10 @@ static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
 
 SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks)
 {
+    if (!plan || !text) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_plan_parse", plan ? "text" : "plan", plan, sizeof *plan);
+    }
     spmv__scan c;
     spmv_status s = SPMV_OK;
     memset(plan, 0, sizeof *plan);
@@ -375,6 +380,7 @@ static size_t spmv__text_close(spmv__text *t)
 
 SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
 {
+    if (!plan) return spmv_print(out, size, "%s", "");
     spmv__text t;
     int i, k;
     spmv__text_open(&t, out, size);
@@ -394,6 +400,7 @@ SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
 
 SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks)
 {
+    if (!plan) return spmv__null(hooks, "spmv_plan_check", "plan", NULL, 0);
     int i;
     if (plan->count < 1 || plan->count > SPMV_MAX_PARTS)
         return spmv_log(hooks, SPMV_ERR_PLAN, "a plan has 1 .. %d parts, not %d", (int)SPMV_MAX_PARTS, plan->count);
@@ -663,6 +670,7 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
 
 SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks)
 {
+    if (!out || !plan || !a) return spmv__null(hooks, "spmv_split_make", !out ? "out" : !plan ? "plan" : "a", out, sizeof *out);
     spmv__splitter s;
     spmv_status status;
     memset(out, 0, sizeof *out);
@@ -688,8 +696,10 @@ SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, con
 
 SPMV_API void spmv_split_free(spmv_split *s)
 {
-    spmv_hooks h = s->hooks;
+    spmv_hooks h;
     int i;
+    if (!s) return;
+    h = s->hooks;
     for (i = 0; i < SPMV_MAX_PARTS; i++) spmv_free(&h, s->list[i]);
     spmv_free(&h, s->owner);
     memset(s, 0, sizeof *s);
@@ -698,6 +708,8 @@ SPMV_API void spmv_split_free(spmv_split *s)
 SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i)
 {
     spmv_view v;
+    memset(&v, 0, sizeof v);
+    if (!s || !a || i < 0 || i >= s->count) return v;
     v.a = a;
     v.owner = s->owner;
     v.part = (unsigned)i;
@@ -720,6 +732,7 @@ static void spmv__put_share(spmv__text *t, spmv_format f, uint64_t nnz, uint64_t
 
 SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size)
 {
+    if (!s || !plan) return spmv_print(out, size, "%s", "");
     spmv__text t;
     uint64_t all = 0;
     int i;
@@ -733,7 +746,7 @@ SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, cha
 
 SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
 {
-    return !p->list.count && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY);
+    return p && !p->list.count && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY);
 }
 
 static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
@@ -807,6 +820,8 @@ static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const
 SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
+    if (!out || !plan || !a || !how)
+        return spmv__null(hooks, "spmv_store_make", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
     memset(out, 0, sizeof *out);
     if (hooks) out->hooks = *hooks;
     out->plan = *plan;
@@ -815,6 +830,7 @@ SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, con
 
 SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
 {
+    if (!st || !a) return spmv__null(st ? &st->hooks : NULL, "spmv_store_update", !st ? "s" : "a", NULL, 0);
     spmv_status s = SPMV_OK;
     int i;
     for (i = 0; i < st->count && !s; i++) s = spmv_part_update(&st->part[i], a->val);
@@ -823,8 +839,10 @@ SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
 
 SPMV_API void spmv_store_free(spmv_store *s)
 {
-    spmv_hooks h = s->hooks;
+    spmv_hooks h;
     int i;
+    if (!s) return;
+    h = s->hooks;
     for (i = 0; i < s->count; i++) spmv_part_free(&s->part[i]);
     spmv_free(&h, s->part);
     memset(s, 0, sizeof *s);
@@ -834,7 +852,7 @@ SPMV_API uint64_t spmv_store_bytes(const spmv_store *s)
 {
     uint64_t bytes = 0;
     int i;
-    for (i = 0; i < s->count; i++) bytes += spmv_part_bytes(&s->part[i]);
+    for (i = 0; s && i < s->count; i++) bytes += spmv_part_bytes(&s->part[i]);
     return bytes;
 }
 
@@ -842,15 +860,20 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
 {
     uint64_t slots = 0;
     int i;
-    for (i = 0; i < s->count; i++) slots += spmv_part_slots(&s->part[i]);
+    for (i = 0; s && i < s->count; i++) slots += spmv_part_slots(&s->part[i]);
     return slots;
 }
 
-SPMV_API void spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y)
+SPMV_API spmv_status spmv_store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
 {
-    int i, covered = s->count && spmv_part_covers(&s->part[0], s->rows);
-    if (!covered) spmv_scale(s->type, s->rows, beta, y);
-    for (i = 0; i < s->count; i++) spmv_part_mul(&s->part[i], alpha, x, i || !covered ? 1.0 : beta, y);
+    int i, covered;
+    const char *missing = st ? spmv__vector_missing(st->rows, st->cols, alpha, x, y) : "s";
+    spmv_status s = SPMV_OK;
+    if (missing) return spmv__null(st ? &st->hooks : NULL, "spmv_store_mul", missing, NULL, 0);
+    covered = st->count && spmv_part_covers(&st->part[0], st->rows);
+    if (!covered) s = spmv_scale(st->type, st->rows, beta, y);
+    for (i = 0; !s && i < st->count; i++) s = spmv_part_mul(&st->part[i], alpha, x, i || !covered ? 1.0 : beta, y);
+    return s;
 }
 
 /* ---- builders ---------------------------------------------------------------------------------------------------- */
@@ -1127,6 +1150,10 @@ SPMV__SHARED int spmv__is_choice(const char *text, const char *name)
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,
                                     const spmv_hooks *hooks)
 {
+    if (!plan || !text) {
+        if (column) *column = 0;
+        return spmv__null(hooks, "spmv_plan_make", !plan ? "plan" : "text", plan, sizeof *plan);
+    }
     spmv__maker m;
     spmv__scan c;
     char word[32];
@@ -1143,6 +1170,7 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
     if (b == SPMV_BUILDER_COUNT || (b == SPMV_BUILDER_CMRS && text[strcspn(text, ":+")]))
         return spmv_plan_parse(plan, text, column, hooks);
+    if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
     m.a = a;
     m.hints = hints;
     m.h = hooks;

@@ -1,70 +1,81 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Our plans beside a peer's variants: compare.py PEER.json OURS.json... prints a line for each matrix and type.
+"""Our products beside a peer's: compare.py PEER.json OURS.json... prints a line for each device, type and matrix.
 
-PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of
-"spmv bench --json". Each side counts with its fastest; ratio is the peer's time over ours. Where ours are of the host and
-of another device, two more columns tell the fastest of each, and one the host's time over the device's."""
+PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of "spmv bench --json".
+The peer counts with its fastest variant. Ours are the plan that "auto" chose and the fastest of all plans that were tried; the
+ratios are the peer's time over each (above 1: ours is faster)."""
 import json
 import math
 import sys
 
 
-def lines(path):
-    with open(path, encoding="utf-8") as f:
-        return [json.loads(line) for line in f if line.startswith("{")]
+def lines(paths):
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                if line.startswith("{"):
+                    yield json.loads(line)
 
 
-def plan_of(r):
-    return r["plan"]
+def fastest(rows):
+    return min(rows, key=lambda r: r["us"])
 
 
-def best(rows, kind, name):
-    found = {}
+def grouped(rows, key):
+    groups = {}
     for r in rows:
         if r.get("us") and r.get("ok", True):
-            key = (r["matrix"].split("/")[-1].rsplit(".", 1)[0] if "plan" in r else r["matrix"], r[kind])
-            if key not in found or r["us"] < found[key][0]:
-                found[key] = (r["us"], name(r))
-    return found
+            groups.setdefault(key(r), []).append(r)
+    return groups
 
 
 def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
+def summary(name, ratios):
+    slower = sum(r < 1 for r in ratios)
+    print(f"  {name}: geometric mean {mean(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}, "
+          f"behind on {slower} of {len(ratios)}")
+
+
+def section(device, kind, matrices, peers):
+    print(f"{device}, {kind}; microseconds")
+    print(f"{'matrix':26} {'peer':>9} {'by':11} {'auto':>9} {'ratio':>6}  {'chosen':31} {'fastest':>9} {'ratio':>6}  by")
+    auto_ratios, best_ratios = [], []
+    for matrix, rows in sorted(matrices.items()):
+        peer = fastest(peers[matrix, kind])
+        auto = [r for r in rows if r["builder"] == "auto"]
+        best = fastest(rows)
+        line = f"{matrix:26} {peer['us']:9.1f} {peer['variant']:11} "
+        if auto:
+            chosen = fastest(auto)
+            auto_ratios.append(peer["us"] / chosen["us"])
+            line += f"{chosen['us']:9.1f} {auto_ratios[-1]:6.2f}  {chosen['plan']:31} "
+        else:
+            line += f"{'-':>9} {'-':>6}  {'':31} "
+        best_ratios.append(peer["us"] / best["us"])
+        print(line + f"{best['us']:9.1f} {best_ratios[-1]:6.2f}  {best['plan']}")
+    print("peer's time over ours:")
+    if auto_ratios:
+        summary("auto", auto_ratios)
+    summary("fastest plan tried", best_ratios)
+    print()
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    rows = [r for path in sys.argv[2:] for r in lines(path)]
-    peer = best(lines(sys.argv[1]), "dtype", lambda r: r["variant"])
-    ours = best(rows, "type", plan_of)
-    wrong = sum(1 for r in rows if r.get("ok") is False)
-    devices = sorted({r.get("device") or "host" for r in rows}, key=lambda d: d != "host")
-    each = [best([r for r in rows if (r.get("device") or "host") == d], "type", plan_of) for d in devices]
-    both = len(devices) == 2 and devices[0] == "host"
-    ratios, gains = {}, {}
-    heading = f"{'matrix':28} {'type':5} {'peer us':>8} {'by':13} {'ours us':>8} {'by':22} {'ratio':>6}"
-    if both:
-        print(f"device: {devices[1]}")
-        heading += f" {'host us':>9} {'by':22} {'device us':>9} {'by':22} {'gain':>6}"
-    print(heading)
-    for key in sorted(ours):
-        if key not in peer:
-            continue
-        ratio = peer[key][0] / ours[key][0]
-        ratios.setdefault(key[1], []).append(ratio)
-        line = f"{key[0]:28} {key[1]:5} {peer[key][0]:8.1f} {peer[key][1]:13} {ours[key][0]:8.1f} {ours[key][1]:22} {ratio:6.2f}"
-        if both and all(key in e for e in each):
-            gains.setdefault(key[1], []).append(each[0][key][0] / each[1][key][0])
-            for us, plan in (e[key] for e in each):
-                line += f" {us:9.1f} {plan:22}"
-            line += f" {gains[key[1]][-1]:6.2f}"
-        print(line)
-    for kind in sorted(ratios):
-        print(f"geometric mean, {kind}, {len(ratios[kind])} matrices: {mean(ratios[kind]):.3f}", end="")
-        print(f"; host over device {mean(gains[kind]):.3f}" if kind in gains else "")
-    print(f"products out of their bound: {wrong} of {sum(1 for r in rows if r.get('us'))}")
+    ours = list(lines(sys.argv[2:]))
+    peers = grouped(lines(sys.argv[1:2]), lambda r: (r["matrix"], r["dtype"]))
+    places = {}
+    for (device, kind, matrix), rows in grouped(ours, lambda r: (r["device"], r["type"], r["matrix"])).items():
+        if (matrix, kind) in peers:
+            places.setdefault((device, kind), {})[matrix] = rows
+    for (device, kind), matrices in sorted(places.items()):
+        section(device, kind, matrices, peers)
+    print(f"products wrong: {sum(r.get('ok') is False for r in ours)} of {sum(1 for r in ours if r.get('us'))}")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: csrb IN.mtx OUT.csrb\n");
         return 2;
     }
-    if (strstr(argv[1], ".bin") ? spmv_bin_read_file(&a, argv[1], NULL) : spmv_mm_read_file(&a, argv[1], NULL, NULL, NULL)) return 1;
+    if (strstr(argv[1], ".bin") ? spmv_bin_read_file(&a, argv[1], 0, NULL) : spmv_mm_read_file(&a, argv[1], NULL, NULL, NULL)) return 1;
     if (a.rows > 0x7fffffff || a.cols > 0x7fffffff || a.nnz > 0x7fffffff) fprintf(stderr, "csrb: the peers' indices have 31 bits\n");
     else ok = write_csrb(&a, argv[2]);
     spmv_csr_free(&a);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - pictures as PNG: each matrix under PLAN (default cocktail), and the heat maps
-# of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. They go to build/pictures.
+# bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - pictures as PNG: each matrix under PLAN (default cocktail) and its row lengths,
+# and the heat maps of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. A FILE that
+# ends in .json has lines of "spmv bench --json": it becomes bars. They go to build/pictures.
 set -u
 spmv=$(dirname "$0")/../build/spmv
 tables=$(dirname "$0")/../tuning
@@ -20,13 +21,22 @@ rc=0
 picture() { # picture NAME ARGUMENTS...
     name=$1
     shift
-    "$spmv" plot "$@" -o "$out/$name.png" && echo "$out/$name.png" || rc=1
+    if "$spmv" plot "$@" -o "$out/$name.png"; then echo "$out/$name.png"; else rc=1; fi
 }
-for f; do picture "$(basename "$f" | sed 's/\.gz$//; s/\.[a-z]*$//')" "$f" --plan "$plan"; done
+matrix() { # matrix FILE NAME
+    picture "$2" "$1" --plan "$plan"
+    picture "$2-rows" rows "$1"
+}
+for f; do
+    case $f in
+    *.json) picture "$(basename "$f" .json)" bench "$f" ;;
+    *) matrix "$f" "$(basename "$f" | sed 's/\.gz$//; s/\.[a-z]*$//')" ;;
+    esac
+done
 if [ $# = 0 ]; then
     for m in circuit5m eu-2005 ga41as41h72 in-2004 mip1 si41ge41h72; do
         "$spmv" gen clspmv_$m -o "$out/clspmv_$m.bin" || { rc=1; continue; }
-        picture clspmv_$m "$out/clspmv_$m.bin" --plan "$plan"
+        matrix "$out/clspmv_$m.bin" clspmv_$m
         rm -f "$out/clspmv_$m.bin"
     done
 fi

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/results.sh DIRECTORY NAME MATRICES - writes NAME-plans.txt, NAME-regret.txt and NAME-tables.txt of bench/results, and for GPUs
-# NAME.txt (beside cuSPARSE), from what was measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line
-# with the date, and what else a reader should know), clock_*.json (spmv bench --json), more_*.json (earlier runs, for the plans alone), and for
-# GPUs cusparse.json (of the peer's program) and events_*.json (spmv bench --events). In MATRICES: the matrices' binary files.
+# bench/results.sh DIRECTORY NAME MATRICES - writes NAME-plans.txt, NAME-regret.txt and NAME-tables.txt of bench/results from what was
+# measured and brought to DIRECTORY: machine.txt (a line that names machine and driver, a line with the date, and what else a reader
+# should know), clock_*.json (spmv bench --json) and more_*.json (earlier runs, for the plans alone). In MATRICES: the matrices' binary files.
 set -eu
 cd "$(dirname "$0")/.."
 from=$1 name=$2 matrices=$3
@@ -12,16 +11,6 @@ head_of() {
     echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
     sed 1,2d "$from/machine.txt"
 }
-if [ -e "$from/cusparse.json" ]; then
-    {
-        head_of
-        echo "Peer: cuSPARSE, the fastest of csr_alg1, csr_alg2, coo_alg1, sell32, bsr2, bsr3, bsr4, bsr6 and bsr8. Both sides by events around"
-        echo "one product, warm caches; the two are not the same events: CUDA's are records before and after the call, OpenCL's the kernel's own."
-        echo "Command: spmv bench FILE... --plan P... --device 0 --type T --events --json; python3 bench/compare.py cusparse.json events_*.json"
-        echo
-        python3 bench/compare.py "$from/cusparse.json" "$from"/events_*.json
-    } >"bench/results/$name.txt"
-fi
 {
     head_of
     echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"

@@ -12,11 +12,11 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 command -v oclgrind >/dev/null 2>&1 || { echo "oclgrind is missing"; exit 1; }
-dir=build/oclgrind
-mkdir -p $dir
 faults='data race|[Uu]ninitialized|Invalid (read|write|memory)|divergence|FATAL|errors generated|CL_[A-Z]|OCLGRIND|[Oo]clgrind:|No OpenCL'
 mode=${1-}
 [ $# = 0 ] || shift
+dir=build/oclgrind/$mode # several of them may run at once
+mkdir -p "$dir"
 most=100000 # reports, after which it falls silent
 grind() { # grind races|uninitialized COMMAND...
     if [ "$1" = races ]; then see='--data-races --uniform-writes --check-api'; else see=--uninitialized; fi

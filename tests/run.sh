@@ -1,31 +1,83 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/run.sh [GROUP...] - runs the checks of these groups (all if none is named) and ends with "N passed, N failed".
-# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples; the long ones come early.
-# By name only: uninitialized (with oclgrind, every listed variant), rusticl.
-# JOBS checks run at a time (2), each for at most LIMIT seconds (1800).
-# Logs stay in build/check/log. Exit status 0 only if something passed and nothing failed.
+# tests/run.sh [--quick] [--list] [GROUP | CHECK]... - runs the checks of these groups, all if none is named, and ends with
+# "N passed, N failed". A word with a slash is a check's name or a pattern of names: unit/test_io, 'compile/gcc/*'.
+#   --quick   only the checks that "make test" runs (the function quick below says which)
+#   --list    prints the names of the checks, and runs none
+# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
+# By name only: rusticl (needs Mesa's OpenCL driver).
+# The checks of "make test" come first. Every program that checks use is built before the first of them starts. Then JOBS checks
+# run at a time (as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). A check's line
+# tells how long it took and how much time it used on all processors together. Logs stay in build/check/log. Exit status 0 only if
+# something passed and nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-groups=${*:-self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize compile readme examples}
-jobs=${JOBS:-2}
+all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
+select=every list_only=
+while :; do
+    case ${1-} in
+    --quick) select=quick ;;
+    --list) list_only=1 ;;
+    -*) echo "usage: tests/run.sh [--quick] [--list] [GROUP | CHECK]..." >&2; exit 2 ;;
+    *) break ;;
+    esac
+    shift
+done
+limit=${LIMIT:-1800}
+most_jobs=8 # each may be a compiler, which takes up to 0.4 GB for a test program
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
+[ -n "${JOBS-}" ] || { [ "$jobs" -ge 2 ] || jobs=2; [ "$jobs" -le $most_jobs ] || jobs=$most_jobs; }
+tail_lines=20 # of a failed check's log, shown at the end
 out=build/check
-rm -rf "$out"
+mkdir -p build || exit 1
+
+lock=build/check.lock # a link to the number of the process that runs
+tidy_up() {
+    if [ "$list_only" ]; then rm -rf "$out"; else rm -f "$lock"; fi
+}
+if [ "$list_only" ]; then
+    out=$(mktemp -d) || exit 1
+else # two runs in one checkout ("make -j unit examples") would remove each other's logs and claims: the second waits
+    until ln -s $$ "$lock" 2>/dev/null; do
+        holder=$(readlink "$lock")
+        if [ -z "$holder" ]; then continue; fi
+        if ! kill -0 "$holder" 2>/dev/null; then rm -f "$lock"; continue; fi
+        [ "${waiting-}" ] || echo "waiting for process $holder, which runs checks here" >&2
+        waiting=yes
+        sleep 1
+    done
+    rm -rf "$out"
+fi
+trap tidy_up EXIT
 mkdir -p "$out/log" "$out/san" "$out/claim" build/pocl || exit 1
-: >"$out/list"
-: >"$out/results"
+for f in list results; do : >"$out/$f"; done
 POCL_CACHE_DIR=$(pwd)/build/pocl
 export POCL_CACHE_DIR
+
+# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the builds that users
+# make most, with gcc and clang, the examples, the README's program, packages, and what takes no time. The run may take 6 minutes on
+# two cores: the processor times of its lines should sum up to 300 s at most on a fast machine (250 s in 2026-11), so that a machine
+# half as fast keeps within that, too. The rest runs in "make test-all" only.
+quick() {
+    case $1 in
+    self/* | tidy/* | headers/* | unit/* | cli/suite | readme/* | examples/* | package/cmake-subdirectory | package/pkg-config) ;;
+    compile/mingw/*) return 1 ;;
+    compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/openmp | compile/*/csr+sell | compile/*/no-f64) ;;
+    compile/*/static | compile/*/prefix | compile/*/two-units | compile/*/single | compile/*/single-host) ;;
+    *) return 1 ;;
+    esac
+}
 
 # check NAME KIND COMMAND... - one line of the list. What KIND says of the result:
 #   plain      exit status 0 is one passed
 #   criterion  counts by the closing line; none tested is a failure, and so is any report of a sanitizer
 #   sum        counts by a last line "N passed, N failed"
 #   trap       exits with 0, and yet "criterion" must count a failure (what shows that a check can fail)
+# A command that begins with "make -s TARGET... &&" has these targets built before any check starts.
 check() {
     name=$1 kind=$2
     shift 2
-    printf '%s\t%s\t%s\n' "$name" "$kind" "$*" >>"$out/list"
+    printf '%s\t%s\t%s\n' "$name" "$kind" "$*" >>"$out/part"
 }
 
 numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints "passed failed"
@@ -56,60 +108,76 @@ numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints "passed failed"
     echo "$p $f"
 }
 
-one() { # one NAME KIND COMMAND
-    file=$(echo "$1" | tr '/ ' '..')
-    log=$out/log/$file san=$(pwd)/$out/san/$file
+file_of() { echo "$1" | tr '/ ' '..'; } # file_of NAME: as a file's name
+
+one() { # one WORKER NAME KIND COMMAND: runs the check, adds "passed failed name" to the results, prints a line
+    log=$out/log/$(file_of "$2") san=$(pwd)/$out/san/$(file_of "$2")
     begun=$(date +%s)
+    times >"$out/times.$1"
     (
         ASAN_OPTIONS=log_path=$san:detect_leaks=1:abort_on_error=0
         LSAN_OPTIONS=log_path=$san
         UBSAN_OPTIONS=log_path=$san:print_stacktrace=1
         export ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
-        exec timeout "${LIMIT:-1800}" sh -c "$3"
-    ) >"$log" 2>&1 </dev/null
+        exec timeout "$limit" sh -c "$4"
+    ) >"$log" 2>&1 </dev/null &
+    echo $! >"$out/pid.$1"
+    wait $!
     status=$?
-    if [ "$status" = 124 ]; then echo "stopped after ${LIMIT:-1800} s" >>"$log"; fi
-    if [ "$2" = trap ]; then
-        set -- "$1" "$2" "$3" $(numbers criterion "$log" "$status" "$san")
-        if [ "$5" -gt 0 ] && [ "$status" = 0 ]; then set -- "$1" "$2" "$3" 1 0; else set -- "$1" "$2" "$3" 0 1; fi
-    else
-        set -- "$1" "$2" "$3" $(numbers "$2" "$log" "$status" "$san")
-    fi
-    took=$(($(date +%s) - begun))
-    echo "$4 $5 $1" >>"$out/results"
-    if [ "$5" = 0 ]; then
-        echo "ok    $1 ($4 in $took s)"
-    else
-        { echo "FAIL  $1 ($4 passed, $5 failed; $log)"; echo "      \$ $3"; tail -n 40 "$log" | sed 's/^/      | /'; }
-    fi
+    rm -f "$out/pid.$1"
+    times >>"$out/times.$1"
+    if [ "$status" = 124 ]; then echo "stopped after $limit s" >>"$log"; fi
+    case $3 in
+    trap)
+        read -r p f <<END
+$(numbers criterion "$log" "$status" "$san")
+END
+        if [ "$f" -gt 0 ] && [ "$status" = 0 ]; then p=1 f=0; else p=0 f=1; fi ;;
+    *)
+        read -r p f <<END
+$(numbers "$3" "$log" "$status" "$san")
+END
+        ;;
+    esac
+    used="$(($(date +%s) - begun)) s, $(cpu "$out/times.$1") s CPU"
+    echo "$p $f $2" >>"$out/results"
+    if [ "$f" = 0 ]; then echo "ok    $2 ($p passed in $used)"; else echo "FAIL  $2 ($p passed, $f failed in $used)"; fi
 }
 
-worker() {
+# cpu TIMES: the processor seconds of a shell's children between two calls of "times", which prints a line for the shell and one
+# for its children.
+cpu() {
+    awk '{ for (i = 1; i <= 2; i++) { split($i, a, /[ms]/); sum[NR] += 60 * a[1] + a[2] } } END { printf "%.0f", sum[4] - sum[2] }' "$1"
+}
+
+worker() { # worker N: takes one check after another that no worker has taken
     i=0
     while IFS='	' read -r w_name w_kind w_cmd; do
         i=$((i + 1))
         mkdir "$out/claim/$i" 2>/dev/null || continue
-        one "$w_name" "$w_kind" "$w_cmd"
+        one "$1" "$w_name" "$w_kind" "$w_cmd"
     done <"$out/list"
 }
 
 have() { for h; do [ -e "$h" ] || return 1; done; }
 
 # ---- the list ----
-make='make -s --no-print-directory'
-knobs='(knobs|pairs|self_check)/*'
 pin=OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
-for g in $groups; do
-    case $g in
+group() { # group NAME: its checks
+    case $1 in
     self) # the traps that would let a failure pass as a success
-        check self/nothing-tested trap "\${CC:-cc} tests/self/planted.c -o $out/planted -lcriterion && $out/planted --filter 'none/*'"
-        check self/leak trap "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-leak -lcriterion && $out/planted-leak --filter 'planted/leak'"
+        planted="\${CC:-cc} tests/self/planted.c -lcriterion -o $out/planted"
+        check self/nothing-tested trap "$planted && $out/planted --filter 'none/*'"
+        check self/leak trap "$planted-leak -fsanitize=address && $out/planted-leak --filter 'planted/leak'"
+        check self/no-leak criterion "$planted-good -fsanitize=address && $out/planted-good --filter 'planted/good'"
+        check self/runner plain "sh tests/self/runner.sh"
+        check self/symbols plain "sh tests/self/symbols.sh"
+        check self/make plain "sh tests/self/make.sh"
         check self/lint plain "sh tests/self/lint.sh"
-        check self/no-leak criterion "\${CC:-cc} -fsanitize=address tests/self/planted.c -o $out/planted-good -lcriterion && $out/planted-good --filter 'planted/good'"
         ;;
-    tidy) sh tests/tidy.sh list >"$out/part" && cat "$out/part" >>"$out/list" ;;
+    tidy) sh tests/tidy.sh list >>"$out/part" ;;
     headers) check headers/fresh plain "sh tests/headers.sh" ;;
-    compile) sh tests/compile/list.sh >"$out/part" && cat "$out/part" >>"$out/list" || check compile/list plain false ;;
+    compile) sh tests/compile/list.sh >>"$out/part" || check compile/list plain false ;;
     kernels)
         for k in kernels/*.cl; do
             have "$k" && check "kernels/$(basename "$k" .cl)" plain "sh tests/lint.sh $k"
@@ -119,59 +187,156 @@ for g in $groups; do
             have "$t" || continue
             n=$(basename "$t" .c)
             if grep -q spmv_device "$t"; then # compiling every knob's kernels takes as long as all else
-                check "unit/$n" criterion "$make build/tests/$n && build/tests/$n -j1 --timeout 600 --filter '!$knobs'"
+                program="build/tests/$n -j1 --timeout 600"
+                check "unit/$n" criterion "make -s build/tests/$n && $program --filter '!(knobs|pairs|self_check)/*'"
                 # a knob's meaning does not hang on what PoCL's optimiser makes of it, but the time does
-                check "knobs/$n" criterion "$make build/tests/$n && POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable build/tests/$n -j1 --timeout 600 --filter '@(pairs|self_check)/*'"
+                grep -qE '^Test\((knobs|pairs|self_check),' "$t" || continue
+                check "knobs/$n" criterion "make -s build/tests/$n &&" \
+                    "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $program --filter '@(knobs|pairs|self_check)/*'"
             else
-                check "unit/$n" criterion "$make build/tests/$n && build/tests/$n -j1 --timeout 600"
+                check "unit/$n" criterion "make -s build/tests/$n && build/tests/$n -j1 --timeout 600"
             fi
         done ;;
     sanitize)
-        # PoCL leaks when it compiles a kernel and not when it finds it in its cache; hiding what PoCL allocated would hide
-        # our own lost buffers too. So what uses devices comes after the unit test that fills the cache.
+        # PoCL leaks when it compiles a kernel and not when it finds it in its cache; hiding what PoCL allocated would hide our
+        # own lost buffers too. So the same tests without sanitizers come before, whatever they find.
+        # A knob's every value, and reals after integers, take the same way through the host code: once without sanitizers is enough.
+        some="--filter '!(bound|knobs|pairs|self_check)/*'"
         for t in $(ls -r tests/test_*.c); do
             have "$t" || continue
             n=$(basename "$t" .c)
-            # a knob's every value, and reals after integers, take the same way through the host code: once without sanitizers is enough
-            if grep -q spmv_device "$t"; then warm="sh tests/warm.sh $n &&" some="--filter '!(bound|knobs|pairs|self_check)/*'"; else warm= some=; fi
-            check "sanitize/$n" criterion "$make build/san/$n && $warm $pin build/san/$n -j1 --timeout 500 $some"
+            if grep -q spmv_device "$t"; then
+                check "sanitize/$n" criterion "make -s build/tests/$n build/san/$n &&" \
+                    "{ $pin build/tests/$n -j1 $some >/dev/null 2>&1; $pin build/san/$n -j1 --timeout 500 $some; }"
+            else
+                check "sanitize/$n" criterion "make -s build/san/$n && $pin build/san/$n -j1 --timeout 500"
+            fi
         done ;;
+    threads) # a race is exit status 66
+        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O1 -fsanitize=thread -I." \
+            "tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
     fuzz)
         for t in tests/fuzz/fuzz_*.c; do
             have "$t" || continue
             n=$(basename "$t" .c)
-            check "fuzz/$n" plain "$make build/fuzz/$n && sh tests/fuzz.sh --replay $n"
+            check "fuzz/$n" plain "make -s build/fuzz/$n && sh tests/fuzz.sh --replay $n"
         done ;;
     examples)
         for e in examples/*.c; do
             have "$e" && check "examples/$(basename "$e" .c)" plain "sh tests/example.sh $e"
         done ;;
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
-    cli) have tests/test_cli.sh && check cli sum "$make build/spmv build/spmv-defect && sh tests/test_cli.sh"
-        have tests/suite.sh && check cli/suite sum "$make build/spmv && sh tests/suite.sh some" ;;
+    cli)
+        check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
+        check cli/man sum "make -s build/spmv && sh tests/man.sh"
+        check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
-        check oclgrind/races plain "$make build/spmv && sh tests/oclgrind.sh races"
-        check oclgrind/plans plain "$make build/spmv && sh tests/oclgrind.sh plans"
-        check oclgrind/planted plain "$make build/spmv-defect && sh tests/oclgrind.sh planted" ;;
-    uninitialized) check oclgrind/uninitialized plain "$make build/spmv-defect && sh tests/oclgrind.sh uninitialized" ;;
-    reproducible) check reproducible sum "$make build/spmv build/spmv-defect && sh tests/reproducible.sh" ;;
-    rusticl) check rusticl plain "$make build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
-    *) echo "no group named $g" >&2; exit 2 ;;
+        check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
+        check oclgrind/plans plain "make -s build/spmv && sh tests/oclgrind.sh plans"
+        check oclgrind/planted plain "make -s build/spmv-defect && sh tests/oclgrind.sh planted"
+        check oclgrind/uninitialized plain "make -s build/spmv-defect && sh tests/oclgrind.sh uninitialized" ;;
+    reproducible) check reproducible sum "make -s build/spmv build/spmv-defect && sh tests/reproducible.sh" ;;
+    suite) check suite/all sum "make -s build/spmv && sh tests/suite.sh all" ;;
+    rusticl) check rusticl plain "make -s build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
+    package) sh tests/package.sh list >>"$out/part" ;;
+    *) echo "no group named $1" >&2; exit 2 ;;
     esac
-done
+}
 
-# What several checks want is built once, before they start.
-if grep -q 'build/spmv' "$out/list"; then $make build/spmv build/spmv-defect >"$out/log/build.spmv" 2>&1; fi
-if grep -q -e '-Idist' "$out/list"; then $make dist/spmv.h >"$out/log/dist.spmv.h" 2>&1; fi
+# select_checks GROUP|CHECK...: fills the list; a group without checks becomes a failure, and so does a word of the caller's that
+# stands for nothing to be run
+select_checks() {
+    for word; do
+        : >"$out/part"
+        case $word in
+        */*) for g in $all rusticl; do group "$g"; done ;;
+        *) group "$word" ;;
+        esac
+        n=0 left=0
+        while IFS='	' read -r name kind command; do
+            case $word in
+            */*) case $name in $word) ;; *) continue ;; esac ;;
+            esac
+            n=$((n + 1))
+            if [ $select = quick ] && ! quick "$name"; then continue; fi
+            left=$((left + 1))
+            printf '%s\t%s\t%s\n' "$name" "$kind" "$command" >>"$out/list"
+        done <"$out/part"
+        if [ $n = 0 ] || [ "$named$left" = yes0 ]; then
+            printf '%s\tplain\techo "%s has no check"; false\n' "$word/nothing" "$word" >>"$out/list"
+        fi
+    done
+}
 
-started=$(date +%s)
-w=1
-while [ "$w" -lt "$jobs" ]; do worker & w=$((w + 1)); done
-worker
-wait
-awk -v s=$(($(date +%s) - started)) '
-    { p += $1; f += $2; n++; if ($2) bad = bad "\n  " $3 }
-    END { if (bad) print "failed:" bad
-          printf "%d checks in %d s\n", n, s }' "$out/results"
-awk '{ p += $1; f += $2 } END { if (p + f == 0) f = 1; printf "%d passed, %d failed\n", p, f }' "$out/results" | tee "$out/summary"
-grep -q '^[1-9][0-9]* passed, 0 failed$' "$out/summary"
+if [ $# = 0 ]; then named=no; set -- $all; else named=yes; fi
+select_checks "$@"
+# each once, and the quick ones first
+for f in first later; do : >"$out/$f"; done
+awk -F '\t' '!seen[$1]++' "$out/list" >"$out/part"
+while IFS= read -r line; do
+    if quick "${line%%	*}"; then f=first; else f=later; fi
+    printf '%s\n' "$line" >>"$out/$f"
+done <"$out/part"
+cat "$out/first" "$out/later" >"$out/list"
+if [ "$list_only" ]; then cut -f 1 "$out/list"; exit 0; fi
+
+# ---- the run ----
+# A run that is stopped takes its checks with it: each has a process group of its own, which only "timeout" can end.
+stop() {
+    trap '' HUP INT TERM
+    kill $workers 2>/dev/null
+    for pid in "$out"/pid.*; do [ -e "$pid" ] && kill "$(cat "$pid")" 2>/dev/null; done
+    echo "stopped"
+    exit 1
+}
+workers=
+trap stop HUP INT TERM
+
+# What several checks want is built once, before they start. What make is told on its command line
+# (CC=...) holds here as well; its -j does not.
+build() {
+    case ${MAKEFLAGS-} in
+    *' -- '*) MAKEFLAGS="-- ${MAKEFLAGS#* -- }" ;;
+    *) MAKEFLAGS= ;;
+    esac
+    export MAKEFLAGS
+    unset MAKELEVEL MFLAGS
+    times >"$out/times.0"
+    targets=$(awk -F '\t' 'sub(/^make -s /, "", $3) && sub(/ &&.*/, "", $3) { print $3 }' "$out/list" | tr ' ' '\n' | sort -u)
+    if [ "$targets" ]; then
+        make -s -k -j "$jobs" $targets >"$out/log/build" 2>&1 || echo "some programs cannot be built: $out/log/build"
+        times >>"$out/times.0"
+        echo "built $(echo "$targets" | wc -l) programs in $(($(date +%s) - started)) s, $(cpu "$out/times.0") s CPU"
+    fi
+}
+
+work() {
+    w=0
+    while [ "$w" -lt "$jobs" ]; do w=$((w + 1)); worker $w & workers="$workers $!"; done
+    wait
+}
+
+# ---- what came out ----
+# A check without a result is one whose worker died.
+report() {
+    awk '{ print $3 }' "$out/results" >"$out/part"
+    cut -f 1 "$out/list" | grep -vxF -f "$out/part" | sed 's/^/0 1 /' >>"$out/results"
+    failed=$(awk '$2 { print $3 }' "$out/results")
+    for name in $failed; do
+        file=$out/log/$(file_of "$name")
+        echo
+        echo "FAILED $name: $(awk -v n="$name" '$3 == n { print $1 " passed, " $2 " failed" }' "$out/results"); its log, $file, ends with"
+        grep -v '^ok ' "$file" 2>/dev/null | tail -n $tail_lines | sed 's/^/    | /'
+        echo "  again:  sh tests/run.sh $name"
+        echo "  it is:  $(awk -F '\t' -v n="$name" '$1 == n { print $3 }' "$out/list")"
+    done
+    [ -z "$failed" ] || echo
+    awk -v s=$(($(date +%s) - started)) -v bad="$(echo $failed)" '
+        END { if (bad) print "failed: " bad
+              printf "%d checks in %d s\n", NR, s }' "$out/results"
+    awk '{ p += $1; f += $2 } END { if (p + f == 0) f = 1; printf "%d passed, %d failed\n", p, f }' "$out/results" | tee "$out/summary"
+    grep -q '^[1-9][0-9]* passed, 0 failed$' "$out/summary"
+}
+
+# One line, which the shell has read before the run begins: whoever edits this file meanwhile does not disturb it.
+started=$(date +%s); build; work; report; exit $?

@@ -345,6 +345,126 @@ static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
 
 #define HEAD "spmv tuning table 1\ndevice d\nclass host\nrows 1\nper_row 1\n"
 
+static void option(spmv_choice *c, const char *plan, const char *variant, double predicted, double measured, double convert, double cost)
+{
+    spmv_option *o = &c->option[c->count++];
+    strcpy(o->plan, plan);
+    strcpy(o->variant, variant);
+    o->predicted = predicted * 1e-6;
+    o->measured = measured * 1e-6;
+    o->convert = convert;
+    o->cost = cost * 1e-6;
+}
+
+/* What follows the features, compared with what it must be. */
+static void explained(const spmv_choice *c, const char *want)
+{
+    static char text[4096];
+    const char *got;
+    cr_assert_lt(spmv_explain(c, text, sizeof text), sizeof text);
+    got = strstr(text, "table");
+    cr_assert(got && !strcmp(got, want), "%s", text);
+}
+
+/* The table: by cost, to the right under heads with units, the chosen one marked wherever it stands; then the reason. */
+Test(choice, explains_by_a_table)
+{
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    strcpy(c->table, "d");
+    c->exact = 1;
+    c->csr = 50e-6;
+    option(c, "dia", "WG=32", 40, 0, 45.5, 44);
+    option(c, "ell:w=1+csr:rows=nonempty", "+L=2", 12000, 0, 28, 12500.5);
+    option(c, "csr", "", 50, 0, 4, 50);
+    explained(c,
+        "table     d\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan                       variant\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      44.0       40.0          -    1.25          45.5         208  dia                        WG=32\n"
+        "       50.0       50.0          -    1.00          4.00           -  csr\n"
+        "      12501      12000          -    0.00          28.0           -  ell:w=1+csr:rows=nonempty  +L=2\n"
+        "\n"
+        "dia / WG=32 was chosen because a product is predicted to take 40.0 us, 1.25 times the speed of csr (50.0 us) and 300 times the "
+        "speed of the second, ell:w=1+csr:rows=nonempty / +L=2 (12000 us); analysis and conversion take about 45.5 products of csr, which "
+        "pays after 208 products.\n");
+    c->count = 0;
+    c->exact = 0;
+    option(c, "sell", "++", 60, 30, 20.25, 66); /* its variant says nothing */
+    option(c, "csr", "", 50, 31, 4, 50);
+    option(c, "coo", "", 55, -1, 8, 60);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "       50.0       50.0       31.0    1.00          4.00           -  csr\n"
+        "       60.0       55.0 cannot run    0.91          8.00           -  coo\n"
+        "*      66.0       60.0       30.0    0.83          20.3           -  sell\n"
+        "\n"
+        "sell was chosen because a product is measured to take 30.0 us, 1.03 times the speed of the second, csr (31.0 us); analysis and "
+        "conversion take about 20.3 products of csr, which pays after 504 products.\n");
+    c->count = 0;
+    option(c, "csr", "", 50, 0, 4, 50);
+    option(c, "bell", "", 45, 0, 40.25, 90);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      50.0       50.0          -    1.00          4.00           -  csr\n"
+        "       90.0       45.0          -    1.11          40.3         363  bell\n"
+        "\n"
+        "csr was chosen because it ranks at a cost of 50.0 us and the second at 90.0 us, though a product is predicted to take 50.0 us, "
+        "0.90 times the speed of the second, bell (45.0 us); analysis and conversion take about 4.00 products of csr.\n");
+    c->count = 0;
+    option(c, "ell", "", 45, 20, 20.25, 45); /* only one was timed: there is nothing to compare that with */
+    option(c, "sell", "", 48, -1, 20.25, 60);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      45.0       45.0       20.0    1.11          20.3         163  ell\n"
+        "       60.0       48.0 cannot run    1.04          20.3         407  sell\n"
+        "\n"
+        "ell was chosen because a product is predicted to take 45.0 us, 1.11 times the speed of csr (50.0 us) and 1.07 times the speed of "
+        "the second, sell (48.0 us); analysis and conversion take about 20.3 products of csr, which pays after 163 products.\n");
+    c->count = 0;
+    option(c, "ell", "", 45, 60, 20.25, 45); /* csr was not timed */
+    option(c, "sell", "", 47, 63, 20.75, 60);
+    explained(c,
+        "table     d, not the device's own\n"
+        "csr       50.0 us at best\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      45.0       45.0       60.0    1.11          20.3         163  ell\n"
+        "       60.0       47.0       63.0    1.06          20.8         280  sell\n"
+        "\n"
+        "ell was chosen because a product is measured to take 60.0 us, 0.83 times the speed of csr (50.0 us predicted) and 1.05 times the "
+        "speed of the second, sell (63.0 us); analysis and conversion take about 20.3 products of csr, which does not pay, as csr is no "
+        "slower.\n");
+    c->count = 0;
+    c->csr = 0;
+    option(c, "ell", "", 45, 0, 20, 45);
+    explained(c,
+        "table     d, not the device's own\n"
+        "\n"
+        "       cost  predicted   measured  vs csr       convert  pays after  plan\n"
+        "         us         us         us   times  csr products    products\n"
+        "*      45.0       45.0          -       -          20.0           -  ell\n"
+        "\n"
+        "ell was chosen because a product is predicted to take 45.0 us; analysis and conversion take about 20.0 products of csr.\n");
+    free(c);
+}
+
 Test(choice, follows_table_and_wishes)
 {
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 4\nf64 banded coo/L=2 5\nf64 banded sell/ 1\n";

@@ -532,7 +532,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-/* The same in other layouts: part of make pairs. Under a simulator every one of them is tried in make test (oclgrind). */
+/* The same in other layouts. */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
 Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2", plain_knobs); }
@@ -680,6 +680,48 @@ Test(offsets, of_64_bits, .timeout = 120)
     }
     bench_free(&b);
     spmv_device_close(&d);
+}
+
+/* "*:" sets knobs in every part whose kernel has them, stored or not; what follows it sets them part by part. */
+Test(variant, every_part)
+{
+    spmv_variant two[2];
+    spmv_store store;
+    spmv_hooks hooks = { 0 };
+    hooks.log = listen;
+    memset(&store, 0, sizeof store);
+    store.plan.count = store.count = 2;
+    store.plan.part[0].format = SPMV_CSR;
+    store.plan.part[1].format = SPMV_COO;
+    store.index[1] = 1;
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,L=8", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_IMG | (uint64_t)1 << SPMV_KNOB_L); /* coo has no L */
+    cr_assert_eq(two[1].set, (uint64_t)1 << SPMV_KNOB_IMG);
+    cr_assert(two[0].value[SPMV_KNOB_L] == 8 && two[0].value[SPMV_KNOB_IMG] == 1 && two[1].value[SPMV_KNOB_IMG] == 1);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,WG=64+IMG=0,L=2", &hooks), SPMV_OK, "%s", said);
+    cr_assert(two[0].value[SPMV_KNOB_IMG] == 0 && two[0].value[SPMV_KNOB_L] == 2 && two[0].value[SPMV_KNOB_WG] == 64);
+    cr_assert(two[1].value[SPMV_KNOB_IMG] == 1 && two[1].value[SPMV_KNOB_WG] == 64);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:WG=64++PER=3", &hooks), SPMV_OK, "%s", said);
+    cr_assert(two[0].set == (uint64_t)1 << SPMV_KNOB_WG && two[1].value[SPMV_KNOB_PER] == 3 && two[1].value[SPMV_KNOB_WG] == 64);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:", &hooks), SPMV_OK, "%s", said);
+    cr_assert(!two[0].set && !two[1].set);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:ALIGN=1", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "ALIGN") && strstr(said, "no part"), "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=7", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "IMG=7"), "%s", said);
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG", &hooks), SPMV_ERR_PLAN);
+    cr_assert_eq(spmv_variants_parse(two, &store, "IMG=1+*:IMG=1", &hooks), SPMV_ERR_PLAN); /* only in front */
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1+L=8+PER=3+L=8", &hooks), SPMV_ERR_PLAN);
+    cr_assert(strstr(said, "no more parts"), "%s", said);
+    store.count = 1; /* of the first part nothing was stored: knobs of its kernel alone are known all the same */
+    store.index[0] = 1;
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,L=8", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_IMG);
+    store.plan.count = 1; /* as hyb on a matrix of even rows */
+    store.plan.part[0].format = SPMV_ELL;
+    store.index[0] = 0;
+    cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1", &hooks), SPMV_OK, "%s", said);
+    cr_assert_eq(two[0].value[SPMV_KNOB_IMG], 1);
 }
 
 Test(variant, text)

@@ -63,13 +63,17 @@ is_json() {
     if command -v python3 >/dev/null 2>&1; then
         python3 -c '
 import json, sys
-keys = "matrix device builder plan variant type us gflops gbs bytes padding err prepare_us again ok".split()
+keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
+    version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
 assert lines
 for line in lines:
-    assert list(json.loads(line, parse_constant=refuse)) == keys, line
+    r = json.loads(line, parse_constant=refuse)
+    assert list(r) == keys, line
+    assert (r["threads"] is None) == (r["device"] != "host"), line
+    assert r["us"] is None or (r["us_min"] <= r["us"] <= r["us_max"] and r["samples"] >= 5), line
 ' "$1"
     else
         ! grep -Evq '^\{"matrix": ".*", "device": .*"builder": .*"us": .*"err": .*"ok": (true|false|null)\}$' "$1"
@@ -219,9 +223,10 @@ says 'plan: text' out '^plan +ell:w=2\+coo$'
 says 'plan: shares' out '^shares +ELL\([0-9.]+%\)COO\([0-9.]+%\)'
 gives 'plan explained' 0 plan arrow.mtx --explain --builder auto
 says 'plan explained: rows' out '^rows +[0-9.]+ nonzeros each'
-says 'plan explained: options' out '^plan +[a-z:0-9,=.+]+.*us; conversion about'
+says 'plan explained: reason' out '^csr[^ ]* was chosen because (it ranks .*, though )?a product is predicted to take [0-9.]+ us, [0-9.]+ times the speed of the second, '
 gives 'plan refined' 0 plan arrow.mtx --refine 3 --explain
-says 'plan refined: measured' out 'us, measured [0-9.]+;'
+says 'plan refined: measured' out '^[* ] +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[-0-9]+  [a-z]'
+says 'plan refined: reason' out '^[^ ]+ was chosen because a product is measured to take [0-9.]+ us, '
 gives 'plan for few calls' 0 plan arrow.mtx --calls 1
 says 'plan for few calls' out '^plan +csr'
 gives 'plan: a bad number of calls' 2 plan arrow.mtx --calls many
@@ -254,41 +259,101 @@ head -c 100 a.bin >cut.bin
 gives 'cut binary' 1 info cut.bin
 
 # ---- plot ----
-is_png() { # the signature, every chunk's checksum, the rows inflated, the size; python3 is what tools/install.sh installs
-    python3 - "$1" <<'END'
+# png.py FILE CHECK...: reads the PNG whole (every checksum, every filter), and then holds the checks:
+#   has COLOUR             there are pixels of it
+#   count COLOUR N         so many, to a tenth
+#   run COLOUR N,N,...     the longest runs of it in a row, one for each group of neighbouring rows that has any, to two pixels
+#   rise COLOUR N,N,...    the same in columns
+# python3 is what tools/install.sh installs.
+cat >png.py <<'END'
 import struct, sys, zlib
-data = open(sys.argv[1], "rb").read()
-assert data[:8] == b"\x89PNG\r\n\x1a\n"
-at, names, rows = 8, [], b""
-while at < len(data):
-    n, = struct.unpack(">I", data[at:at + 4])
-    name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
-    assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
-    names.append(name)
-    if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
-    if name == b"PLTE": colours = n // 3
-    if name == b"IDAT": rows += body
-    at += 12 + n
-rows = zlib.decompress(rows)
-assert names == [b"IHDR", b"PLTE", b"IDAT", b"IEND"] and (depth, kind) == (8, 3) and len(rows) == height * (width + 1)
-for y in range(height):
-    line = rows[y * (width + 1):(y + 1) * (width + 1)]
-    assert line[0] == 0 and max(line) < colours
+
+def pixels(path):
+    data = open(path, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+    at, names, packed = 8, [], b""
+    while at < len(data):
+        n, = struct.unpack(">I", data[at:at + 4])
+        name, body = data[at + 4:at + 8], data[at + 8:at + 8 + n]
+        assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0], name
+        names.append(name)
+        if name == b"IHDR": width, height, depth, kind = struct.unpack(">IIBB", body[:10])
+        if name == b"IDAT": packed += body
+        at += 12 + n
+    assert names[0] == b"IHDR" and names[-1] == b"IEND" and (depth, kind) == (8, 2), (names, depth, kind)
+    packed, wide, rows, above = zlib.decompress(packed), 3 * width, [], bytes(3 * width)
+    assert len(packed) == height * (wide + 1)
+    for y in range(height):
+        kind, line = packed[y * (wide + 1)], bytearray(packed[y * (wide + 1) + 1:(y + 1) * (wide + 1)])
+        if kind == 2:
+            line = bytearray((a + b) & 255 for a, b in zip(line, above))
+        elif kind:
+            for i in range(wide):
+                left, up, corner = line[i - 3] if i > 2 else 0, above[i], above[i - 3] if i > 2 else 0
+                if kind == 4:
+                    p = left + up - corner
+                    near = min((abs(p - left), 0, left), (abs(p - up), 1, up), (abs(p - corner), 2, corner))[2]
+                line[i] = (line[i] + (left if kind == 1 else (left + up) // 2 if kind == 3 else near)) & 255
+        rows.append([bytes(line[3 * x:3 * x + 3]) for x in range(width)])
+        above = line
+    return rows
+
+def runs(rows, colour):
+    out, best = [], 0
+    for row in rows + [[]]:
+        longest = length = 0
+        for pixel in row:
+            length = length + 1 if pixel == colour else 0
+            longest = max(longest, length)
+        if not longest and best > 1: out.append(best)
+        best = max(best, longest) if longest else 0
+    return out
+
+rows = pixels(sys.argv[1])
+at = 2
+while at < len(sys.argv):
+    what, colour = sys.argv[at], bytes.fromhex(sys.argv[at + 1])
+    count = sum(row.count(colour) for row in rows)
+    if what == "has":
+        assert count, (what, colour.hex())
+        at += 2
+        continue
+    want = [float(v) for v in sys.argv[at + 2].split(",")]
+    if what == "count": assert abs(count - want[0]) <= want[0] / 10, (what, colour.hex(), count)
+    else:
+        got = runs(rows if what == "run" else [list(column) for column in zip(*rows)], colour)
+        assert len(got) == len(want) and all(abs(g - w) <= 2 for g, w in zip(got, want)), (what, colour.hex(), got)
+    at += 3
+END
+is_png() {
+    python3 png.py "$@"
+}
+is_svg() { # well-formed, of the picture's size, drawn, and in need of no other file
+    python3 - "$1" <<'END'
+import sys, xml.dom.minidom
+top = xml.dom.minidom.parse(sys.argv[1]).documentElement
+assert top.tagName == "svg" and top.getAttribute("width").endswith("px")
+assert top.getElementsByTagName("path") and top.getElementsByTagName("use")
+for e in top.getElementsByTagName("*"):
+    assert e.getAttribute("xlink:href")[:1] in ("", "#") or e.getAttribute("xlink:href").startswith("data:image/png;base64,")
 END
 }
-is_svg() { # well-formed, and the PNG inside whole
-    python3 - "$1" inside.png <<'END' && is_png inside.png
-import base64, sys, xml.dom.minidom
-top = xml.dom.minidom.parse(sys.argv[1]).documentElement
-assert top.tagName == "svg" and top.getElementsByTagName("text")
-image = top.getElementsByTagName("image")[0].getAttribute("href").split(",", 1)
-assert image[0] == "data:image/png;base64"
-open(sys.argv[2], "wb").write(base64.b64decode(image[1], validate=True))
-END
+paints() { # paints NAME FILE CHECK...: of png.py
+    name=$1
+    shift
+    is_png "$@" >out 2>err
+    verdict "$name" $?
 }
 cp small.mtx 'a<b>&"c".mtx'
+cp small.mtx "$(printf 'no utf-8 \377\303.mtx')"
 "$spmv" gen clspmv_circuit -o circuit.bin
 printf '%%%%MatrixMarket matrix coordinate real general\n3 1000 1\n2 900 1\n' >thin.mtx
+{ # 100 rows of one nonzero, 1 of four, 10 empty ones
+    printf '%%%%MatrixMarket matrix coordinate real general\n111 111 104\n'
+    i=0
+    while [ "$i" -lt 100 ]; do i=$((i + 1)); echo "$i $i 1"; done
+    for i in 1 2 3 4; do echo "101 $i 1"; done
+} >lengths.mtx
 cat >table.tune <<'END'
 spmv tuning table 1
 device <a & b>
@@ -297,7 +362,32 @@ rows 1024 2048
 per_row 1 4 16
 f64 banded csr/ 1 2 3 4 5 6
 f64 banded dia/L=2 2 1 - 8 5 -
+f64 banded dense/ 4 0.5 - - - -
 f32 uneven sell:h=32/ 1 2 3 4 - 0.001
+END
+ours() { # ours MATRIX BUILDER PLAN US AGAIN OK: a line of bench --json
+    printf '{"matrix": "%s", "device": "host", "builder": "%s", "plan": "%s", "variant": "host", "type": "f64", ' "$1" "$2" "$3"
+    if [ "$4" = null ]; then printf '"us": null, "gflops": null, '; else printf '"us": %s, "gflops": %s, ' "$4" "$((24 / $4))"; fi
+    printf '"again": %s, "ok": %s}\n' "$5" "$6"
+}
+{
+    ours dir/a.mtx.gz csr csr 2 false true
+    ours a auto csr 4 false true # the same product, slower
+    ours a ell ell 4 false true
+    ours a coo coo 8 false false
+    ours a dia dia null false null
+    ours b csr csr 8 false true
+    ours c csr csr 6 false true
+    ours c csr csr 8 true true # side by side: this one counts
+    ours 'alone \u00e9\t\"' csr csr 1 false true
+} >ours.json
+cat >peer.json <<'END'
+{"matrix":"a","dtype":"f64","variant":"alg1","us":8.00,"min":1}
+{"matrix":"a","dtype":"f64","variant":"alg2","us":16.00}
+
+{"matrix":"b","dtype":"f64","variant":"alg1","us":1.6e+1}
+{"matrix":"c","dtype":"f64","variant":"alg1","us":4}
+{"matrix":"c","dtype":"f64","variant":"bsr","us":null}
 END
 for s in png svg; do
     gives "plot: $s of a small matrix" 0 plot 'a<b>&"c".mtx' -o p.$s
@@ -309,6 +399,18 @@ for s in png svg; do
     gives "plot: $s of a thin matrix by a builder" 0 plot thin.mtx --plan hyb -o p.$s
     is_$s p.$s >out 2>err
     verdict "plot: $s of a thin matrix is one" $?
+    gives "plot: $s of a name that is no UTF-8" 0 plot "$(printf 'no utf-8 \377\303.mtx')" -o p.$s
+    is_$s p.$s >out 2>err
+    verdict "plot: $s of a name that is no UTF-8 is one" $?
+    gives "plot rows: $s" 0 plot rows lengths.mtx -o r.$s
+    is_$s r.$s >out 2>err
+    verdict "plot rows: $s is one" $?
+    gives "plot bench: $s" 0 plot bench ours.json peer.json --caption 'today' -o b.$s
+    is_$s b.$s >out 2>err
+    verdict "plot bench: $s is one" $?
+    gives "plot ratio: $s" 0 plot ratio ours.json peer.json --caption "$(printf 'to\377day')" -o q.$s
+    is_$s q.$s >out 2>err
+    verdict "plot ratio: $s is one" $?
     gives "plot tune: $s" 0 plot tune table.tune -o t.$s
     is_$s t.$s >out 2>err
     verdict "plot tune: $s is one" $?
@@ -316,6 +418,58 @@ done
 gives 'plot: the same picture again' 0 plot tune table.tune -o t2.png
 cmp t.png t2.png
 verdict 'plot: the same bytes' $?
+# Lengths by hand: 464 units for the fastest, two pixels each; a square of the legend has 24 pixels.
+paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one alone' b.png run 0072b2 24,464,928,464,928
+paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 24,928
+paints 'plot bench: a wrong product, 8 us' b.png run d55e00 24,232
+paints 'plot bench: the peer, where it has them by its times in a row' b.png run 8c959f 24,232,116,464,928
+cp peer.json 'another peer.json'
+gives 'plot bench: two peers' 0 plot bench ours.json peer.json 'another peer.json' -o b3.png
+paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 24,232,232,116,116,464,464,928,928
+# 200 units an octave; the line at 1 takes 3 pixels of the bars to its right
+paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 24,797,397,400
+# 316 units from 0.7 to 130 rows
+paints 'plot rows: 100 rows of one nonzero, 1 of four' r.png rise 0072b2 600,43
+paints 'plot rows: 10 empty rows' r.png rise d55e00 322
+# cells of 53.3 pixels, squares of 24: twelve of the fastest, three of a half, one of a quarter, and one beyond the fastest
+paints 'plot tune: shares of the fastest' t.png count fde725 34709 count 22a884 9109 count 2a788e 3420 count f46d43 3420
+gives 'plot: three parts' 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.png
+paints 'plot: three parts have three colours' p.png has 0072b2 has d55e00 has 009e73
+gives 'plot ratio: by a builder' 0 plot ratio ours.json peer.json --plan auto -o q2.png
+paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,1087
+gives 'plot bench: by a plan' 0 plot bench ours.json --plan ell -o b2.png
+paints 'plot bench: by a plan: its bar alone' b2.png run 0072b2 24,928
+gives 'plot bench: no line of the plan' 1 plot bench ours.json --plan sell -o p.png
+says 'plot bench: no line of the plan: which' err 'no line of ours with the plan sell'
+gives 'plot ratio: without a peer' 1 plot ratio ours.json -o p.png
+says 'plot ratio: without a peer: why' err "no matrix has both a time of ours and a peer's"
+gives 'plot bench: no such file' 1 plot bench ours.json nosuch.json -o p.png
+says 'plot bench: no such file is named' err 'nosuch.json: No such file'
+gives 'plot bench: a folder' 1 plot bench . -o p.png
+: >empty.json
+gives 'plot bench: nothing in it' 1 plot bench empty.json -o p.png
+says 'plot bench: nothing in it is told' err 'empty.json: there are no lines in it'
+refuses() { # refuses LINE PLACE WHY: the second line of a file
+    { sed 1q ours.json; printf '%s\n' "$1"; } >bad.json
+    "$spmv" plot bench bad.json -o bad.png >out 2>err </dev/null
+    [ $? -eq 1 ] && [ ! -e bad.png ] && grep -Fq "bad.json, line 2, column $2: $3" err
+    verdict "plot bench: a line like $1" $?
+}
+refuses 'us 3' 1 'a JSON object'
+refuses '{}' 2 'a string in quotes'
+refuses '{"matrix": "a"} x' 17 'there is something behind'
+refuses '{"matrix": "a"' 15 'a comma or a closing brace'
+refuses '{"matrix" "a"}' 11 'a colon'
+refuses '{"matrix": "a}' 15 'the string does not end'
+refuses '{"matrix": "\q"}' 14 'no such escape'
+refuses '{"matrix": "\u00g0"}' 17 '\u wants four hexadecimal'
+refuses '{"matrix": [1]}' 12 'a string, a number'
+refuses '{"us": 1.2.3}' 8 'a string, a number'
+refuses '{"us": -}' 8 'a string, a number'
+refuses '{"us": "3"}' 11 '"us" is a number'
+refuses '{"matrix": 3}' 13 '"matrix" is a string'
+refuses '{"matrix": "a", "us": 3}' 1 'neither a line of ours'
+refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' 1 'a time below 0'
 gives 'plot: no name' 2 plot small.mtx
 says 'plot: no name: what is wanted' err '-o NAME.png or -o NAME.svg'
 gives 'plot: another suffix' 2 plot small.mtx -o p.gif
@@ -329,12 +483,22 @@ if [ -w /dev/full ]; then
 fi
 gives 'plot: no plan' 2 plot small.mtx --plan 'elll' -o p.png
 gives 'plot: a plan that leaves nonzeros' 1 plot small.mtx --plan 'ell:w=1' -o p.png
-gives 'plot: nothing to draw' 1 plot none.mtx -o p.png
-says 'plot: nothing to draw, why' err 'none.mtx: there is nothing to draw'
+for rows in '' rows; do
+    gives "plot $rows: nothing to draw" 1 plot $rows none.mtx -o p.png
+    says "plot $rows: nothing to draw, why" err 'none.mtx: there is nothing to draw'
+done
+gives 'plot rows: no plan' 2 plot rows small.mtx --plan csr -o p.png
 gives 'plot tune: no such table' 1 plot tune nosuch.tune -o p.png
 gives 'plot tune: no table' 1 plot tune small.mtx -o p.png
 says 'plot tune: no table: the line' err 'small.mtx, line 1'
 gives 'plot: two matrices' 2 plot small.mtx thin.mtx -o p.png
+gives 'plot tune: two tables' 2 plot tune table.tune table.tune -o p.png
+gives 'plot: a caption' 2 plot small.mtx --caption x -o p.png
+if [ -x "$defect" ]; then # which is built without cairo
+    "$defect" plot small.mtx -o none.png >out 2>err </dev/null
+    [ $? -eq 1 ] && [ ! -e none.png ] && grep -q 'built without cairo.*libcairo2-dev' err
+    verdict 'plot: without cairo it says what to install' $?
+fi
 
 # ---- bench ----
 for d in $devices; do
@@ -374,6 +538,141 @@ gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
 
+# ---- what bench, plan and info tell ----
+is_table() { # FILE HEAD: a head, lines of its width or more to the place where the text begins, one of them marked, csr's ratio 1.000
+    awk -v head="$2" '
+        $0 ~ head { on = 1; at = match($0, /  plan/); next }
+        on && /^ +us +us/ { next } # units
+        !on || !NF { on = 0; next }
+        substr($0, at, 2) != "  " || substr($0, at - 1, 1) == " " || substr($0, at + 2, 1) == " " { bad = 1 }
+        /^\*/ { marked++ }
+        { lines++ }
+        END { exit bad || marked != 1 || lines < 2 }' "$1"
+}
+gives 'bench: the table' 0 bench p.mtx --plan csr --plan ell --plan 'sell:h=32,rows=sorted,sigma=1024,idx=16' --plan 'hyb'
+is_table out '^ +us +min us +max us +vs csr +GFLOP/s +GB/s +MB +padding +err  plan$'
+verdict 'bench: the table is aligned, one line marked' $?
+says 'bench: threads' out '^p: 100 x 100, 460 nonzeros; f64 on host, [0-9]+ threads?; '
+says 'bench: csr beside itself' out '^[* ] .* 1\.000 .*  csr$'
+python3 - out <<'END' >err 2>&1
+import sys
+rows = [l.lstrip("* ").split() for l in open(sys.argv[1]) if l.startswith(("* ", "  ")) and "us" not in l.split()]
+times = {r[9]: [float(v) for v in r[:4]] for r in rows}
+assert len(times) == 4, times
+marked = [l.split()[10] for l in open(sys.argv[1]) if l.startswith("*")]
+assert marked == [min(times, key=lambda p: times[p][0])], (marked, times)
+for us, least, most, ratio in times.values():
+    assert least <= us <= most
+    assert abs(ratio - times["csr"][0] / us) <= 0.001 + 0.02 * ratio
+END
+verdict 'bench: the least time is marked, ratios to csr, min <= median <= max' $?
+rm -f out
+"$spmv" bench arrow.mtx p.mtx p.mtx p.mtx p.mtx >out 2>err </dev/null &
+job=$!
+until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # its handler is set before the heading is printed
+kill -TERM $job
+wait $job
+[ $? -eq 1 ] && grep -q 'interrupted: further plans were not timed' err
+verdict 'bench, interrupted: a message and exit status 1' $?
+[ "$(grep -c ' nonzeros; ' out)" = 1 ] && grep -q '  plan$' out && [ "$(sed '1,2d' out | grep -c .)" -ge 1 ] && ! grep -q 'auto' out
+verdict 'bench, interrupted: the table of what was timed' $?
+gives 'bench without csr' 0 bench p.mtx --plan ell
+says 'bench without csr: no ratio' out '^\* +[0-9.]+ +[0-9.]+ +[0-9.]+ +- '
+OMP_NUM_THREADS=1 "$spmv" bench p.mtx --plan csr --json >out 2>err && grep -q '"rows": 100, "cols": 100, "nnz": 460, "threads": 1, ' out
+verdict 'bench: shape and threads in JSON' $?
+version=$("$spmv" --version)
+says 'bench: version in JSON' out "\"version\": \"${version#spmv }\""
+if [ "$devices" != host ]; then
+    gives 'bench on a device: the table' 0 bench p.mtx --plan csr --plan 'ell:w=3+coo' --device 0
+    is_table out '^ +us +min us .*err  plan +variant$'
+    verdict 'bench on a device: the table is aligned' $?
+    gives 'a knob for every part' 0 bench p.mtx --plan 'hyb/*:IMG=0' --plan 'ell:w=3+coo/*:WG=64,IMG=0+V=1' --device 0 --json
+    is_json out
+    verdict 'a knob for every part: JSON' $?
+    says 'a knob for every part: both have it, the first its own too' out '"plan": "ell:w=3\+coo", "variant": "[^"+]*WG=64,[^"+]*V=1,[^"+]*\+[^"+]*WG=64,'
+    gives 'a knob of no part' 1 mul p.mtx --plan 'hyb/*:ALIGN=1' --device 0
+    says 'a knob of no part is named' err 'ALIGN.*no part'
+fi
+printf 'a\377\303\050"\\\t\303\244' >name
+cp small.mtx "$(cat name).mtx"
+cat >shape.py <<'END'
+import json, sys
+def refuse(token):
+    raise ValueError(token)
+text = open(sys.argv[1], encoding="utf-8").read()
+assert text.count("\n") == 1
+d = json.loads(text, parse_constant=refuse)
+if "matrix" in d and "odd" in sys.argv:
+    assert d["matrix"] == "a\ufffd\ufffd(\"\\\t\u00e4.mtx", d["matrix"]
+for condition in sys.argv[2:]:
+    assert condition == "odd" or eval(condition), condition
+END
+shape() { # NAME CONDITION...: out is one JSON object, of which these hold
+    name=$1
+    shift
+    python3 shape.py out "$@" >err 2>&1
+    verdict "$name" $?
+}
+gives 'info --json' 0 info "$(cat name).mtx" --json
+shape 'info --json: an odd name, figures' odd 'd["rows"] == 3 and d["cols"] == 4 and d["nnz"] == 5' 'd["values"] == "small integers"' \
+    'd["row_length"]["longest"] == 2 and d["row_length"]["shortest"] == 1' 'd["bandwidth"] == {"below": 2, "above": 2}' \
+    'd["diagonals"]["used"] == {"count": 4, "nnz": 5}' 'sum(h["nnz"] for h in d["histogram"]) == 5' \
+    'sum(h["rows"] for h in d["histogram"]) == 3' 'len(d["blocks"]) == 11 and d["blocks"][0]["size"] == "1x4"'
+gives 'info --json of 0 x 0' 0 info none.mtx --json
+shape 'info --json of 0 x 0: null where nothing is known' 'd["nnz"] == 0 and d["blocks"][0]["bytes_f64"] is None'
+gives 'plan --json' 0 plan "$(cat name).mtx" --builder 'ell:w=1+coo' --json
+shape 'plan --json: parts' odd 'd["plan"] == "ell:w=1+coo" and d["choice"] is None' '[p["nnz"] for p in d["parts"]] == [3, 2]' \
+    '[p["plan"] for p in d["parts"]] == ["ell:w=1", "coo"]' 'd["parts"][0]["share"] == 0.6'
+gives 'plan --json --explain' 0 plan arrow.mtx --explain --refine 2 --json
+shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["plan"]' 'd["choice"]["table"] == "host"' \
+    'len(d["choice"]["options"]) > 3 and d["choice"]["options"][0]["measured_us"] > 0'
+gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
+shape 'plan --json of 0 x 0: a plan' 'd["plan"] == "csr"'
+gives 'plan --max-bytes' 1 plan arrow.mtx --builder hyb --max-bytes 1000K
+says 'plan --max-bytes: what and how much' err 'ell:w=2: .* allowed are 1000 KiB|ell:w=2: .* allowed are 0.98 MiB'
+gives 'plan --max-bytes --json' 1 plan arrow.mtx --builder hyb --max-bytes 1000K --json
+shape 'plan --max-bytes --json: null bytes for what was refused' '[p["bytes"] is None for p in d["parts"]] == [True, False]'
+gives 'plan --max-bytes: enough' 0 plan arrow.mtx --builder hyb --max-bytes 2M
+gives 'mul --max-bytes' 1 mul arrow.mtx --plan hyb --max-bytes 1000k
+gives 'bench --max-bytes' 1 bench arrow.mtx --plan hyb --plan csr --max-bytes 1000k
+says 'bench --max-bytes: refused' out ' hyb: refused: '
+for n in '' 0 K -1 1T 1.5M 64MB 0x10 99999999999999999999 17179869184G; do
+    gives "--max-bytes '$n'" 2 bench p.mtx --plan csr --max-bytes "$n"
+    grep -Fq -- "whole number of bytes above 0, with K, M or G behind it or nothing, not '$n'" err
+    verdict "--max-bytes '$n': what it wants" $?
+done
+gives '--max-bytes: the most' 0 bench p.mtx --plan csr --max-bytes 17179869183G
+gives 'plan --explain: the table' 0 plan arrow.mtx --explain
+is_table out '^ +cost +predicted +measured +vs csr +convert +pays after  plan$'
+verdict 'plan --explain: the table is aligned, one line marked' $?
+says 'plan --explain: units' out '^ +us +us +us +times +csr products +products$'
+awk '/^ +us +us/ { on = 1; next } !NF { on = 0 } on { sub(/^\*/, ""); if ($1 + 0 < before + 0) exit 1; before = $1; n++ } END { if (n < 3) exit 1 }' out
+verdict 'plan --explain: by cost' $?
+
+# ---- the examples of --help ----
+mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx # x and y that fit a.mtx:
+"$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx
+examples() { # COMMAND: the lines under "Examples:" of its help
+    "$spmv" $1 --help | awk '/^Examples:$/ { on = 1; next } on && /^$/ { on = 0 } on'
+}
+for c in '' devices info mul bench self-check convert plan tune plot gen; do
+    examples "$c" >examples
+    least=2
+    if [ "$c" = devices ]; then least=1; fi # which takes nothing
+    [ "$(wc -l <examples)" -ge "$least" ] && ! grep -Evq '^  spmv [^#]*  # ' examples
+    verdict "$c --help: examples and what they do" $?
+    while IFS= read -r line; do
+        case $line in
+        *'# (GPU)'*)
+            # the quick ones run on any device
+            case $c in mul | plan) [ "$devices" != host ] || continue ;; *) continue ;; esac
+            line=$(printf '%s\n' "$line" | sed 's/--device gpu/--device 0/') ;;
+        esac
+        (cd help && eval "spmv() { \"$spmv\" \"\$@\"; }; $line") >out 2>err </dev/null
+        verdict "$c --help: $(echo ${line%%  \#*})" $?
+    done <examples
+done
+
 # ---- tune ----
 gives 'tune: a table without merge or compare' 2 tune a.tune
 gives 'tune: budget of nothing' 2 tune --budget 0
@@ -394,6 +693,11 @@ says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
 gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
+for bad in 'nan' '5 6' '-5' '1e999' '0x5' '' '5x'; do
+    { head -n 3 a.tune.journal; printf 's f64 banded csr/ 1024 4 5\ns f64 banded csr/ 1024 4 %s\n' "$bad"; } >b.tune.journal
+    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+    says "tune --resume: a rate of '$bad': its line" err 'b.tune.journal, line 5: '
+done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
@@ -440,6 +744,7 @@ if [ "$devices" != host ]; then
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
         for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # in coo.cl alone
+            rm -f g.tune.journal
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'
@@ -472,6 +777,169 @@ if [ "$devices" != host ]; then
         says 'self-check finds a kernel that does not compile: its words' out '^FAILED  f32 .*did not build'
     fi
 fi
+
+# ---- files that are written ----
+# A program that may not write a byte to any file stands for a full disk; what it says comes through a pipe.
+full_disk() { # full_disk NAME FILE ARGUMENTS...: fails, says why, FILE is as it was and nothing lies beside it
+    name=$1
+    file=$2
+    shift 2
+    cp "$file" before
+    said=$(ulimit -f 0; "$spmv" "$@" 2>&1 </dev/null)
+    got=$?
+    printf '%s\n' "$said" >err
+    [ $got -eq 1 ] && grep -q 'File too large' err
+    verdict "full disk: $name fails and says so" $?
+    cmp -s before "$file" && ! ls -A | grep -q '^\.spmv-'
+    verdict "full disk: $name leaves the old file and nothing else" $?
+}
+"$spmv" gen poisson2d_100 -o big.mtx
+chmod 640 big.mtx
+ln -s big.mtx link.mtx
+ln big.mtx hard.mtx
+gzip -c big.mtx >big.mtx.gz
+full_disk 'convert to itself' big.mtx convert big.mtx big.mtx
+full_disk 'convert to itself through a link' big.mtx convert big.mtx link.mtx
+full_disk 'convert to itself by another name' big.mtx convert big.mtx hard.mtx
+full_disk 'convert to itself through gzip' big.mtx.gz convert big.mtx.gz big.mtx.gz
+echo old | tee old.bin old.mtx old.png old.svg >old.tune
+full_disk 'convert' old.bin convert big.mtx old.bin
+full_disk 'gen' old.mtx gen poisson2d_100 -o old.mtx
+full_disk 'mul' old.mtx mul big.mtx -o old.mtx
+full_disk 'plot' old.png plot big.mtx -o old.png
+full_disk 'plot of a table' old.svg plot tune table.tune -o old.svg
+full_disk 'tune --merge' old.tune tune --merge b.tune c.tune --out old.tune
+full_disk 'tune --resume' a.tune.journal tune --out a.tune --resume --rows-max 1024 --budget 1
+cp big.mtx before
+gives 'convert to itself through a link' 0 convert big.mtx link.mtx
+[ -L link.mtx ] && cmp -s before big.mtx && [ "$(ls -l big.mtx | cut -c 1-10)" = '-rw-r-----' ]
+verdict 'convert to itself through a link: the link and the mode stay' $?
+ln -s new.mtx dangling.mtx
+gives 'gen through a link to nothing' 0 gen tridiag_3 -o dangling.mtx
+[ -L dangling.mtx ] && grep -q '^3 3 7$' new.mtx
+verdict 'gen through a link to nothing makes the file' $?
+ln -s ring2.mtx ring1.mtx
+ln -s ring1.mtx ring2.mtx
+gives 'gen to a ring of links' 1 gen tridiag_3 -o ring1.mtx
+says 'gen to a ring of links: what is wrong' err 'ring1.mtx: Too many levels'
+if [ "$(id -u)" -ne 0 ]; then
+    chmod 440 new.mtx
+    gives 'gen to a file that may not be written' 1 gen tridiag_4 -o new.mtx
+    says 'gen to a file that may not be written: why' err 'new.mtx: Permission denied'
+fi
+gives 'gen to a folder' 1 gen tridiag_3 -o .
+says 'gen to a folder: what is wrong' err 'Is a directory'
+"$spmv" gen tridiag_3 -o want.mtx
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; } 2>err | sed 1d | cmp -s - want.mtx
+verdict 'gen to /dev/stdout, a pipe' $?
+{ echo before; "$spmv" gen tridiag_3 -o /dev/stdout; "$spmv" gen tridiag_3; } >out 2>err
+{ echo before; cat want.mtx want.mtx; } | cmp -s - out
+verdict 'gen to /dev/stdout, a file: behind what it has' $?
+"$spmv" gen tridiag_3 -o /dev/fd/3 3>three 2>err && cmp -s three want.mtx
+verdict 'gen to /dev/fd/3' $?
+gives 'gen to /dev/null' 0 gen tridiag_3 -o /dev/null
+[ -c /dev/null ]
+verdict 'gen to /dev/null leaves the device' $?
+mkfifo pipe
+cat pipe >out &
+"$spmv" gen tridiag_3 -o pipe 2>err
+wait $!
+[ -p pipe ] && cmp -s out want.mtx
+verdict 'gen to a named pipe' $?
+if [ -w /dev/full ]; then
+    for f in a.mtx a.mtx.gz a.bin; do
+        rm -f "$f"
+        ln -s /dev/full "$f"
+        gives "convert to a full device as $f" 1 convert big.mtx "$f"
+        says "convert to a full device as $f is told" err "$f: No space left"
+    done
+    "$spmv" gen poisson2d_10 >/dev/full 2>err
+    [ $? -eq 1 ]
+    verdict 'gen to a full standard output' $?
+fi
+"$spmv" gen dense_1500_1500 -o dense.bin
+echo old >slow.mtx.gz
+"$spmv" convert dense.bin slow.mtx.gz 2>err &
+writing=$!
+until ls -A | grep -q '^\.spmv-' || ! kill -0 $writing 2>/dev/null; do sleep 0.05; done
+kill -TERM $writing
+wait $writing 2>/dev/null
+[ $? -eq 143 ] && [ "$(cat slow.mtx.gz)" = old ] && ! ls -A | grep -q '^\.spmv-'
+verdict 'an interrupted convert leaves the old file and nothing else' $?
+
+# ---- the journal of tune ----
+cp a.tune.journal before
+gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 1024 --out a.tune
+says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the samples .*--resume'
+cmp -s before a.tune.journal
+verdict 'tune: a journal is as it was' $?
+head -n 3 a.tune.journal >k.tune.journal
+"$spmv" tune --rows-max 1024 --out k.tune >out 2>err </dev/null &
+measuring=$!
+until [ "$(wc -l <k.tune.journal)" -ge 8 ] || ! kill -0 $measuring 2>/dev/null; do sleep 0.05; done
+kill -KILL $measuring
+wait $measuring 2>/dev/null
+[ $? -eq 137 ] && [ ! -e k.tune ]
+verdict 'tune: a journal without samples is begun anew; killed' $?
+gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 1024 --out k.tune --resume
+says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from before\)'
+
+# ---- numbers in options ----
+no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error that names the option and the text
+    option=$1
+    texts=$2
+    shift 2
+    for text in $texts ''; do
+        gives "$1 --$option '$text'" 2 "$@" "--$option=$text"
+        grep -Fq -- "--$option wants a" err && grep -Fq -- "not '$text'" err
+        verdict "$1 --$option '$text': what is wanted" $?
+    done
+}
+real='nan inf -inf 1e999 1x 0x1 1,5'
+count="$real -1 1.5 1e300"
+no_numbers alpha "$real" mul small.mtx
+no_numbers beta "$real" mul small.mtx --y y.mtx
+no_numbers alpha 1e39 mul small.mtx --type f32
+no_numbers again "$count" bench small.mtx
+no_numbers refine "$count" bench small.mtx
+no_numbers calls "$count" bench small.mtx
+no_numbers refine "$count" plan small.mtx
+no_numbers calls "$count" plan small.mtx
+no_numbers budget "$real -1 0" tune
+no_numbers rows-max "$count 0 1023" tune
+for c in info mul bench plan; do no_numbers max-dim "$count 0 4294967295" $c small.mtx; done
+no_numbers max-dim "$count 0" convert small.mtx never.mtx
+no_numbers max-dim "$count 0" plot small.mtx -o never.png
+product 'numbers that are some' '15 15 15' small.mtx --alpha 5e0
+
+# ---- limits of what is read ----
+head -c 20000000 /dev/zero | gzip >zeros.mtx.gz
+gives 'zeros without end' 1 info zeros.mtx.gz
+says 'zeros without end: where and why' err 'zeros.mtx.gz:1: expected a line of at most 65536 bytes'
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 12' >cut.mtx
+gives 'a last number that may be cut' 0 info cut.mtx
+says 'a last number that may be cut is told' err 'cut.mtx:3: .*may be cut'
+printf '%%%%MatrixMarket matrix coordinate real general\n3000000 2 1\n3000000 1 1\n' >rows.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n6 4294967294 1\n1 1 1\n' >cols.mtx
+for m in rows cols; do
+    gives "few nonzeros, many $m" 1 convert $m.mtx w.bin
+    says "few nonzeros, many $m: the limit" err "$m.mtx:2: expected at most 1048640 rows and columns for 1 nonzeros"
+    for to in bin mtx; do
+        gives "few nonzeros, many $m, to $to" 0 convert $m.mtx w.$to --max-dim 4294967294
+        gives "few nonzeros, many $m, from $to" 0 convert w.$to w2.bin --max-dim 4294967294
+        for c in info mul plan convert; do
+            set -- $c w.$to
+            [ $c = convert ] && set -- "$@" never.mtx
+            gives "few nonzeros, many $m: $c refuses $to as convert did" 1 "$@"
+            says "few nonzeros, many $m: $c of $to: the limit" err "w.$to:?[0-9]*: expected at most 1048640 rows"
+        done
+    done
+done
+[ "$(wc -c <w.bin)" -eq 132 ]
+verdict 'few nonzeros, many cols: 132 bytes' $?
+gives 'mul with --max-dim' 0 mul rows.mtx --max-dim 3000000 -o y2.mtx
+[ "$(tail -n 1 y2.mtx)" = 1 ] && [ ! -e never.mtx ] && [ ! -e never.png ]
+verdict 'mul with --max-dim: the last row; nothing was written by what was refused' $?
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -442,6 +442,14 @@ static int io_is(const spmv_csr *a, const io_good *g)
     return ok;
 }
 
+/* 1: the text ends within its last number. */
+static int io_may_be_cut(const char *text)
+{
+    const char *last = strrchr(text, '\n') + 1;
+    size_t n = strlen(last);
+    return n && !strchr(last, '%') && strchr(" \t\r", last[n - 1]) == NULL;
+}
+
 Test(io, good_files_give_the_exact_matrix)
 {
     size_t i;
@@ -452,7 +460,8 @@ Test(io, good_files_give_the_exact_matrix)
         spmv_csr a;
         spmv_status s = spmv_mm_read_memory(&a, io_goods[i].text, strlen(io_goods[i].text), "f", NULL, NULL, &h);
         cr_assert_eq(s, SPMV_OK, "%d: %s", (int)i, l.text);
-        cr_assert_eq(l.messages, 0);
+        cr_assert_eq(l.messages, io_may_be_cut(io_goods[i].text), "%d: %s", (int)i, l.text);
+        cr_assert_eq(l.status, SPMV_OK);
         cr_assert(io_is(&a, &io_goods[i]), "%d: %s", (int)i, io_goods[i].text);
         spmv_csr_free(&a);
         cr_assert_eq(l.live, 0);
@@ -468,9 +477,12 @@ Test(io, short_reads_change_nothing)
         for (k = 0; k < 2 * sizeof piece / sizeof piece[0]; k++) {
             io_drip d;
             spmv_source src = io_drip_source(&d, io_goods[i].text, strlen(io_goods[i].text), piece[k / 2]);
+            io_ledger l;
+            spmv_hooks h = io_hooks(&l);
             spmv_csr a;
             if (k % 2) src.bytes = d.bytes;
-            cr_assert_eq(spmv_mm_read(&a, &src, NULL, NULL, NULL), SPMV_OK, "%d", (int)i);
+            cr_assert_eq(spmv_mm_read(&a, &src, NULL, NULL, &h), SPMV_OK, "%d", (int)i);
+            cr_assert_eq(l.messages, io_may_be_cut(io_goods[i].text));
             cr_assert(io_is(&a, &io_goods[i]), "%d", (int)i);
             spmv_csr_free(&a);
         }
@@ -508,30 +520,122 @@ Test(io, nan_is_read_and_keeps_its_sign)
     spmv_csr_free(&a);
 }
 
-Test(io, long_lines_and_long_numbers)
+/* size bytes of a file: head, then filler, then tail. Freed by the caller. */
+static char *io_filled(const char *head, char filler, size_t size, const char *tail)
 {
-    size_t size = 1000000, head;
     char *file = (char *)malloc(size);
-    io_ledger l;
-    spmv_hooks h = io_hooks(&l);
-    spmv_csr a;
     cr_assert_not_null(file);
-    memset(file, 'x', size);
-    head = (size_t)sprintf(file, "%s%%", IO_REAL);
-    file[head] = 'y';
-    sprintf(file + 300000, "\n1 1 1\n1 1 ");
-    memset(file + strlen(file), '0', 1);
-    memset(file + 300011, '0', 600000);
-    file[900010] = '7';
-    head = 900011 + (size_t)sprintf(file + 900011, "\n%% ");
-    memset(file + head, ' ', size - head);
-    cr_assert_eq(spmv_mm_read_memory(&a, file, size, "f", NULL, NULL, &h), SPMV_OK, "%s", l.text);
-    cr_assert_eq(a.nnz, 1);
-    cr_assert_eq(((const double *)a.val)[0], 7);
-    cr_assert_leq(l.largest, 2 * size + 65536);
-    spmv_csr_free(&a);
-    cr_assert_eq(l.live, 0);
-    free(file);
+    memset(file, filler, size);
+    memcpy(file, head, strlen(head));
+    memcpy(file + size - strlen(tail), tail, strlen(tail));
+    return file;
+}
+
+enum { IO_LINE = 65536 }; /* bytes of the longest line, its line feed included */
+
+/* A line of the longest length is read, a longer one refused, whatever it is full of and whether it ends. */
+Test(io, lines_are_read_up_to_a_limit)
+{
+    static const struct { const char *head; char filler; const char *tail; unsigned line; } kind[] = {
+        {IO_REAL "1 1 1\n1 1 ", '0', "7\n", 3}, {IO_REAL "1 1 1\n1 1 ", ' ', "7\n", 3},
+        {IO_REAL "1 1 1\n1 1 7", '\t', "\n", 3}, {IO_REAL "1 1 1\n", ' ', "1 1 7", 3},
+        {IO_REAL "1", ' ', " 1 1\n1 1 7\n", 2}, {IO_REAL "1 1 1\n1 1 7\n", ' ', "\n", 4},
+        {"%%MatrixMarket matrix coordinate real general", ' ', "\n1 1 1\n1 1 7\n", 1}
+    };
+    static const size_t piece[] = {0, 1000, 1};
+    size_t i, k, longer;
+    for (i = 0; i < sizeof kind / sizeof kind[0]; i++) for (k = 0; k < 3; k++) for (longer = 0; longer < 2; longer++) {
+        const char *before = strrchr(kind[i].head, '\n'), *after = strchr(kind[i].tail, '\n');
+        size_t rest = (before ? (size_t)(before + 1 - kind[i].head) : 0) + (after ? strlen(after + 1) : 0);
+        size_t size = rest + IO_LINE + longer - !after; /* the line feed that is not there counts */
+        char *file = io_filled(kind[i].head, kind[i].filler, size, kind[i].tail), place[80];
+        io_ledger l;
+        spmv_hooks h = io_hooks(&l);
+        io_drip d;
+        spmv_source src;
+        spmv_csr a;
+        spmv_status s;
+        src = io_drip_source(&d, file, size, piece[k]);
+        s = spmv_mm_read(&a, &src, NULL, NULL, &h);
+        cr_assert_eq(s, longer ? SPMV_ERR_PARSE : SPMV_OK, "%d, longer %d: %s", (int)i, (int)longer, l.text);
+        snprintf(place, sizeof place, "drip:%u: expected a line of at most 65536 bytes, found a longer", kind[i].line);
+        if (longer) cr_assert_eq(strncmp(l.text, place, strlen(place)), 0, "%s", l.text);
+        else cr_assert_eq(((const double *)a.val)[0], 7);
+        cr_assert_leq(l.largest, IO_LINE + 1 + 1024 * sizeof(double));
+        spmv_csr_free(&a);
+        cr_assert_eq(l.live, 0);
+        free(file);
+    }
+}
+
+/* What a reader holds does not grow with what it only passes over or refuses. */
+Test(io, comments_and_refused_lines_take_no_memory)
+{
+    static const struct { const char *head; char filler; const char *tail; spmv_status s; unsigned line; } kind[] = {
+        {IO_REAL "%", 'x', "\n1 1 1\n1 1 7\n", SPMV_OK, 0}, {IO_REAL "%", '%', "\n1 1 1\n1 1 7\n", SPMV_OK, 0},
+        {IO_REAL "1 1 1 %", 'x', "\n1 1 7\n", SPMV_OK, 0}, {IO_REAL "1 1 1\n1 1 7%", 0, "\n%\n", SPMV_OK, 0},
+        {IO_REAL "1 1 1\n1 1 7\n %", '\r', "\r\n", SPMV_OK, 0}, {IO_REAL "1 1 1\n1 1 7%", 'x', "x", SPMV_OK, 0},
+        {"%%MatrixMarket matrix coordinate real general %", 'x', "\n1 1 1\n1 1 7\n", SPMV_OK, 0},
+        {"\xef\xbb\xbf%%MatrixMarket matrix coordinate real general %", ' ', "\n1 1 1\n1 1 7\n", SPMV_OK, 0},
+        {IO_REAL, '\n', "1 1 1\n1 1 7\n", SPMV_OK, 0},
+        {"", 0, "", SPMV_ERR_PARSE, 1}, {"", '\n', "", SPMV_ERR_PARSE, 1}, {"%%", '%', "%", SPMV_ERR_PARSE, 1},
+        {IO_REAL, 'x', "x", SPMV_ERR_PARSE, 2}, {IO_REAL "1 1 1\n1 1 ", '1', "", SPMV_ERR_PARSE, 3},
+        {IO_REAL "2 1 2\n1 1 7 %", 'x', "\n1 2 7\n", SPMV_ERR_INDEX, 4}
+    };
+    static const size_t sizes[] = {200000, 3000000}, piece[] = {0, 4093};
+    size_t i, k, n;
+    int known;
+    for (i = 0; i < sizeof kind / sizeof kind[0]; i++) for (n = 0; n < 2; n++) {
+        char *file = io_filled(kind[i].head, kind[i].filler, sizes[n], kind[i].tail), place[64];
+        snprintf(place, sizeof place, "drip:%u:", kind[i].line);
+        for (k = 0; k < 2; k++) for (known = 0; known < 2; known++) {
+            io_ledger l;
+            spmv_hooks h = io_hooks(&l);
+            io_drip d;
+            spmv_source src = io_drip_source(&d, file, sizes[n], piece[k]);
+            spmv_csr a;
+            if (known) src.bytes = sizes[n];
+            cr_assert_eq(spmv_mm_read(&a, &src, NULL, NULL, &h), kind[i].s, "%d: %s", (int)i, l.text);
+            cr_assert_eq(l.messages, kind[i].s != SPMV_OK, "%d: %s", (int)i, l.text);
+            if (kind[i].s) cr_assert_eq(strncmp(l.text, place, strlen(place)), 0, "%d: %s", (int)i, l.text);
+            else cr_assert(a.nnz == 1 && ((const double *)a.val)[0] == 7, "%d", (int)i);
+            cr_assert_leq(l.largest, IO_LINE + 1 + 1024 * sizeof(double), "%d: %d bytes", (int)i, (int)l.largest);
+            spmv_csr_free(&a);
+            cr_assert_eq(l.live, 0);
+        }
+        free(file);
+    }
+}
+
+/* Every beginning of a file is refused, or told to be perhaps cut, or lacks nothing but blanks, comments and line ends. */
+Test(io, no_cut_file_is_taken_silently)
+{
+    static const char *const files[] = {
+        IO_REAL "2 2 2\n1 1 1.5\n2 2 -2.25e10\n", IO_REAL "2 2 2\n1 1 1.5\n2 2 -2.25e10 % c\n\n% d\n",
+        IO_PAT "1000 1000 2\n1 1\n1000 1000\n", IO_ARRAY "2 1\n1\n123\r\n", IO_ARRAY "0 512\n",
+        IO_SYM "3 3 1\n3 3 inf\n"
+    };
+    size_t i, bytes, warned = 0;
+    for (i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const char *end = files[i] + strlen(files[i]);
+        const char *last = strstr(files[i], " % c") ? strstr(files[i], " % c") : end - strlen(strchr(files[i], '\r') ? "\r\n" : "\n");
+        for (bytes = 0; bytes <= strlen(files[i]); bytes++) {
+            io_ledger l;
+            spmv_hooks h = io_hooks(&l);
+            spmv_csr a;
+            spmv_status s = spmv_mm_read_memory(&a, files[i], bytes, "f", NULL, NULL, &h);
+            if (files[i] + bytes > last) cr_assert(s == SPMV_OK && !l.messages, "%d bytes of %s", (int)bytes, files[i]);
+            else cr_assert_eq(l.messages, 1, "%d bytes of %s", (int)bytes, files[i]);
+            if (!s && l.messages) {
+                cr_assert(l.status == SPMV_OK && strstr(l.text, "may be cut"), "%s", l.text);
+                cr_assert_eq(strncmp(l.text, "f:", 2), 0);
+                warned++;
+            }
+            spmv_csr_free(&a);
+            cr_assert_eq(l.live, 0);
+        }
+    }
+    cr_assert_geq(warned, 10);
 }
 
 /* ---- Matrix Market: files to be refused -------------------------------------------------------------------------- */
@@ -753,12 +857,12 @@ Test(io, lying_headers_cost_no_memory)
         }
         bytes = strlen(file);
         if (spmv_mm_read_memory(&a, file, bytes, "f", NULL, NULL, &h) == SPMV_OK) {
-            cr_assert_leq(a.rows, ((uint64_t)1 << 20) + 4 * bytes);
+            cr_assert_leq(a.rows, ((uint64_t)1 << 20) + 64 * a.nnz);
             taken++;
             spmv_csr_free(&a);
         }
         if (l.largest > largest) largest = l.largest;
-        cr_assert_leq(l.largest, 16 * bytes + 8 * (((size_t)1 << 20) + 4 * bytes + 2) + 131072, "%s", file);
+        cr_assert_leq(l.largest, 16 * bytes + 8 * (((size_t)1 << 20) + 64 * 2 + 2) + 131072, "%s", file);
         cr_assert_eq(l.live, 0);
     }
     cr_assert_geq(taken, 40); /* 1048577 rows and one entry, for one */
@@ -802,7 +906,7 @@ static spmv_status io_read_any(spmv_csr *a, const void *data, size_t bytes, int 
     io_drip d;
     spmv_source src = io_drip_source(&d, data, bytes, 0);
     if (known) src.bytes = bytes;
-    return binary ? spmv_bin_read(a, &src, h) : spmv_mm_read(a, &src, NULL, NULL, h);
+    return binary ? spmv_bin_read(a, &src, 0, h) : spmv_mm_read(a, &src, NULL, NULL, h);
 }
 
 /* Lets every allocation fail, once or from there on; returns how many there are. */
@@ -841,7 +945,7 @@ Test(io, every_failing_allocation_is_survived)
     long calls = 0;
     for (i = 0; i < IO_GOODS; i++) calls += io_fail_each(io_goods[i].text, strlen(io_goods[i].text), 0, i % 2);
     cr_assert_geq(calls, 3 * IO_GOODS);
-    used = (size_t)sprintf(file, "%s4000 4000 8000\n%%", IO_SYM); /* grows, in no order, with duplicates, a long line */
+    used = (size_t)sprintf(file, "%s4000 4000 8000\n%%", IO_SYM); /* grows, in no order, with duplicates, a long comment */
     memset(file + used, 'x', 70000);
     used += 70000;
     used += (size_t)sprintf(file + used, "\n");
@@ -1031,7 +1135,7 @@ Test(io, written_files_read_back_bit_for_bit)
             m.bytes = heap.bytes;
             m.at = 0;
             src = spmv_source_memory(&m, "m");
-            cr_assert_eq(k < 2 ? spmv_mm_read(&b, &src, &o, NULL, NULL) : spmv_bin_read(&b, &src, NULL), SPMV_OK);
+            cr_assert_eq(k < 2 ? spmv_mm_read(&b, &src, &o, NULL, NULL) : spmv_bin_read(&b, &src, 0, NULL), SPMV_OK);
             cr_assert(io_same(&a, &b), "shape %d, kind %d", (int)i, (int)k);
             spmv_csr_free(&a);
             spmv_csr_free(&b);
@@ -1262,7 +1366,8 @@ Test(io, binary_headers_are_checked_field_by_field)
         {12, 4, 0x04030201u, SPMV_ERR_UNSUPPORTED}, {16, 4, 2, SPMV_ERR_PARSE}, {16, 4, 0xffffffffu, SPMV_ERR_PARSE},
         {20, 4, 1, SPMV_ERR_PARSE}, {24, 8, 4294967295u, SPMV_ERR_OVERFLOW}, {24, 8, UINT64_MAX, SPMV_ERR_OVERFLOW},
         {32, 8, 4294967295u, SPMV_ERR_OVERFLOW}, {32, 8, (uint64_t)1 << 63, SPMV_ERR_OVERFLOW},
-        {40, 8, 64, SPMV_ERR_OVERFLOW}, {40, 8, UINT64_MAX, SPMV_ERR_OVERFLOW}, {24, 8, 4294967294u, SPMV_ERR_PARSE},
+        {40, 8, 64, SPMV_ERR_OVERFLOW}, {40, 8, UINT64_MAX, SPMV_ERR_OVERFLOW}, {24, 8, 4294967294u, SPMV_ERR_TOO_LARGE},
+        {32, 8, 4294967294u, SPMV_ERR_TOO_LARGE}, {24, 8, 1049000, SPMV_ERR_PARSE},
         {24, 8, 8, SPMV_ERR_PARSE}, {40, 8, 60, SPMV_ERR_PARSE}, {48, 8, 0, SPMV_ERR_PARSE}, {56, 8, 1, SPMV_ERR_PARSE}
     };
     spmv_csr a, b;
@@ -1292,6 +1397,89 @@ Test(io, binary_headers_are_checked_field_by_field)
     free(heap.data);
 }
 
+/* A file of 132 bytes, of one nonzero in 6 rows: no dimension that it claims costs memory, nor is it passed on. */
+Test(io, binary_headers_ask_for_no_memory)
+{
+    static const uint64_t dims[] = {0, 1, 5, 6, 7, 16, 65535, 1048576, 1048577, 1048640, 1048641, 16777216, 2147483648u, 4294967294u,
+                                    4294967295u, (uint64_t)1 << 61, UINT64_MAX};
+    static const uint64_t ptr[7] = {0, 1, 1, 1, 1, 1, 1};
+    static const uint32_t col[1] = {0};
+    static const double val[1] = {2};
+    size_t n = sizeof dims / sizeof dims[0], i, j, k, taken = 0;
+    int known;
+    for (i = 0; i < n; i++) for (j = 0; j < n; j++) for (k = 0; k < n; k++) for (known = 0; known < 2; known++) {
+        spmv__bin_head head;
+        char file[132];
+        io_heap heap;
+        io_ledger l;
+        spmv_hooks h = io_hooks(&l);
+        spmv_csr a;
+        memset(&head, 0, sizeof head);
+        memcpy(head.magic, spmv__bin_magic, sizeof head.magic);
+        head.version = SPMV__BIN_VERSION;
+        head.order = SPMV__BIN_ORDER;
+        head.rows = dims[i];
+        head.cols = dims[j];
+        head.nnz = dims[k];
+        memcpy(file, &head, sizeof head);
+        memcpy(file + 64, ptr, sizeof ptr);
+        memcpy(file + 120, col, sizeof col);
+        memcpy(file + 124, val, sizeof val);
+        heap.data = file;
+        if (dims[i] == 6 && dims[k] == 1) io_resum(&heap);
+        if (io_read_any(&a, file, sizeof file, 1, known, &h) == SPMV_OK) {
+            cr_assert(a.rows == 6 && a.nnz == 1 && a.cols <= 1048576 + 64);
+            taken++;
+        } else {
+            cr_assert_eq(l.messages, 1);
+            cr_assert(!known || l.calls == 0 || (dims[i] == 6 && dims[k] == 1));
+        }
+        cr_assert_leq(l.largest, 65536);
+        spmv_csr_free(&a);
+        cr_assert_eq(l.live, 0);
+    }
+    cr_assert_eq(taken, 2 * 9); /* of 1 to 1048640 columns */
+}
+
+/* Both forms hold a matrix against one limit: what is read from one can be written and read as the other. */
+Test(io, both_forms_have_the_same_limit)
+{
+    static const struct { uint64_t rows, cols, nnz; int taken; } kind[] = {
+        {1048576, 1048576, 0, 1}, {1048577, 1, 0, 0}, {1, 1048577, 0, 0}, {1048640, 1048640, 1, 1}, {1048641, 2, 1, 0},
+        {2, 1048641, 1, 0}, {2, 1048704, 2, 1}
+    };
+    size_t i;
+    int binary, open;
+    for (i = 0; i < sizeof kind / sizeof kind[0]; i++) for (binary = 0; binary < 2; binary++) for (open = 0; open < 2; open++) {
+        spmv_mm_options o;
+        spmv_csr a, b;
+        io_heap heap;
+        spmv_sink sink = io_heap_sink(&heap);
+        io_drip d;
+        spmv_source src;
+        spmv_status s;
+        io_ledger l;
+        spmv_hooks h = io_hooks(&l);
+        char text[200];
+        memset(&o, 0, sizeof o);
+        o.max_dim = 2000000;
+        snprintf(text, sizeof text, "%s%d %d %d\n%s%s", IO_REAL, (int)kind[i].rows, (int)kind[i].cols, (int)kind[i].nnz,
+                 kind[i].nnz > 0 ? "1 1 1\n" : "", kind[i].nnz > 1 ? "1 2 1\n" : "");
+        cr_assert_eq(spmv_mm_read_memory(&a, text, strlen(text), "f", &o, NULL, &h), SPMV_OK, "%s", l.text);
+        cr_assert_eq(binary ? spmv_bin_write(&sink, &a, &h) : spmv_mm_write(&sink, &a, &h), SPMV_OK);
+        if (!open) o.max_dim = 0;
+        src = io_drip_source(&d, heap.data, heap.bytes, 0);
+        s = binary ? spmv_bin_read(&b, &src, o.max_dim, &h) : spmv_mm_read(&b, &src, &o, NULL, &h);
+        cr_assert_eq(s, open || kind[i].taken ? SPMV_OK : SPMV_ERR_TOO_LARGE, "%s: %s", text, l.text);
+        if (!s) cr_assert(io_same(&a, &b));
+        else cr_assert_not_null(strstr(l.text, "max_dim"));
+        spmv_csr_free(&a);
+        spmv_csr_free(&b);
+        free(heap.data);
+        cr_assert_eq(l.live, 0);
+    }
+}
+
 Test(io, binary_reading_survives_every_failing_allocation_and_source)
 {
     spmv_csr a, b;
@@ -1310,7 +1498,7 @@ Test(io, binary_reading_survives_every_failing_allocation_and_source)
         io_ledger l;
         spmv_hooks h = io_hooks(&l);
         d.fail = at;
-        cr_assert_eq(spmv_bin_read(&b, &src, &h), SPMV_ERR_IO);
+        cr_assert_eq(spmv_bin_read(&b, &src, 0, &h), SPMV_ERR_IO);
         cr_assert_eq(l.live, 0);
         cr_assert_null(b.ptr);
     }
@@ -1332,7 +1520,7 @@ Test(io, files_are_written_and_read_by_path)
     snprintf(path, sizeof path, "test_io.%ld.tmp", (long)getpid());
     for (binary = 0; binary < 2; binary++) {
         spmv_status s = binary ? spmv_bin_write_file(path, &a, &h) : spmv_mm_write_file(path, &a, &h);
-        if (!s) s = binary ? spmv_bin_read_file(&b, path, &h) : spmv_mm_read_file(&b, path, NULL, &info, &h);
+        if (!s) s = binary ? spmv_bin_read_file(&b, path, 0, &h) : spmv_mm_read_file(&b, path, NULL, &info, &h);
         remove(path);
         cr_assert_eq(s, SPMV_OK, "%s", l.text);
         cr_assert(io_same(&a, &b));
@@ -1341,11 +1529,11 @@ Test(io, files_are_written_and_read_by_path)
     cr_assert_eq(info.stored, a.nnz);
     cr_assert_eq(spmv_mm_read_file(&b, path, NULL, NULL, &h), SPMV_ERR_IO);
     cr_assert(l.messages == 1 && strstr(l.text, path));
-    cr_assert_eq(spmv_bin_read_file(&b, path, &h), SPMV_ERR_IO);
+    cr_assert_eq(spmv_bin_read_file(&b, path, 0, &h), SPMV_ERR_IO);
     cr_assert_eq(spmv_mm_write_file("no/such/folder/a.mtx", &a, &h), SPMV_ERR_IO);
     cr_assert_eq(spmv_bin_write_file("no/such/folder/a.bin", &a, &h), SPMV_ERR_IO);
     cr_assert_eq(spmv_mm_read_file(&b, ".", NULL, NULL, &h), SPMV_ERR_IO);
-    cr_assert_eq(spmv_bin_read_file(&b, ".", &h), SPMV_ERR_IO);
+    cr_assert_eq(spmv_bin_read_file(&b, ".", 0, &h), SPMV_ERR_IO);
     cr_assert_eq(l.live, 0);
     spmv_csr_free(&a);
 }
@@ -1364,7 +1552,7 @@ Test(io, streams_are_read_from_where_they_stand)
     cr_assert_eq(fseek(f, 17, SEEK_SET), 0);
     src = spmv_source_stream(f, "s");
     cr_assert_eq(src.bytes, 64 + 8 * (a.rows + 1) + 12 * a.nnz);
-    cr_assert_eq(spmv_bin_read(&b, &src, NULL), SPMV_OK);
+    cr_assert_eq(spmv_bin_read(&b, &src, 0, NULL), SPMV_OK);
     cr_assert(io_same(&a, &b));
     spmv_csr_free(&b);
     fclose(f);

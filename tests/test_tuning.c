@@ -289,11 +289,25 @@ Test(tuning, one_size)
     cr_assert_eq(checks_done, 3);
 }
 
+/* As the pieces of the bundled tables have them. */
+Test(tuning, zeros_are_blanks)
+{
+    static const char text[] = HEAD "\0\0\0rows 1000 2000\n\0per_row\0 1\0\nf32 uneven coo/ 2.5\0\0 3\n\0\0";
+    spmv_tuning t;
+    cr_assert_eq(spmv_tuning_read(&t, text, sizeof text, "pieces", NULL), SPMV_OK);
+    cr_assert_eq(t.rows, 2);
+    cr_assert_eq(t.count, 1);
+    near(spmv_tuning_rate(&t, &t.row[0], 1000, 1), 2.5);
+    near(spmv_tuning_rate(&t, &t.row[0], 2000, 1), 3);
+    spmv_tuning_free(&t);
+    cr_assert_eq(checks_done, 2);
+}
+
 /* ---- what is bundled ---------------------------------------------------------------------------------------------- */
 
 Test(tuning, bundled_tables)
 {
-    size_t i, k, length;
+    size_t i, k, length, characters;
     cr_assert_gt(spmv_tuning_count(), 0);
     for (i = 0; i < spmv_tuning_count(); i++) {
         const char *text = spmv_tuning_text(i, &length), *found;
@@ -305,7 +319,8 @@ Test(tuning, bundled_tables)
         snprintf(name, sizeof name, "table %d", (int)i);
         s = spmv_tuning_read(&t, text, length, name, NULL);
         CHECK(s == SPMV_OK, "%s: %s", name, spmv_status_name(s));
-        CHECK(length <= 24 * 1024, "%s has %d bytes", t.device, (int)length);
+        for (k = 0, characters = 0; k < length; k++) characters += text[k] != 0;
+        CHECK(characters <= 24 * 1024, "%s has %d characters", t.device, (int)characters);
         CHECK(t.count > 0 && t.copy > 0 && t.read > 0 && t.launch > 0, "%s: its head or its rows are empty", t.device);
         for (k = 0; k < t.count; k++)
             CHECK(spmv_tuning_rate(&t, &t.row[k], 5000, 5) > 0, "%s: row %d has no rate", t.device, (int)k);

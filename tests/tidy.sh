@@ -17,9 +17,9 @@ refuse() { # refuse WHAT FOUND
 }
 case ${1-} in
 list)
-    for r in spdx unfinished paths ascii alloc shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
+    for r in spdx unfinished paths ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
 spdx) # a licence line among the first five of each source
-    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^\.ci/run$' | while IFS= read -r f; do
+    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
     refuse "no SPDX line" "$bad" ;;
 unfinished)
@@ -32,6 +32,12 @@ alloc) # memory and text only through the helpers
     refuse "calls the C library by itself" "$(ls spmv*.h | grep -v 'spmv_kernels.h\|spmv_tuning.h' |
         xargs grep -nE '(^|[^_a-zA-Z.>])(malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system) *\(' /dev/null |
         grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
+null) # what happens to NULL is tested for every public function that takes a pointer
+    bad=$(for f in spmv_formats.h spmv_plan.h spmv_auto.h spmv_io.h spmv_cl.h spmv.h; do
+        sed '/= END OF THE INTERFACE =/q' $f | tr '\n' ' ' | grep -o 'SPMV_API [^;{]*);' | grep '(.*[*[].*)' |
+            sed 's/^[^(]*[ *]\(spmv_[a-z0-9_]*\)(.*/\1/' | while IFS= read -r name; do
+            grep -q "\<$name(" tests/test_null.c || echo "$f: $name"; done; done)
+    refuse "not in tests/test_null.c" "$bad" ;;
 shell)
     rc=0
     for f in $(text | grep '\.sh$'); do sh -n "$f" || rc=1; done

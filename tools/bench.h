@@ -8,6 +8,7 @@
 #include "run.h"
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 
 /* ---- vectors --------------------------------------------------------------------------------------------------- */
 
@@ -177,55 +178,195 @@ static spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err)
     return SPMV_OK;
 }
 
-/* ---- one line a plan ------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------------------------- */
 
+/* One line: what came of one plan. */
 typedef struct line {
-    const char *matrix, *device, *type;
     const char *asked;            /* what --plan said */
-    char        plan[SPMV_PLAN_TEXT];
-    char        variant[512];
-    double      us, gflops, gbs, bytes, padding, err; /* NAN: not known */
+    char       *plan, *variant;   /* in use, on the heap; NULL: it was not made */
+    spmv_status status;           /* of making and multiplying it */
+    char       *why;              /* what failed, on the heap; NULL: the status tells */
+    timing      took;             /* of a product; NAN: not known, as in the figures that follow */
+    double      gflops, gbs, bytes, padding, err;
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
-    int         refused;          /* 1: the plan cannot work here; the reason is in tool.text */
+    int         refused;          /* 1: the plan cannot work here */
     int         ok;               /* 1: multiplied, and right */
     int         again;            /* 1: timed beside others */
-    struct line *next;            /* of those that may be timed again */
 } line;
 
-static void print_json(const line *r)
+static const char *line_why(const line *r)
+{
+    return r->why ? r->why : spmv_status_text(r->status);
+}
+
+static void line_free(line *r)
+{
+    free(r->plan);
+    free(r->variant);
+    free(r->why);
+    free(r);
+}
+
+/* Lines in some order. */
+typedef struct lines {
+    line **at;
+    size_t count;
+} lines;
+
+static int lines_add(tool *t, lines *all, line *r)
+{
+    line **more = (line **)realloc(all->at, (all->count + 1) * sizeof *more);
+    if (!more) return no_memory(t);
+    all->at = more;
+    all->at[all->count++] = r;
+    return DONE;
+}
+
+/* What all plans of one file share. */
+typedef struct bench {
+    tool            *t;
+    const arguments *args;
+    spmv_type        type;
+    spmv_device     *device;
+    uint64_t         max_bytes;
+    const char      *matrix;   /* its name */
+    const spmv_csr  *a;
+    trial            real, whole;
+    int              worst;    /* exit status so far */
+    spmv_build_hints hints;    /* how to choose */
+    int              again;    /* how many plans are timed once more */
+    lines            done;     /* of this file, in the order of the plans; it owns them */
+} bench;
+
+static void bench_forget(bench *b)
+{
+    size_t i;
+    for (i = 0; i < b->done.count; i++) line_free(b->done.at[i]);
+    free(b->done.at);
+    memset(&b->done, 0, sizeof b->done);
+}
+
+static void print_json(const bench *b, const line *r)
 {
     putchar('{');
-    json_text("matrix", r->matrix); fputs(", ", stdout);
-    json_text("device", r->device); fputs(", ", stdout);
-    json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); fputs(", ", stdout);
-    json_text("plan", *r->plan ? r->plan : r->asked); fputs(", ", stdout);
-    json_text("variant", *r->variant ? r->variant : NULL); fputs(", ", stdout);
-    json_text("type", r->type); fputs(", ", stdout);
-    json_real("us", r->us); fputs(", ", stdout);
-    json_real("gflops", r->gflops); fputs(", ", stdout);
-    json_real("gbs", r->gbs); fputs(", ", stdout);
-    json_real("bytes", r->bytes); fputs(", ", stdout);
-    json_real("padding", r->padding); fputs(", ", stdout);
-    json_real("err", r->err); fputs(", ", stdout);
-    json_real("prepare_us", r->prepare * 1e6);
+    json_text("matrix", b->matrix); json_next();
+    json_text("device", device_label(b->device)); json_next();
+    json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); json_next();
+    json_text("plan", r->plan ? r->plan : r->asked); json_next();
+    json_text("variant", r->variant); json_next();
+    json_text("type", spmv_type_name(b->type)); json_next();
+    json_count("rows", b->a->rows); json_next();
+    json_count("cols", b->a->cols); json_next();
+    json_count("nnz", b->a->nnz); json_next();
+    if (b->device) fputs("\"threads\": null, ", stdout);
+    else printf("\"threads\": %d, ", host_threads());
+    json_real("us", r->took.median * 1e6); json_next();
+    json_real("us_min", r->took.least * 1e6); json_next();
+    json_real("us_max", r->took.most * 1e6); json_next();
+    printf("\"samples\": %d, ", r->took.samples);
+    json_real("gflops", r->gflops); json_next();
+    json_real("gbs", r->gbs); json_next();
+    json_real("bytes", r->bytes); json_next();
+    json_real("padding", r->padding); json_next();
+    json_real("err", r->err); json_next();
+    json_real("prepare_us", r->prepare * 1e6); json_next();
+    json_text("version", SPMV_VERSION);
     printf(", \"again\": %s, \"ok\": %s}\n", r->again ? "true" : "false", r->refused ? "null" : r->ok ? "true" : "false");
+    fflush(stdout);
 }
 
-static void print_heading(const char *matrix, const spmv_csr *a, const char *device, const char *type)
+/* The fastest line that is right, or NULL; asked: of those that --plan named so, or NULL for all. */
+static const line *lines_fastest(const lines *all, const char *asked)
 {
-    printf("%s: %llu x %llu, %llu nonzeros; %s on %s\n", matrix, (unsigned long long)a->rows,
-           (unsigned long long)a->cols, (unsigned long long)a->nnz, type, device);
-    printf("%12s %8s %8s %10s %8s %7s  %s\n", "us", "GFLOP/s", "GB/s", "MB", "padding", "err", "plan / variant");
+    const line *best = NULL;
+    size_t i;
+    for (i = 0; i < all->count; i++) {
+        const line *r = all->at[i];
+        if (!r->ok || (asked && strcmp(r->asked, asked))) continue;
+        if (!best || r->took.median < best->took.median) best = r;
+    }
+    return best;
 }
 
-static void print_line(const line *r, const char *why)
+/* "hyb = ell:w=5+coo": what was asked for and what came of it. Like snprintf. */
+static int line_plan(const line *r, char *out, size_t size)
 {
-    if (*why) printf("%12s %8s %8s %10s %8s %7s  %s: %s: %s\n", "-", "-", "-", "-", "-", "-", r->asked,
-                     r->refused ? "refused" : "FAILED", why);
-    else printf("%12.2f %8.3f %8.3f %10.3f %8.4f %7.4f  %s%s%s / %s%s\n", r->us, r->gflops, r->gbs, r->bytes / 1e6,
-                r->padding, r->err, r->asked, strcmp(r->asked, r->plan) ? " = " : "",
-                strcmp(r->asked, r->plan) ? r->plan : "", r->variant, r->ok ? "" : "  WRONG");
+    if (!strcmp(r->asked, r->plan)) return snprintf(out, size, "%s", r->plan);
+    return snprintf(out, size, "%s = %s", r->asked, r->plan);
 }
+
+/* Places for the longest plan; one that is longer still moves its variant to the right. */
+static int plan_column(const lines *all)
+{
+    enum { WIDEST = 48 }; /* as almost all plans are; wider, one long plan would move every variant out of sight */
+    int widest = (int)strlen("plan"), n;
+    size_t i;
+    for (i = 0; i < all->count; i++) {
+        n = all->at[i]->status != SPMV_OK ? 0 : line_plan(all->at[i], NULL, 0);
+        if (n > widest) widest = n < WIDEST ? n : WIDEST;
+    }
+    return widest;
+}
+
+static void print_line(const bench *b, const line *r, int fastest, const line *csr, int column)
+{
+    char plan[2 * SPMV_PLAN_TEXT], ratio[32];
+    if (r->status != SPMV_OK) {
+        printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %s: %s: %s\n", "-", "-", "-", "-", "-", "-", "-", "-", "-", r->asked,
+               r->refused ? "refused" : "FAILED", line_why(r));
+        return;
+    }
+    line_plan(r, plan, sizeof plan);
+    snprintf(ratio, sizeof ratio, "-");
+    if (csr && r->took.median > 0) snprintf(ratio, sizeof ratio, "%.3f", csr->took.median / r->took.median);
+    printf("%c %10.2f %10.2f %10.2f %7s %8.3f %8.3f %10.3f %8.4f %7.4f  %-*s%s%s%s\n", fastest ? '*' : ' ', r->took.median * 1e6,
+           r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
+           b->device ? column : 0, plan, b->device ? "  " : "", b->device ? r->variant : "", r->ok ? "" : "  WRONG");
+}
+
+static void print_heading(const bench *b)
+{
+    printf("%s: %llu x %llu, %llu nonzeros; %s on %s", b->matrix, (unsigned long long)b->a->rows, (unsigned long long)b->a->cols,
+           (unsigned long long)b->a->nnz, spmv_type_name(b->type), device_label(b->device));
+    if (!b->device) printf(", %d thread%s", host_threads(), host_threads() == 1 ? "" : "s");
+    puts("; * is the fastest");
+}
+
+static void print_table(const bench *b, const lines *all)
+{
+    const line *fastest = lines_fastest(all, NULL), *csr = lines_fastest(all, "csr");
+    int column = plan_column(all);
+    size_t i;
+    printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %-*s%s\n", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB", "padding",
+           "err", b->device ? column : 0, "plan", b->device ? "  variant" : "");
+    for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
+    fflush(stdout);
+}
+
+/* ---- interruptions --------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t bench_stopped; /* 1: no further plan is begun */
+
+static void bench_signal(int number)
+{
+    (void)number;
+    bench_stopped = 1;
+}
+
+/* The first interruption ends the work after the plan at hand, so that the table of what was timed is printed; the second ends the
+ * program. A signal that is ignored (nohup) stays so. */
+static void bench_catch(int number)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN) return;
+    memset(&now, 0, sizeof now);
+    now.sa_handler = bench_signal;
+    now.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&now.sa_mask);
+    sigaction(number, &now, NULL);
+}
+
+/* ---- one plan -------------------------------------------------------------------------------------------------- */
 
 /* What a plan's failure means: the matrix or the device does not allow it, or something broke. */
 static int is_refusal(spmv_status s)
@@ -234,30 +375,14 @@ static int is_refusal(spmv_status s)
            s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_INCOMPLETE || s == SPMV_ERR_MEMORY;
 }
 
-
-/* What all plans of one file share. */
-typedef struct bench {
-    tool            *t;
-    const arguments *args;
-    spmv_type        type;
-    spmv_device     *device;
-    const char      *matrix;   /* its name */
-    const spmv_csr  *a;
-    trial            real, whole;
-    int              worst;    /* exit status so far */
-    spmv_build_hints hints;    /* how to choose */
-    int              again;    /* how many plans are timed once more */
-    line            *lines;    /* of this file, if they may be; fastest first */
-} bench;
-
-static void result_rates(line *out, uint64_t nnz, double took)
+static void result_rates(line *out, uint64_t nnz, timing took)
 {
-    out->us = took * 1e6;
-    out->gflops = took > 0 ? 2e-9 * (double)nnz / took : NAN;
-    out->gbs = took > 0 ? 1e-9 * out->bytes / took : NAN;
+    out->took = took;
+    out->gflops = took.median > 0 ? 2e-9 * (double)nnz / took.median : NAN;
+    out->gbs = took.median > 0 ? 1e-9 * out->bytes / took.median : NAN;
 }
 
-static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, double took)
+static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, timing took)
 {
     const spmv_store *s = &r->m.store;
     double slots = (double)spmv_store_slots(s);
@@ -266,15 +391,25 @@ static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type t
     result_rates(out, nnz, took);
 }
 
+/* The texts of what is prepared. */
+static spmv_status result_names(line *out, const runner *r)
+{
+    char text[SPMV_PLAN_TEXT];
+    spmv_plan_print(spmv_plan_of(&r->m), text, sizeof text);
+    out->plan = strdup(text);
+    runner_variant(r, text, sizeof text);
+    out->variant = strdup(text);
+    return out->plan && out->variant ? SPMV_OK : SPMV_ERR_MEMORY;
+}
+
 /* Checks and times what is prepared. */
 static spmv_status bench_measure(bench *b, runner *r, line *out)
 {
     char what[160];
-    double took = 0, err = 0;
-    spmv_status s;
-    spmv_plan_print(spmv_plan_of(&r->m), out->plan, sizeof out->plan);
-    runner_variant(r, out->variant, sizeof out->variant);
-    s = trial_check(&b->real, &r->m, 0, &err);
+    double err = 0;
+    timing took;
+    spmv_status s = result_names(out, r);
+    if (s == SPMV_OK) s = trial_check(&b->real, &r->m, 0, &err);
     if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r->m, 1, &err);
     snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
     if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, what, &took);
@@ -297,76 +432,58 @@ static spmv_desc bench_desc(const bench *b, const char *plan, const char *varian
     desc.device = b->device;
     desc.strict = b->args->value[OPT_STRICT] != NULL;
     desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
+    desc.max_bytes = b->max_bytes;
     desc.hooks = b->t->hooks;
     return desc;
 }
 
-static void line_begin(const bench *b, line *out, const char *plan)
+/* A line without figures, for line_end; NULL if there is none to be: after an interruption, or without memory. */
+static line *line_begin(bench *b, const char *plan)
 {
-    memset(out, 0, sizeof *out);
-    out->matrix = b->matrix;
-    out->device = device_label(b->device);
-    out->type = spmv_type_name(b->type);
+    line *out;
+    if (bench_stopped) return NULL;
+    out = (line *)calloc(1, sizeof *out);
+    if (!out) {
+        b->worst = no_memory(b->t);
+        return NULL;
+    }
     out->asked = plan;
-    out->us = out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = NAN;
+    out->took.least = out->took.median = out->took.most = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = NAN;
     progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
+    return out;
 }
 
-static void line_print(const bench *b, const line *out, const char *why)
-{
-    if (b->args->value[OPT_JSON]) print_json(out);
-    else print_line(out, why);
-    fflush(stdout);
-}
-
-/* Keeps what was measured, by its time. */
-static void line_keep(bench *b, const line *out)
-{
-    line *copy = (line *)malloc(sizeof *copy), **at = &b->lines;
-    if (!copy) { b->worst = no_memory(b->t); return; }
-    *copy = *out;
-    while (*at && (*at)->us <= out->us) at = &(*at)->next;
-    copy->next = *at;
-    *at = copy;
-}
-
-static void lines_free(bench *b)
-{
-    while (b->lines) {
-        line *gone = b->lines;
-        b->lines = gone->next;
-        free(gone);
-    }
-}
-
-/* Prints the line and takes its failure into the exit status. tolerant: a refusal does not count as a failure. */
+/* Takes over the line, prints it in JSON, and takes its failure into the exit status. tolerant: a refusal is no failure. */
 static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 {
     b->t->keep = 0;
     progress_clear(b->t);
-    if (s != SPMV_OK && !*b->t->text) snprintf(b->t->text, sizeof b->t->text, "%s", spmv_status_text(s));
+    out->status = s;
+    if (s != SPMV_OK && *b->t->text) out->why = strdup(b->t->text);
     out->refused = is_refusal(s);
     if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
-    line_print(b, out, s == SPMV_OK ? "" : b->t->text);
+    if (b->args->value[OPT_JSON]) print_json(b, out);
     if (s != SPMV_OK && b->args->value[OPT_JSON]) {
         b->t->about = out->asked;
-        complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", b->t->text);
+        complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", line_why(out));
     }
-    if (b->again && s == SPMV_OK && out->ok) line_keep(b, out);
+    if (lines_add(b->t, &b->done, out) == DONE) return;
+    b->worst = FAILED;
+    line_free(out);
 }
 
 /* One plan, one line. */
 static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
 {
-    line *out = (line *)calloc(1, sizeof *out);
+    line *out = line_begin(b, plan);
     spmv_status s = SPMV_ERR_MEMORY;
     spmv_desc desc = bench_desc(b, plan, variant);
     measurer me;
     runner r;
-    if (!out) { b->worst = no_memory(b->t); return; }
-    line_begin(b, out, plan);
+    if (!out) return;
     if (measurer_make(&me, b->t, &desc, &b->hints) == DONE) {
         desc.hints = &me.hints;
         out->prepare = -seconds();
@@ -379,10 +496,16 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     }
     measurer_free(&me);
     line_end(b, out, s, tolerant);
-    free(out);
 }
 
 #ifndef SPMV_NO_OPENCL
+/* A line that does not count. */
+static void line_drop(bench *b, line *out)
+{
+    b->t->keep = 0;
+    line_free(out);
+}
+
 /* One line for a variant of the plan that r holds on the host. One that cannot be is passed over, as is one whose meaning was
  * seen before: seen is a text of all of them. */
 static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v, char **seen)
@@ -391,10 +514,11 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     spmv_store *st = &r->m.store;
     size_t used = *seen ? strlen(*seen) : 0;
     char text[SPMV_VARIANT_TEXT + 2] = " ", *more;
-    line *out = (line *)malloc(sizeof *out);
+    line *out = line_begin(b, plan);
+    spmv_cl_matrix cl = { 0 };
+    spmv_exec exec = { 0 };
     spmv_status s;
-    if (!out) { b->worst = no_memory(b->t); return; }
-    line_begin(b, out, plan);
+    if (!out) return;
     s = spmv_variant_resolve(&v, b->device, &st->part[0]);
     spmv_variant_print(&v, text + 1, sizeof text - 2);
     strcat(text, " ");
@@ -402,18 +526,23 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
         more = (char *)realloc(*seen, used + sizeof text);
         if (more) strcpy((*seen = more) + used, text);
         r->m.device = b->device;
-        s = spmv_cl_create(&r->m.cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
-        if (s == SPMV_OK) s = spmv_exec_create(&r->m.exec, &r->m.cl, NULL);
+        r->m.cl = &cl;
+        r->m.exec = &exec;
+        s = spmv_cl_create(&cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
+        if (s == SPMV_OK) s = spmv_exec_create(&exec, &cl, NULL);
         if (s == SPMV_OK) s = runner_open_cl(r, &desc);
         if (s == SPMV_OK) s = bench_measure(b, r, out);
         runner_close_cl(r);
-        spmv_exec_free(&r->m.exec);
-        spmv_cl_free(&r->m.cl);
+        spmv_exec_free(&exec);
+        spmv_cl_free(&cl);
         r->m.device = NULL;
+        r->m.cl = NULL;
+        r->m.exec = NULL;
         if (s != SPMV_ERR_LIMIT) line_end(b, out, s, 0);
+        else line_drop(b, out);
+    } else {
+        line_drop(b, out);
     }
-    b->t->keep = 0;
-    free(out);
 }
 
 /* Knobs of which every combination is tried; the others, which each work by themselves, turn one at a time. */
@@ -526,13 +655,31 @@ static spmv_status contestant_open(bench *b, contestant *c, const line *l)
     return runner_open(&c->r, b->t, &desc, b->real.x, b->real.y);
 }
 
-/* The fastest so many lines and those of plans that the library chose, each product once. */
-static spmv_status contestants_open(bench *b, contestant *c, int *count)
+static int by_time(const void *a, const void *b)
 {
-    const line *l;
+    const line *const *x = (const line *const *)a, *const *y = (const line *const *)b;
+    return compare_reals(&(*x)->took.median, &(*y)->took.median);
+}
+
+/* The lines that are right, the fastest first. */
+static int lines_ranked(bench *b, lines *out)
+{
+    size_t i;
+    memset(out, 0, sizeof *out);
+    for (i = 0; i < b->done.count; i++)
+        if (b->done.at[i]->ok && lines_add(b->t, out, b->done.at[i]) != DONE) return FAILED;
+    if (out->count) qsort(out->at, out->count, sizeof *out->at, by_time);
+    return DONE;
+}
+
+/* The fastest so many lines and those of plans that the library chose, each product once. */
+static spmv_status contestants_open(bench *b, const lines *ranked, contestant *c, int *count)
+{
+    size_t i;
     int fastest = 0;
     spmv_status s = SPMV_OK;
-    for (l = b->lines; l && s == SPMV_OK; l = l->next) {
+    for (i = 0; i < ranked->count && s == SPMV_OK; i++) {
+        const line *l = ranked->at[i];
         if (*count == AGAIN_MOST || contestant_of(c, *count, l)) continue;
         if (fastest++ >= b->again && !plan_is_chosen(l->asked)) continue;
         s = contestant_open(b, &c[*count], l);
@@ -545,39 +692,57 @@ static spmv_status contestants_open(bench *b, contestant *c, int *count)
 static spmv_status contestants_time(contestant *c, int count)
 {
     spmv_status s = SPMV_OK;
+    timing turn;
     int i, round;
     for (round = 0; round < AGAIN_ROUNDS; round++)
-        for (i = 0; i < count && s == SPMV_OK; i++) s = runner_time(&c[i].r, 3, 0.02, "side by side", &c[i].took[round]);
+        for (i = 0; i < count && s == SPMV_OK; i++) {
+            s = runner_time(&c[i].r, 3, 0.02, "side by side", &turn);
+            c[i].took[round] = turn.median;
+        }
     return s;
+}
+
+/* The lines of products that took part, in their order, with the new times. */
+static void again_print(bench *b, lines *ranked, contestant *c, int count)
+{
+    size_t i, n = 0;
+    for (i = 0; i < ranked->count; i++) {
+        line *l = ranked->at[i];
+        contestant *of = contestant_of(c, count, l);
+        if (!of) continue;
+        l->again = 1;
+        result_rates(l, b->a->nnz, timing_of(of->took, AGAIN_ROUNDS));
+        if (b->args->value[OPT_JSON]) print_json(b, l);
+        ranked->at[n++] = l;
+    }
+    ranked->count = n;
+    if (b->args->value[OPT_JSON]) return;
+    puts("side by side:");
+    print_table(b, ranked);
 }
 
 static void bench_again(bench *b)
 {
     contestant *c = (contestant *)calloc(AGAIN_MOST, sizeof *c);
-    line *l;
+    lines ranked;
     int count = 0, i;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     if (!c) { b->worst = no_memory(b->t); return; }
     b->t->text[0] = 0;
     b->t->keep = 1;
-    s = contestants_open(b, c, &count);
+    if (lines_ranked(b, &ranked) != DONE) s = SPMV_ERR_MEMORY;
+    if (s == SPMV_OK) s = contestants_open(b, &ranked, c, &count);
     if (s == SPMV_OK) s = contestants_time(c, count);
     b->t->keep = 0;
     progress_clear(b->t);
-    if (s != SPMV_OK) {
+    if (s == SPMV_OK) {
+        again_print(b, &ranked, c, count);
+    } else {
         complain(b->t, "%s: side by side: %s", b->matrix, *b->t->text ? b->t->text : spmv_status_text(s));
         b->worst = FAILED;
-    } else if (!b->args->value[OPT_JSON]) {
-        puts("side by side:");
-    }
-    for (l = b->lines; l && s == SPMV_OK; l = l->next) {
-        contestant *of = contestant_of(c, count, l);
-        if (!of) continue;
-        l->again = 1;
-        result_rates(l, b->a->nnz, median(of->took, AGAIN_ROUNDS));
-        line_print(b, l, "");
     }
     for (i = 0; i < count; i++) runner_close(&c[i].r);
+    free(ranked.at);
     free(c);
 }
 
@@ -617,15 +782,16 @@ static void bench_file(bench *b, const char *path)
     b->a = &a;
     if (load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
     if (bench_trials(b) == DONE) {
-        if (!b->args->value[OPT_JSON])
-            print_heading(name, &a, device_label(b->device), spmv_type_name(b->type));
+        if (!b->args->value[OPT_JSON]) print_heading(b);
+        fflush(stdout);
         if (!b->args->plans) bench_all(b);
         for (i = 0; i < b->args->plans; i++)
             if (!strcmp(b->args->plan[i], "all")) bench_all(b);
             else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
             else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
-        if (b->again) bench_again(b);
-        lines_free(b);
+        if (!b->args->value[OPT_JSON]) print_table(b, &b->done);
+        if (b->again && !bench_stopped) bench_again(b);
+        bench_forget(b);
         if (!b->args->value[OPT_JSON]) putchar('\n');
     } else {
         b->worst = FAILED;
@@ -638,7 +804,6 @@ static void bench_file(bench *b, const char *path)
 static int bench_command(tool *t, const arguments *args)
 {
     int i, result = DONE;
-    double again;
     spmv_tuning table;
     bench b;
     memset(&b, 0, sizeof b);
@@ -646,9 +811,9 @@ static int bench_command(tool *t, const arguments *args)
     b.t = t;
     b.args = args;
     b.type = option_type(t, args, &result);
-    again = option_real(t, args, OPT_AGAIN, 0, &result);
-    if (again < 0 || again > AGAIN_MOST - 2) return misuse(t, "--again is 0 to %d", AGAIN_MOST - 2);
-    b.again = (int)again;
+    b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
+    b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
+    if (result != DONE) return result;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;
@@ -659,9 +824,13 @@ static int bench_command(tool *t, const arguments *args)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = choice_options(t, args, &b.hints, &table);
     if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
-    for (i = 0; i < args->files && result == DONE; i++) bench_file(&b, args->file[i]);
+    bench_catch(SIGINT);
+    bench_catch(SIGTERM);
+    for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
     device_close(b.device);
     spmv_tuning_free(&table);
+    t->about = NULL;
+    if (bench_stopped) result = complain(t, "interrupted: further plans were not timed");
     return result == DONE ? b.worst : result;
 }
 

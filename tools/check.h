@@ -31,15 +31,15 @@ static const char *check_word(spmv_check_result r)
 static void check_json(const checker *c, const spmv_check *v)
 {
     putchar('{');
-    json_text("device", c->device); fputs(", ", stdout);
-    json_text("format", spmv_format_name(v->format)); fputs(", ", stdout);
-    json_text("type", spmv_type_name(v->type)); fputs(", ", stdout);
-    json_text("plan", v->plan); fputs(", ", stdout);
-    json_text("variant", v->variant); fputs(", ", stdout);
-    json_text("result", check_word(v->result)); fputs(", ", stdout);
+    json_text("device", c->device); json_next();
+    json_text("format", spmv_format_name(v->format)); json_next();
+    json_text("type", spmv_type_name(v->type)); json_next();
+    json_text("plan", v->plan); json_next();
+    json_text("variant", v->variant); json_next();
+    json_text("result", check_word(v->result)); json_next();
     printf("\"built\": %s, \"exact\": %s, \"bound\": %s, ", v->built ? "true" : "false", v->exact ? "true" : "false",
            v->bound ? "true" : "false");
-    json_text("status", spmv_status_name(v->status)); fputs(", ", stdout);
+    json_text("status", spmv_status_name(v->status)); json_next();
     json_text("message", v->message);
     puts("}");
 }

@@ -6,8 +6,7 @@
 #ifndef SPMV_TOOLS_FILES_H
 #define SPMV_TOOLS_FILES_H
 
-#include "cli.h"
-#include <sys/stat.h>
+#include "output.h"
 #include <zlib.h>
 
 static int ends_in(const char *name, const char *tail)
@@ -132,7 +131,8 @@ static int load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     t->about = NULL; /* the library's messages begin with the file's name */
     if (reader_open(&r, t, path) != DONE) return FAILED;
     opt.store = type == SPMV_F64 || type == SPMV_TYPE_COUNT ? SPMV_F64 : SPMV_F32;
-    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, &t->hooks)
+    opt.max_dim = t->max_dim;
+    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, t->max_dim, &t->hooks)
                                       : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
     reader_close(&r);
     if (s == SPMV_OK && type != SPMV_TYPE_COUNT && a->type != opt.store) s = retype(t, a, opt.store);
@@ -150,6 +150,7 @@ static int load_vector(tool *t, const char *path, spmv_type type, uint64_t n, co
     *x = NULL;
     memset(&opt, 0, sizeof opt);
     opt.store = type;
+    opt.max_dim = t->max_dim;
     t->about = NULL;
     if (reader_open(&r, t, path) != DONE) return FAILED;
     s = spmv_mm_read_vector(x, &got, &r.source, &opt, NULL, &t->hooks);
@@ -210,6 +211,7 @@ static int load_table(tool *t, const char *path, spmv_tuning *out)
 
 typedef struct writer {
     tool       *t;
+    output      out;
     gzFile      gz;
     const char *name;
     double      written, expected; /* bytes, for progress; expected 0: not known */
@@ -242,18 +244,20 @@ static size_t write_some(void *user, const void *data, size_t bytes)
 
 static int writer_open(writer *w, tool *t, const char *path)
 {
-    int standard = !path || !strcmp(path, "-"), handle;
-    const char *mode = !standard && ends_in(path, ".gz") ? "wb" : "wbT"; /* T: as it is */
+    const char *mode = path && ends_in(path, ".gz") ? "wb" : "wbT"; /* T: as it is */
+    int handle;
     memset(w, 0, sizeof *w);
+    if (output_open(&w->out, t, path) != DONE) return FAILED;
     w->t = t;
-    w->name = standard ? "standard output" : path;
+    w->name = w->out.name;
     snprintf(w->label, sizeof w->label, "writing %s", w->name);
     errno = 0;
-    handle = standard ? dup(STDOUT_FILENO) : -1;
-    w->gz = standard ? gzdopen(handle, mode) : gzopen(path, mode);
+    handle = dup(w->out.handle); /* which gzclose closes; the output's own is still needed after it */
+    if (handle >= 0) w->gz = gzdopen(handle, mode);
     if (!w->gz) {
+        output_trouble(&w->out);
         if (handle >= 0) close(handle);
-        return complain(t, "%s: %s", w->name, errno ? strerror(errno) : "memory could not be allocated");
+        return output_close(&w->out, FAILED);
     }
     gzbuffer(w->gz, 1u << 18);
     progress_begin(t);
@@ -263,17 +267,17 @@ static int writer_open(writer *w, tool *t, const char *path)
     return DONE;
 }
 
-/* Writes what is left; result is what came of the writing so far. */
+/* Writes what is left; s is what came of the writing so far. */
 static int writer_close(writer *w, spmv_status s)
 {
-    int code;
+    int code, result = s == SPMV_OK ? DONE : FAILED;
     errno = 0;
     code = gzclose(w->gz);
     progress_clear(w->t);
     w->t->silent = 0;
-    if (s != SPMV_OK) return FAILED;
-    if (code == Z_OK) return DONE;
-    return complain(w->t, "%s: %s", w->name, code == Z_ERRNO && errno ? strerror(errno) : "not written to its end");
+    if (result == DONE && code != Z_OK)
+        result = complain(w->t, "%s: %s", w->name, code == Z_ERRNO && errno ? strerror(errno) : "not written to its end");
+    return output_close(&w->out, result);
 }
 
 /* Text or, if the name ends in .bin or .bin.gz, the binary form. */

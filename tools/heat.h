@@ -1,103 +1,83 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/heat.h - heat maps of a tuning table, as clSpMV's figures 10 and 11 have them: for each type, kind of matrix and format the
- * best rate at each size. Part of tools/spmv.c.
+ * tools/heat.h - heat maps of a tuning table, as clSpMV's figures 10 and 11 have them. For each type and kind of matrix: a large
+ * map of what is fastest at each size, by name and rate, and a small map for each format, whose colours tell how near to the
+ * fastest it comes. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_HEAT_H
 #define SPMV_TOOLS_HEAT_H
 
 #include "plot.h"
 
-enum { HEATS = 32, HEAT_LEFT = 190, HEAT_TOP = 150, HEAT_GAP = 16, UNMEASURED = 0xe4e4e4 };
+/* HEAT_LEFT: room for the axis; BEST_*: a cell of the large map, HEAD: room for the heading above maps, FOOT: for the axis below;
+ * SMALL_MAP: side of a small map about, of which ACROSS stand in a row. Units of the picture. */
+enum { HEAT_LEFT = 66, HEAT_TOP = 152, HEAT_GAP = 14, BEST_HIGH = 30, HEAD = 20, FOOT = 44, SMALL_MAP = 80, ACROSS = 6 };
 
-#define FORMAT_DIGITS "123456789abcdefghijk"
+/* Letters in a cell of the large map. */
+#define CELL_TEXT 9.5
+
+enum { UNMEASURED = 0xe6e6e6, SHARES = 7 };
+
+/* Classes of a rate as a share of the best rate at that size, and their colours: steps of Matplotlib's viridis, in order of brightness
+ * for all eyes and in grey; above it what is only reached on matrices that suit the format. */
+static const struct share_class {
+    double      least;
+    uint32_t    colour;
+    const char *name;
+} share_classes[SHARES] = {
+    {1.10, 0xf46d43, "110%"}, {0.97, 0xfde725, "97%"}, {0.80, 0x7ad151, "80%"},  {0.50, 0x22a884, "50%"},
+    {0.25, 0x2a788e, "25%"},  {0.10, 0x414487, "10%"}, {0.00, 0x440154, "less"},
+};
 
 typedef struct heat {
     const spmv_tuning *table;
     int         formats;
     spmv_format format[SPMV_FORMAT_COUNT]; /* those that the table has */
-    double      most[SPMV_TYPE_COUNT];     /* highest rate of a type, 0: it has none */
-    int         cell;                      /* pixels */
+    double      best_wide, cell;           /* units: width of a cell of the large map; side of one of the small maps */
     picture     p;
 } heat;
 
-/* Matplotlib's viridis, from eight of its colours: dark to bright for all eyes, and in grey. */
-static uint32_t heat_colour(double share)
+/* spmv tune measures block formats on matrices of full blocks and dense on full matrices: their rates say nothing of what is fastest
+ * for the others. */
+static int is_measured_apart(spmv_format f)
 {
-    static const uint32_t anchor[] = {0x440154, 0x46327e, 0x365c8d, 0x277f8e, 0x1fa187, 0x4ac16d, 0xa0da39, 0xfde725};
-    int level = (int)(share * (HEATS - 1) + 0.5), i = level * 7 / (HEATS - 1), shift;
-    double part = level * 7.0 / (HEATS - 1) - i;
-    uint32_t out = 0;
-    if (i >= 7) return anchor[7];
-    for (shift = 0; shift < 24; shift += 8) {
-        double a = anchor[i] >> shift & 255, b = anchor[i + 1] >> shift & 255;
-        out |= (uint32_t)(a + part * (b - a) + 0.5) << shift;
-    }
-    return out;
+    return f == SPMV_DENSE || f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR;
 }
 
-/* The best rate of a format (SPMV_FORMAT_COUNT: of any, which goes to *which) at a sample; 0: none was measured. */
-static double heat_rate(const heat *h, spmv_type type, int kind, spmv_format format, int at, spmv_format *which)
+/* The row of the table that is fastest at a sample, of one format (SPMV_FORMAT_COUNT: of those on the same matrices); NULL: none was
+ * measured. */
+static const spmv_tune_row *heat_best(const heat *h, spmv_type type, int kind, spmv_format format, int at)
 {
-    double best = 0;
+    const spmv_tune_row *best = NULL;
     size_t i;
     for (i = 0; i < h->table->count; i++) {
         const spmv_tune_row *r = &h->table->row[i];
-        if (r->type != type || (int)r->kind != kind || (format != SPMV_FORMAT_COUNT && r->layout.format != format)) continue;
-        if ((double)r->rate[at] <= best) continue;
-        best = (double)r->rate[at];
-        if (which) *which = r->layout.format;
+        spmv_format own = r->layout.format;
+        if (r->type != type || (int)r->kind != kind) continue;
+        if (format == SPMV_FORMAT_COUNT ? is_measured_apart(own) : own != format) continue;
+        if (r->rate[at] > (best ? best->rate[at] : 0)) best = r;
     }
     return best;
 }
 
+/* Whether a format has any rate for a type and kind. */
+static int heat_has(const heat *h, spmv_type type, int kind, spmv_format format)
+{
+    int i;
+    for (i = 0; i < h->table->rows * h->table->per_row; i++)
+        if (heat_best(h, type, kind, format, i)) return 1;
+    return 0;
+}
+
 static void heat_scan(heat *h)
 {
-    int there[SPMV_FORMAT_COUNT] = {0}, i, n = h->table->rows * h->table->per_row;
+    int there[SPMV_FORMAT_COUNT] = {0}, i, rows = h->table->rows, per_row = h->table->per_row;
     size_t k;
-    for (k = 0; k < h->table->count; k++) {
-        const spmv_tune_row *r = &h->table->row[k];
-        there[r->layout.format] = 1;
-        for (i = 0; i < n; i++)
-            if ((double)r->rate[i] > h->most[r->type]) h->most[r->type] = (double)r->rate[i];
-    }
+    for (k = 0; k < h->table->count; k++) there[h->table->row[k].layout.format] = 1;
     for (i = 0; i < SPMV_FORMAT_COUNT; i++)
         if (there[i]) h->format[h->formats++] = (spmv_format)i;
-    h->cell = 132 / (h->table->rows > h->table->per_row ? h->table->rows : h->table->per_row);
-    h->cell = h->cell < 12 ? 12 : h->cell > 24 ? 24 : h->cell;
-}
-
-static int heat_is_bright(uint32_t colour)
-{
-    return 3 * (colour >> 16 & 255) + 6 * (colour >> 8 & 255) + (colour & 255) > 1300;
-}
-
-/* The number of the best format, on its sample. */
-static void heat_digit(heat *h, spmv_format which, uint32_t colour, int left, int top)
-{
-    char digit[2] = {0, 0};
-    int k = 0;
-    while (h->format[k] != which) k++;
-    digit[0] = FORMAT_DIGITS[k];
-    draw_text(&h->p, left + (h->cell - 5) / 2, top + (h->cell - 7) / 2, 1, heat_is_bright(colour) ? 0x000000 : 0xffffff, 0, digit);
-}
-
-/* One map; column h->formats is the best of all, each sample with the number of its format. */
-static void heat_map(heat *h, spmv_type type, int kind, int column, int x, int y)
-{
-    spmv_format format = column < h->formats ? h->format[column] : SPMV_FORMAT_COUNT, which[SPMV_TUNE_AXIS * SPMV_TUNE_AXIS];
-    uint32_t cell[SPMV_TUNE_AXIS * SPMV_TUNE_AXIS];
-    int i, j, across = h->table->rows, down = h->table->per_row;
-    for (i = 0; i < across; i++)
-        for (j = 0; j < down; j++) {
-            int at = (down - 1 - j) * across + i;
-            double rate = heat_rate(h, type, kind, format, i * down + j, &which[at]);
-            cell[at] = rate > 0 ? heat_colour(rate / h->most[type]) : UNMEASURED;
-        }
-    draw_cells(&h->p, x, y, cell, across, down, h->cell, h->cell);
-    for (i = 0; column == h->formats && i < across * down; i++)
-        if (cell[i] != UNMEASURED) heat_digit(h, which[i], cell[i], x + i % across * h->cell, y + i / across * h->cell);
-    draw_frame(&h->p, x, y, across * h->cell, down * h->cell, FAINT);
+    h->best_wide = rows < 7 ? 56 : rows < 10 ? 44 : 36;
+    h->cell = SMALL_MAP / (rows > per_row ? rows : per_row);
 }
 
 /* 1024 as "1k": sizes of a table are powers of two as a rule. */
@@ -109,112 +89,172 @@ static const char *heat_size(uint64_t v, char out[32])
     return out;
 }
 
-/* Sizes under a map: the first, the last, and one between where there is room. */
-static void heat_rows_axis(heat *h, int x, int y)
+/* ---- the large map --------------------------------------------------------------------------------------------------- */
+
+/* The layout where there is room for it, else its format's name. */
+static void heat_name(heat *h, const spmv_spec *layout, char *text, size_t size)
 {
-    int n = h->table->rows, i;
-    char text[32];
-    for (i = 0; i < n; i++) {
-        int middle = x + i * h->cell + h->cell / 2;
-        if (i && i + 1 < n && (n < 8 || i != n / 2)) continue;
-        draw_box(&h->p, middle, y, 1, 5, FAINT);
-        draw_text(&h->p, i ? i + 1 < n ? middle : middle + 8 : middle - 8, y + 9, LETTERS, INK, i ? i + 1 < n ? 1 : 2 : 0,
-            heat_size(h->table->rows_at[i], text));
-    }
+    static spmv_plan one;
+    one.count = 1;
+    one.part[0] = *layout;
+    spmv_plan_print(&one, text, size);
+    if (text_width(&h->p, CELL_TEXT, text) > h->best_wide - 6) snprintf(text, size, "%s", spmv_format_name(layout->format));
 }
 
-static void heat_per_row_axis(heat *h, int x, int y)
+static void heat_best_cell(heat *h, const spmv_tune_row *r, double rate, double x, double y)
 {
-    int n = h->table->per_row, i, every = (18 + h->cell - 1) / h->cell;
-    char text[32];
-    for (i = 0; i < n; i += every) {
-        int middle = y + (n - i) * h->cell - h->cell / 2;
-        draw_box(&h->p, x - 6, middle, 5, 1, FAINT);
-        draw_text(&h->p, x - 10, middle - 7, LETTERS, INK, 2, heat_size(h->table->per_row_at[i], text));
-    }
+    char text[SPMV_TUNE_VARIANT + 256];
+    double middle = x + h->best_wide / 2;
+    draw_box(&h->p, x, y, h->best_wide - 1, BEST_HIGH - 1, r ? blend(hues[r->layout.format % HUES], 0.3) : UNMEASURED);
+    if (!r) return;
+    heat_name(h, &r->layout, text, sizeof text);
+    draw_text(&h->p, middle, y + 12, CELL_TEXT, INK, AT_MIDDLE, text);
+    snprintf(text, sizeof text, rate < 1000 ? "%.3g" : "%.0f", rate);
+    draw_text(&h->p, middle, y + 24, CELL_TEXT, INK, AT_MIDDLE, text);
 }
 
-static void heat_scale(heat *h, spmv_type type, int x, int y)
+static void heat_axes(heat *h, double x, double y)
 {
-    char text[64];
     int i;
-    draw_text(&h->p, x, y, LETTERS, INK, 0, spmv_type_name(type));
-    for (i = 0; i < HEATS; i++) draw_box(&h->p, x + 76 + 6 * i, y - 1, 6, 16, heat_colour((double)i / (HEATS - 1)));
-    snprintf(text, sizeof text, "0 to %.4g GFLOP/s", h->most[type]);
-    draw_text(&h->p, x + 76 + 6 * HEATS + 12, y, LETTERS, INK, 0, text);
+    double high = h->table->per_row * BEST_HIGH, wide = h->table->rows * h->best_wide;
+    char text[32];
+    for (i = 0; i < h->table->per_row; i++)
+        draw_text(&h->p, x - 8, y + high - (i + 0.5) * BEST_HIGH + 4, SMALL, INK, AT_RIGHT, heat_size(h->table->per_row_at[i], text));
+    for (i = 0; i < h->table->rows; i++)
+        draw_text(&h->p, x + (i + 0.5) * h->best_wide, y + high + 14, SMALL, INK, AT_MIDDLE, heat_size(h->table->rows_at[i], text));
+    draw_upwards(&h->p, x - 48, y + high / 2, SMALL, FAINT, "nonzeros a row");
+    draw_text(&h->p, x + wide / 2, y + high + 30, SMALL, FAINT, AT_MIDDLE, "rows of the matrix");
+}
+
+static void heat_best_map(heat *h, spmv_type type, int kind, double x, double y)
+{
+    int i, j, down = h->table->per_row;
+    for (i = 0; i < h->table->rows; i++)
+        for (j = 0; j < down; j++) {
+            int at = i * down + j;
+            const spmv_tune_row *r = heat_best(h, type, kind, SPMV_FORMAT_COUNT, at);
+            heat_best_cell(h, r, r ? (double)r->rate[at] : 0, x + i * h->best_wide, y + (down - 1 - j) * BEST_HIGH);
+        }
+    heat_axes(h, x, y);
+}
+
+/* ---- the small maps -------------------------------------------------------------------------------------------------- */
+
+static uint32_t share_colour(double part)
+{
+    int i = 0;
+    while (i + 1 < SHARES && part < share_classes[i].least) i++;
+    return share_classes[i].colour;
+}
+
+static void heat_small_map(heat *h, spmv_type type, int kind, spmv_format format, double x, double y)
+{
+    int i, j, down = h->table->per_row;
+    for (i = 0; i < h->table->rows; i++)
+        for (j = 0; j < down; j++) {
+            int at = i * down + j;
+            const spmv_tune_row *own = heat_best(h, type, kind, format, at), *best = heat_best(h, type, kind, SPMV_FORMAT_COUNT, at);
+            uint32_t colour = own && best ? share_colour((double)own->rate[at] / (double)best->rate[at]) : UNMEASURED;
+            draw_box(&h->p, x + i * h->cell, y + (down - 1 - j) * h->cell, h->cell, h->cell, colour);
+        }
+    draw_frame(&h->p, x, y, h->table->rows * h->cell, down * h->cell, RULE);
+}
+
+static double small_wide(const heat *h) { return (h->table->rows * h->cell < 60 ? 60 : h->table->rows * h->cell) + HEAT_GAP; }
+static double small_high(const heat *h) { return HEAD + h->table->per_row * h->cell + 6; }
+
+/* Those formats that were measured, a star behind the names of those that were measured on other matrices. */
+static void heat_small_maps(heat *h, spmv_type type, int kind, double x, double y)
+{
+    char text[40];
+    int i, n = 0;
+    for (i = 0; i < h->formats; i++) {
+        double left = x + n % ACROSS * small_wide(h), top = y + n / ACROSS * small_high(h);
+        if (!heat_has(h, type, kind, h->format[i])) continue;
+        snprintf(text, sizeof text, "%s%s", spmv_format_name(h->format[i]), is_measured_apart(h->format[i]) ? " *" : "");
+        draw_text(&h->p, left, top + 12, SMALL, INK, AT_LEFT, text);
+        heat_small_map(h, type, kind, h->format[i], left, top + HEAD - 2);
+        n++;
+    }
+}
+
+/* ---- the page -------------------------------------------------------------------------------------------------------- */
+
+static void heat_legend(heat *h, double x, double y)
+{
+    double left = x;
+    int i;
+    draw_text(&h->p, x, y, SMALL, INK, AT_LEFT, "small maps: rate as a share of the fastest at that size, at least:");
+    for (i = 0, y += 8; i <= SHARES; i++) {
+        const char *name = i < SHARES ? share_classes[i].name : "not measured";
+        draw_box(&h->p, left, y, 12, 12, i < SHARES ? share_classes[i].colour : UNMEASURED);
+        draw_text(&h->p, left + 17, y + 10, SMALL, INK, AT_LEFT, name);
+        left += 17 + text_width(&h->p, SMALL, name) + 12;
+    }
+    draw_text(&h->p, x, y + 28, SMALL, FAINT, AT_LEFT, "* on matrices that suit it: full blocks (dense: full); not among the fastest");
 }
 
 static void heat_title(heat *h)
 {
     const spmv_tuning *t = h->table;
     char text[512];
-    int type, x = HEAT_LEFT;
-    snprintf(text, sizeof text, "%s (%s)", t->device, t->device_class);
-    draw_text(&h->p, 20, 14, 3, INK, 0, text);
-    snprintf(text, sizeof text, "copy %.4g GB/s, launch %.3g us, driver %s, %s", t->copy, 1e6 * t->launch, t->driver, t->date);
-    draw_line(&h->p, 20, 46, FAINT, text);
-    draw_line(&h->p, 20, 70, INK, "across: rows of the matrix; up: nonzeros a row; grey: not measured; best: number of the fastest format");
-    for (type = 0; type < SPMV_TYPE_COUNT; type++)
-        if (h->most[type] > 0) {
-            heat_scale(h, (spmv_type)type, x, 96);
-            x += 560;
-        }
+    double x = HEAT_LEFT + t->rows * h->best_wide + 2 * HEAT_GAP;
+    draw_fitted(&h->p, 14, 32, TITLE, INK, AT_LEFT, h->p.width - 28, t->device);
+    snprintf(text, sizeof text, "tuning table of class %s: copy %.4g GB/s, launch %.3g \xc2\xb5s, driver %s, %s", t->device_class, t->copy,
+             1e6 * t->launch, t->driver, t->date);
+    draw_fitted(&h->p, 14, 54, TEXT, FAINT, AT_LEFT, h->p.width - 28, text);
+    draw_text(&h->p, 14, 54 + 2 * LINE, SMALL, INK, AT_LEFT, "large maps: what is fastest at that size, and its GFLOP/s");
+    heat_legend(h, x < 420 ? x : 420, 54 + 2 * LINE);
 }
 
-static int heat_rows_of(const heat *h, int type, int kind)
+static int heat_is_measured(const heat *h, int type, int kind)
 {
     int i;
-    for (i = 0; i < h->table->rows * h->table->per_row; i++)
-        if (heat_rate(h, (spmv_type)type, kind, SPMV_FORMAT_COUNT, i, NULL) > 0) return 1;
+    for (i = 0; i < h->formats; i++)
+        if (heat_has(h, (spmv_type)type, kind, h->format[i])) return 1;
     return 0;
 }
 
-static void heat_page(heat *h, int wide, int high)
+static double heat_panel_high(const heat *h)
 {
-    int type, kind, column, y = HEAT_TOP + LINE;
+    double best = HEAD + h->table->per_row * BEST_HIGH + FOOT;
+    double maps = (h->formats + ACROSS - 1) / ACROSS * small_high(h) + HEAT_GAP;
+    return best > maps ? best : maps;
+}
+
+static void heat_page(heat *h)
+{
+    int type, kind;
+    double y = HEAT_TOP;
     char text[64];
     heat_title(h);
-    for (column = 0; column <= h->formats; column++) {
-        if (column < h->formats) snprintf(text, sizeof text, "%c %s", FORMAT_DIGITS[column], spmv_format_name(h->format[column]));
-        else snprintf(text, sizeof text, "best");
-        draw_text(&h->p, HEAT_LEFT + column * wide, HEAT_TOP - 10, LETTERS, INK, 0, text);
-    }
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
-            if (!heat_rows_of(h, type, kind)) continue;
-            draw_text(&h->p, 20, y + 4, LETTERS, INK, 0, spmv_type_name((spmv_type)type));
-            draw_text(&h->p, 20, y + 4 + LINE, LETTERS, INK, 0, spmv_tune_kind_name((spmv_tune_kind)kind));
-            heat_per_row_axis(h, HEAT_LEFT, y);
-            for (column = 0; column <= h->formats; column++) {
-                heat_map(h, (spmv_type)type, kind, column, HEAT_LEFT + column * wide, y);
-                heat_rows_axis(h, HEAT_LEFT + column * wide, y + h->table->per_row * h->cell);
-            }
-            y += high;
+            if (!heat_is_measured(h, type, kind)) continue;
+            snprintf(text, sizeof text, "%s, %s", spmv_type_name((spmv_type)type), spmv_tune_kind_name((spmv_tune_kind)kind));
+            draw_bold(&h->p, HEAT_LEFT, y + 12, TEXT, INK, AT_LEFT, text);
+            heat_best_map(h, (spmv_type)type, kind, HEAT_LEFT, y + HEAD);
+            heat_small_maps(h, (spmv_type)type, kind, HEAT_LEFT + h->table->rows * h->best_wide + 2 * HEAT_GAP, y);
+            y += heat_panel_high(h);
         }
 }
 
 static int heat_plot(tool *t, const spmv_tuning *table, const char *path)
 {
-    heat *h = (heat *)calloc(1, sizeof *h);
-    int type, kind, maps = 0, wide, high, width, result;
-    if (!h) return no_memory(t);
-    h->table = table;
-    heat_scan(h);
+    heat h;
+    int type, kind, panels = 0, across;
+    double width;
+    memset(&h, 0, sizeof h);
+    h.table = table;
+    heat_scan(&h);
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
-        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) maps += heat_rows_of(h, type, kind);
-    wide = table->rows * h->cell + HEAT_GAP;
-    if (wide < 108) wide = 108; /* "9 sbell" and a gap */
-    high = table->per_row * h->cell + 44;
-    if (high < 80) high = 80;
-    width = 2 * HEAT_LEFT + (h->formats + 1) * wide < 1400 ? 1400 : HEAT_LEFT + (h->formats + 1) * wide + 20;
-    result = maps ? picture_make(t, &h->p, path, width, HEAT_TOP + LINE + maps * high)
-                  : complain(t, "the table has no rates");
-    if (result == DONE) {
-        heat_page(h, wide, high);
-        result = picture_save(t, &h->p, path);
-    }
-    free(h);
-    return result;
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) panels += heat_is_measured(&h, type, kind);
+    if (!panels) return complain(t, "the table has no rates");
+    across = h.formats < ACROSS ? h.formats : ACROSS;
+    width = HEAT_LEFT + table->rows * h.best_wide + 2 * HEAT_GAP + across * small_wide(&h);
+    picture_make(&h.p, path, width < 900 ? 900 : width, HEAT_TOP + panels * heat_panel_high(&h));
+    heat_page(&h);
+    return picture_save(t, &h.p, path);
 }
 
 static int plot_tune(tool *t, const arguments *args)
@@ -227,14 +267,6 @@ static int plot_tune(tool *t, const arguments *args)
     result = heat_plot(t, &table, args->value[OPT_OUT]);
     spmv_tuning_free(&table);
     return result;
-}
-
-static int plot_command(tool *t, const arguments *args)
-{
-    int tune = args->files == 2 && !strcmp(args->file[0], "tune"), result = picture_name(t, args->value[OPT_OUT]);
-    if (result != DONE) return result;
-    if (args->files == 2 && !tune) return misuse(t, "one argument too many: '%s'", args->file[1]);
-    return tune ? plot_tune(t, args) : plot_matrix(t, args);
 }
 
 #endif

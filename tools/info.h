@@ -6,6 +6,7 @@
 #define SPMV_TOOLS_INFO_H
 
 #include "cli.h"
+#include <math.h>
 
 static double value_at(const spmv_csr *a, uint64_t k)
 {
@@ -33,77 +34,104 @@ static double share(uint64_t part, uint64_t whole)
 
 /* ---- values and rows ------------------------------------------------------------------------------------------- */
 
-static void info_values(const spmv_csr *a)
+enum { LENGTH_BINS = 66 };
+
+/* Blocks of one size on the grid of that size. */
+typedef struct block_info {
+    unsigned height, width;
+    double   blocks;           /* that hold a nonzero */
+    double   fill;             /* nonzeros over their places */
+    double   bytes_f64, bytes_f32; /* a nonzero, stored as bcsr; NAN: there is none */
+} block_info;
+
+static const unsigned block_sizes[][2] = {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {1, 8}, {2, 8}, {4, 8}, {8, 8}, {2, 2}, {3, 3}, {6, 6}};
+
+enum { BLOCK_SIZES = sizeof block_sizes / sizeof *block_sizes };
+
+/* Diagonals that are filled to some share, and the nonzeros they hold. */
+typedef struct diagonal_info {
+    uint64_t count, nnz;
+} diagonal_info;
+
+/* What a matrix looks like. */
+typedef struct matrix_info {
+    uint64_t rows, cols, nnz;
+    uint64_t zeros, ones, whole;              /* values that are 0, 1, integers up to a million in size */
+    double   mean, deviation;                 /* of the row lengths */
+    uint64_t shortest, longest, empty;        /* rows */
+    uint64_t below, above;                    /* bandwidth */
+    uint64_t longest_col, empty_cols;
+    diagonal_info used, half, full;           /* with a nonzero, filled to 50% or more, to 90% or more */
+    uint64_t bin_rows[LENGTH_BINS], bin_nnz[LENGTH_BINS]; /* rows of 0, 1, 2, 3-4, 5-8, ... nonzeros: bin b > 0 ends at 2^(b-1) */
+    int      bins;                            /* up to the longest row's */
+    block_info block[BLOCK_SIZES];
+} matrix_info;
+
+static void info_values(matrix_info *f, const spmv_csr *a)
 {
-    uint64_t k, zeros = 0, ones = 0, whole = 0;
+    uint64_t k;
     for (k = 0; k < a->nnz; k++) {
         double v = value_at(a, k);
-        if (v == 0) zeros++;
-        if (v == 1) ones++;
-        if (v >= -1e6 && v <= 1e6 && v == (double)(int64_t)v) whole++;
+        if (v == 0) f->zeros++;
+        if (v == 1) f->ones++;
+        if (v >= -1e6 && v <= 1e6 && v == (double)(int64_t)v) f->whole++;
     }
-    printf("values      %s; %llu explicit zeros\n",
-           ones == a->nnz ? "all 1" : whole == a->nnz ? "small integers" : "real", (unsigned long long)zeros);
 }
 
-static void info_rows(const spmv_csr *a)
+static void info_rows(matrix_info *f, const spmv_csr *a)
 {
-    uint64_t r, longest = 0, shortest = UINT64_MAX, empty = 0, below = 0, above = 0;
-    double mean = a->rows ? (double)a->nnz / (double)a->rows : 0, squares = 0;
+    uint64_t r;
+    double squares = 0;
+    f->mean = a->rows ? (double)a->nnz / (double)a->rows : 0;
+    f->shortest = a->rows ? UINT64_MAX : 0;
     for (r = 0; r < a->rows; r++) {
         uint64_t from = a->ptr[r], to = a->ptr[r + 1], n = to - from;
-        squares += ((double)n - mean) * ((double)n - mean);
-        if (n > longest) longest = n;
-        if (n < shortest) shortest = n;
-        if (!n) { empty++; continue; }
-        if (r > a->col[from] && r - a->col[from] > below) below = r - a->col[from];
-        if (a->col[to - 1] > r && a->col[to - 1] - r > above) above = a->col[to - 1] - r;
+        squares += ((double)n - f->mean) * ((double)n - f->mean);
+        if (n > f->longest) f->longest = n;
+        if (n < f->shortest) f->shortest = n;
+        if (!n) { f->empty++; continue; }
+        if (r > a->col[from] && r - a->col[from] > f->below) f->below = r - a->col[from];
+        if (a->col[to - 1] > r && a->col[to - 1] - r > f->above) f->above = a->col[to - 1] - r;
     }
-    printf("row length  mean %.2f, standard deviation %.2f, shortest %llu, longest %llu, empty rows %llu\n", mean,
-           a->rows ? square_root(squares / (double)a->rows) : 0, (unsigned long long)(a->rows ? shortest : 0),
-           (unsigned long long)longest, (unsigned long long)empty);
-    printf("bandwidth   %llu below the diagonal, %llu above\n", (unsigned long long)below, (unsigned long long)above);
+    f->deviation = a->rows ? square_root(squares / (double)a->rows) : 0;
 }
 
-static int info_columns(tool *t, const spmv_csr *a)
+static int info_columns(matrix_info *f, tool *t, const spmv_csr *a)
 {
-    uint64_t k, c, longest = 0, empty = 0;
+    uint64_t k, c;
     uint64_t *count = (uint64_t *)calloc((size_t)a->cols + 1, sizeof *count);
     if (!count) return no_memory(t);
     for (k = 0; k < a->nnz; k++) count[a->col[k]]++;
     for (c = 0; c < a->cols; c++) {
-        if (count[c] > longest) longest = count[c];
-        if (!count[c]) empty++;
+        if (count[c] > f->longest_col) f->longest_col = count[c];
+        if (!count[c]) f->empty_cols++;
     }
-    printf("columns     longest %llu, empty columns %llu\n", (unsigned long long)longest, (unsigned long long)empty);
     free(count);
     return DONE;
 }
 
-/* Bins 0, 1, 2, 3-4, 5-8, ...: bin b > 0 ends at 2^(b-1). */
-static void info_histogram(const spmv_csr *a)
+static void info_histogram(matrix_info *f, const spmv_csr *a)
 {
-    uint64_t rows[66], entries_in[66], r, n, most = 0;
-    int b, last = 0;
-    memset(rows, 0, sizeof rows);
-    memset(entries_in, 0, sizeof entries_in);
+    uint64_t r, n;
+    int b;
     for (r = 0; r < a->rows; r++) {
         n = a->ptr[r + 1] - a->ptr[r];
-        for (b = 0; b < 65 && n > (b ? 1ull << (b - 1) : 0); b++) continue;
-        rows[b]++;
-        entries_in[b] += n;
-        if (b > last) last = b;
-        if (rows[b] > most) most = rows[b];
+        for (b = 0; b < LENGTH_BINS - 1 && n > (b ? 1ull << (b - 1) : 0); b++) continue;
+        f->bin_rows[b]++;
+        f->bin_nnz[b] += n;
+        if (b >= f->bins) f->bins = b + 1;
     }
-    puts("\nrow length              rows            nonzeros");
-    for (b = 0; b <= last; b++) {
-        char range[48];
-        if (b < 3) snprintf(range, sizeof range, "%d", b);
-        else snprintf(range, sizeof range, "%llu-%llu", (1ull << (b - 2)) + 1, 1ull << (b - 1));
-        printf("%-13s %12llu %6.2f%%    %6.2f%%  %.*s\n", range, (unsigned long long)rows[b], share(rows[b], a->rows),
-               share(entries_in[b], a->nnz), most ? (int)(40.0 * (double)rows[b] / (double)most) : 0,
-               "########################################");
-    }
+}
+
+/* The row lengths of a bin. */
+static uint64_t bin_from(int b)
+{
+    return b < 3 ? (uint64_t)b : (1ull << (b - 2)) + 1;
+}
+
+static uint64_t bin_to(int b)
+{
+    return b < 3 ? (uint64_t)b : 1ull << (b - 1);
 }
 
 /* ---- diagonals and blocks -------------------------------------------------------------------------------------- */
@@ -116,15 +144,15 @@ static uint64_t diagonal_length(const spmv_csr *a, uint64_t d)
     return down < right ? down : right;
 }
 
-static void info_diagonal_line(const char *which, uint64_t diagonals, uint64_t held, uint64_t nnz)
+static void diagonal_count(diagonal_info *d, uint64_t nnz)
 {
-    printf("            %-16s %10llu, holding %6.2f%% of the nonzeros\n", which, (unsigned long long)diagonals,
-           share(held, nnz));
+    d->count++;
+    d->nnz += nnz;
 }
 
-static int info_diagonals(tool *t, const spmv_csr *a)
+static int info_diagonals(matrix_info *f, tool *t, const spmv_csr *a)
 {
-    uint64_t all, r, k, d, used = 0, half = 0, full = 0, in_half = 0, in_full = 0;
+    uint64_t all, r, k, d;
     uint32_t *count;
     if (!a->rows || !a->cols) return DONE;
     all = a->rows + a->cols - 1;
@@ -134,13 +162,10 @@ static int info_diagonals(tool *t, const spmv_csr *a)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) count[a->rows - 1 - r + a->col[k]]++;
     for (d = 0; d < all; d++) {
         double fill = (double)count[d] / (double)diagonal_length(a, d);
-        if (count[d]) used++;
-        if (fill >= 0.5) { half++; in_half += count[d]; }
-        if (fill >= 0.9) { full++; in_full += count[d]; }
+        if (count[d]) diagonal_count(&f->used, count[d]);
+        if (fill >= 0.5) diagonal_count(&f->half, count[d]);
+        if (fill >= 0.9) diagonal_count(&f->full, count[d]);
     }
-    printf("diagonals   %llu hold nonzeros\n", (unsigned long long)used);
-    info_diagonal_line("50% full or more", half, in_half, a->nnz);
-    info_diagonal_line("90% full or more", full, in_full, a->nnz);
     free(count);
     return DONE;
 }
@@ -161,36 +186,185 @@ static uint64_t count_blocks(const spmv_csr *a, unsigned height, unsigned width,
     return blocks;
 }
 
-static int info_blocks(tool *t, const spmv_csr *a)
+static int info_blocks(matrix_info *f, tool *t, const spmv_csr *a)
 {
-    static const unsigned size[][2] = {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {1, 8}, {2, 8}, {4, 8}, {8, 8},
-                                       {2, 2}, {3, 3}, {6, 6}};
     uint32_t *seen = (uint32_t *)malloc(((size_t)a->cols / 2 + 1) * sizeof *seen);
     size_t i;
     if (!seen) return no_memory(t);
-    puts("\nblock       blocks        fill   bytes a nonzero (f64, f32) as bcsr; csr: 12.00, 8.00");
-    for (i = 0; i < sizeof size / sizeof *size; i++) {
-        double slots, blocks = (double)count_blocks(a, size[i][0], size[i][1], seen), nnz = (double)a->nnz;
-        slots = blocks * size[i][0] * size[i][1];
-        printf("%ux%u  %14.0f     %6.2f%%   %6.2f %6.2f\n", size[i][0], size[i][1], blocks,
-               slots > 0 ? 100 * nnz / slots : 0, nnz > 0 ? (8 * slots + 4 * blocks) / nnz : 0,
-               nnz > 0 ? (4 * slots + 4 * blocks) / nnz : 0);
+    for (i = 0; i < BLOCK_SIZES; i++) {
+        block_info *b = &f->block[i];
+        double slots, nnz = (double)a->nnz;
+        b->height = block_sizes[i][0];
+        b->width = block_sizes[i][1];
+        b->blocks = (double)count_blocks(a, b->height, b->width, seen);
+        slots = b->blocks * b->height * b->width;
+        b->fill = slots > 0 ? nnz / slots : 0;
+        b->bytes_f64 = nnz > 0 ? (8 * slots + 4 * b->blocks) / nnz : NAN;
+        b->bytes_f32 = nnz > 0 ? (4 * slots + 4 * b->blocks) / nnz : NAN;
     }
     free(seen);
     return DONE;
 }
 
-static int info_print(tool *t, const spmv_csr *a, const char *file)
+static int info_make(matrix_info *f, tool *t, const spmv_csr *a)
 {
-    double places = (double)a->rows * (double)a->cols;
-    printf("matrix      %s\nshape       %llu x %llu, %llu nonzeros (%.4g%% of the places)\n", file,
-           (unsigned long long)a->rows, (unsigned long long)a->cols, (unsigned long long)a->nnz,
-           places > 0 ? 100 * (double)a->nnz / places : 0);
-    info_values(a);
-    info_rows(a);
-    if (info_columns(t, a) != DONE || info_diagonals(t, a) != DONE) return FAILED;
-    info_histogram(a);
-    return info_blocks(t, a);
+    memset(f, 0, sizeof *f);
+    f->rows = a->rows;
+    f->cols = a->cols;
+    f->nnz = a->nnz;
+    info_values(f, a);
+    info_rows(f, a);
+    info_histogram(f, a);
+    if (info_columns(f, t, a) != DONE || info_diagonals(f, t, a) != DONE) return FAILED;
+    return info_blocks(f, t, a);
+}
+
+/* ---- as text --------------------------------------------------------------------------------------------------- */
+
+static const char *info_kind(const matrix_info *f)
+{
+    return f->ones == f->nnz ? "all 1" : f->whole == f->nnz ? "small integers" : "real";
+}
+
+static void print_diagonals(const char *which, diagonal_info d, uint64_t nnz)
+{
+    printf("            %-16s %12llu, holding %6.2f%% of the nonzeros\n", which, (unsigned long long)d.count, share(d.nnz, nnz));
+}
+
+static void print_histogram(const matrix_info *f)
+{
+    uint64_t most = 0;
+    int b;
+    for (b = 0; b < f->bins; b++)
+        if (f->bin_rows[b] > most) most = f->bin_rows[b];
+    printf("\n%-17s %12s %9s %15s %9s\n", "row length", "rows", "share", "nonzeros", "share");
+    for (b = 0; b < f->bins; b++) {
+        char range[48];
+        int bar = most ? (int)(40.0 * (double)f->bin_rows[b] / (double)most) : 0;
+        if (b < 3) snprintf(range, sizeof range, "%d", b);
+        else snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)bin_from(b), (unsigned long long)bin_to(b));
+        printf("%-17s %12llu %8.2f%% %15llu %8.2f%%%s%.*s\n", range, (unsigned long long)f->bin_rows[b],
+               share(f->bin_rows[b], f->rows), (unsigned long long)f->bin_nnz[b], share(f->bin_nnz[b], f->nnz), bar ? "  " : "", bar,
+               "########################################");
+    }
+}
+
+static void print_blocks(const matrix_info *f)
+{
+    int i;
+    printf("\n%-17s %12s %9s   bytes a nonzero as bcsr: f64, f32 (csr: 12.00, 8.00)\n", "block", "blocks", "fill");
+    for (i = 0; i < BLOCK_SIZES; i++) {
+        const block_info *b = &f->block[i];
+        char size[32];
+        snprintf(size, sizeof size, "%ux%u", b->height, b->width);
+        printf("%-17s %12.0f %8.2f%%", size, b->blocks, 100 * b->fill);
+        if (f->nnz) printf(" %23.2f %7.2f\n", b->bytes_f64, b->bytes_f32);
+        else printf(" %23s %7s\n", "-", "-");
+    }
+}
+
+static void print_info(const matrix_info *f, const char *file)
+{
+    double places = (double)f->rows * (double)f->cols;
+    printf("matrix      %s\nshape       %llu x %llu, %llu nonzeros (%.4g%% of the places)\n", file, (unsigned long long)f->rows,
+           (unsigned long long)f->cols, (unsigned long long)f->nnz, places > 0 ? 100 * (double)f->nnz / places : 0);
+    printf("values      %s; %llu explicit zeros\n", info_kind(f), (unsigned long long)f->zeros);
+    printf("row length  mean %.2f, standard deviation %.2f, shortest %llu, longest %llu, empty rows %llu\n", f->mean, f->deviation,
+           (unsigned long long)f->shortest, (unsigned long long)f->longest, (unsigned long long)f->empty);
+    printf("bandwidth   %llu below the diagonal, %llu above\n", (unsigned long long)f->below, (unsigned long long)f->above);
+    printf("columns     longest %llu, empty columns %llu\n", (unsigned long long)f->longest_col, (unsigned long long)f->empty_cols);
+    if (f->rows && f->cols) {
+        printf("diagonals   %llu hold nonzeros\n", (unsigned long long)f->used.count);
+        print_diagonals("50% full or more", f->half, f->nnz);
+        print_diagonals("90% full or more", f->full, f->nnz);
+    }
+    print_histogram(f);
+    print_blocks(f);
+}
+
+/* ---- as JSON --------------------------------------------------------------------------------------------------- */
+
+static void json_diagonals(const char *key, diagonal_info d)
+{
+    printf("\"%s\": {", key);
+    json_count("count", d.count); json_next();
+    json_count("nnz", d.nnz);
+    putchar('}');
+}
+
+static void json_histogram(const matrix_info *f)
+{
+    int b;
+    fputs("\"histogram\": [", stdout);
+    for (b = 0; b < f->bins; b++) {
+        fputs(b ? ", {" : "{", stdout);
+        json_count("from", bin_from(b)); json_next();
+        json_count("to", bin_to(b)); json_next();
+        json_count("rows", f->bin_rows[b]); json_next();
+        json_count("nnz", f->bin_nnz[b]);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_blocks(const matrix_info *f)
+{
+    int i;
+    fputs("\"blocks\": [", stdout);
+    for (i = 0; i < BLOCK_SIZES; i++) {
+        const block_info *b = &f->block[i];
+        printf("%s{\"size\": \"%ux%u\", ", i ? ", " : "", b->height, b->width);
+        json_count("count", (uint64_t)b->blocks); json_next();
+        json_real("fill", b->fill); json_next();
+        json_real("bytes_f64", b->bytes_f64); json_next();
+        json_real("bytes_f32", b->bytes_f32);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void json_info(const matrix_info *f, const char *file)
+{
+    putchar('{');
+    json_text("matrix", file); json_next();
+    json_count("rows", f->rows); json_next();
+    json_count("cols", f->cols); json_next();
+    json_count("nnz", f->nnz); json_next();
+    json_text("values", info_kind(f)); json_next();
+    json_count("explicit_zeros", f->zeros); json_next();
+    fputs("\"row_length\": {", stdout);
+    json_real("mean", f->mean); json_next();
+    json_real("deviation", f->deviation); json_next();
+    json_count("shortest", f->shortest); json_next();
+    json_count("longest", f->longest);
+    fputs("}, ", stdout);
+    json_count("empty_rows", f->empty); json_next();
+    json_count("empty_cols", f->empty_cols); json_next();
+    json_count("longest_col", f->longest_col); json_next();
+    printf("\"bandwidth\": {");
+    json_count("below", f->below); json_next();
+    json_count("above", f->above);
+    fputs("}, \"diagonals\": {", stdout);
+    json_diagonals("used", f->used); json_next();
+    json_diagonals("half_full", f->half); json_next();
+    json_diagonals("nine_tenths_full", f->full);
+    fputs("}, ", stdout);
+    json_histogram(f); json_next();
+    json_blocks(f); json_next();
+    json_text("version", SPMV_VERSION);
+    puts("}");
+}
+
+static int info_print(tool *t, const spmv_csr *a, const char *file, int json)
+{
+    matrix_info *f = (matrix_info *)malloc(sizeof *f);
+    int result;
+    if (!f) return no_memory(t);
+    result = info_make(f, t, a);
+    if (result == DONE && json) json_info(f, file);
+    else if (result == DONE) print_info(f, file);
+    free(f);
+    return result;
 }
 
 #endif

@@ -4,9 +4,10 @@
 # Installs what is missing as root or through sudo -n; where it may do neither it prints the line to run and fails.
 set -u
 
-demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev'
-test="$demo g++ binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
-      gcc-mingw-w64-x86-64 oclgrind python3"
+demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
+      libcairo2-dev pkgconf fonts-dejavu-core'
+test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
+      gcc-mingw-w64-x86-64 oclgrind python3 help2man"
 
 # only for the 32-bit builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev"

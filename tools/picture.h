@@ -1,216 +1,76 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture.h - rectangles, text and pixels, as PNG or as SVG. Part of tools/spmv.c.
+ * tools/picture.h - rectangles, text and cells, as PNG or as SVG, drawn by cairo. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_PICTURE_H
 #define SPMV_TOOLS_PICTURE_H
 
 #include "files.h"
+#include <cairo-svg.h>
+#include <cairo.h>
+
+/* Lengths are in units of 1/96 inch, as in SVG. A PNG has this many pixels a unit, so that it is sharp on dense screens as well. */
+enum { PNG_SCALE = 2 };
+
+/* Sizes of letters, and the distance from line to line. */
+enum { TITLE = 20, TEXT = 13, SMALL = 11, LINE = 18 };
+
+enum { INK = 0x24292f, FAINT = 0x57606a, RULE = 0xd0d7de, PAPER = 0xffffff };
+
+typedef enum align { AT_LEFT, AT_MIDDLE, AT_RIGHT } align;
+
+/* Okabe and Ito: told apart by colour-blind eyes as well; three more behind them. */
+enum { HUES = 11 };
+static const uint32_t hues[HUES] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9,
+                                    0x7b4fa3, 0xb8a800, 0x4d4d4d, 0x8c564b, 0x00a0a0};
+enum { GREY = 8 }; /* the number of the grey one */
+
+/* ---- bytes that grow ------------------------------------------------------------------------------------------------ */
 
 typedef struct bytes {
     unsigned char *at;
     size_t         used, room;
-    int            failed; /* 1: memory ran out */
 } bytes;
 
-static void bytes_add(bytes *b, const void *data, size_t n)
+/* cairo_write_func_t; user is the bytes. */
+static cairo_status_t bytes_add(void *user, const unsigned char *data, unsigned n)
 {
-    if (b->failed || !n) return;
+    bytes *b = (bytes *)user;
     if (b->used + n > b->room) {
         size_t room = 2 * (b->used + n) + 4096;
         unsigned char *more = (unsigned char *)realloc(b->at, room);
-        if (!more) { b->failed = 1; return; }
+        if (!more) return CAIRO_STATUS_NO_MEMORY;
         b->at = more;
         b->room = room;
     }
-    memcpy(b->at + b->used, data, n);
+    if (n) memcpy(b->at + b->used, data, n);
     b->used += n;
+    return CAIRO_STATUS_SUCCESS;
 }
 
-LIKE_PRINTF(2, 3) static void bytes_print(bytes *b, const char *format, ...)
-{
-    char text[512];
-    va_list list;
-    int n;
-    va_start(list, format);
-    n = vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (n > 0) bytes_add(b, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
+/* ---- a picture ------------------------------------------------------------------------------------------------------ */
 
 typedef struct picture {
-    int       width, height, is_svg;
-    uint32_t *pixel; /* 0xRRGGBB, by rows; SVG: NULL */
-    bytes     svg;
+    double           width, height;
+    cairo_surface_t *surface;
+    cairo_t         *cairo;
+    bytes            file; /* as it will be written */
 } picture;
 
-/* ---- PNG -------------------------------------------------------------------------------------------------------- */
-
-static void put_big_endian(unsigned char *out, uint32_t v)
+static void set_colour(picture *p, uint32_t rgb)
 {
-    out[0] = (unsigned char)(v >> 24);
-    out[1] = (unsigned char)(v >> 16);
-    out[2] = (unsigned char)(v >> 8);
-    out[3] = (unsigned char)v;
+    cairo_set_source_rgb(p->cairo, (rgb >> 16 & 255) / 255.0, (rgb >> 8 & 255) / 255.0, (rgb & 255) / 255.0);
 }
 
-static void png_chunk(bytes *out, const char *name, const unsigned char *data, size_t n)
+static void draw_box(picture *p, double x, double y, double width, double height, uint32_t colour)
 {
-    unsigned char four[4];
-    uint32_t sum = (uint32_t)crc32(crc32(0, (const unsigned char *)name, 4), data, (unsigned)n);
-    if (!n) sum = (uint32_t)crc32(0, (const unsigned char *)name, 4);
-    put_big_endian(four, (uint32_t)n);
-    bytes_add(out, four, 4);
-    bytes_add(out, name, 4);
-    bytes_add(out, data, n);
-    put_big_endian(four, sum);
-    bytes_add(out, four, 4);
+    set_colour(p, colour);
+    cairo_rectangle(p->cairo, x, y, width, height);
+    cairo_fill(p->cairo);
 }
 
-/* The colours of the pixels, at most 256 of them; returns how many, or 257. */
-static int png_colours(const uint32_t *pixel, size_t n, uint32_t *colour)
-{
-    int count = 0, k = 0;
-    size_t i;
-    for (i = 0; i < n; i++) {
-        if (count && colour[k] == pixel[i]) continue; /* the one before again */
-        for (k = 0; k < count && colour[k] != pixel[i]; k++) continue;
-        if (k == count && count == 256) return 257;
-        if (k == count) colour[count++] = pixel[i];
-    }
-    return count;
-}
-
-/* Rows of samples, each behind a 0 (no filter): indices of colours or, if there are too many, three bytes a pixel. */
-static void png_rows(unsigned char *out, const uint32_t *pixel, int width, int height, const uint32_t *colour, int count)
-{
-    int x, y, k = 0;
-    for (y = 0; y < height; y++) {
-        *out++ = 0;
-        for (x = 0; x < width; x++, pixel++) {
-            if (count > 256) {
-                *out++ = (unsigned char)(*pixel >> 16);
-                *out++ = (unsigned char)(*pixel >> 8);
-                *out++ = (unsigned char)*pixel;
-                continue;
-            }
-            for (k = colour[k] == *pixel ? k : 0; colour[k] != *pixel; k++) continue;
-            *out++ = (unsigned char)k;
-        }
-    }
-}
-
-/* With a palette where 256 colours are enough, which they are in everything drawn here. */
-static void png_encode(bytes *out, const uint32_t *pixel, int width, int height)
-{
-    static const unsigned char magic[8] = {137, 80, 78, 71, 13, 10, 26, 10};
-    unsigned char head[13] = {0}, palette[768];
-    uint32_t colour[256];
-    int count = png_colours(pixel, (size_t)width * (size_t)height, colour), k;
-    size_t raw = ((size_t)width * (count > 256 ? 3 : 1) + 1) * (size_t)height;
-    uLongf packed = compressBound((uLong)raw);
-    unsigned char *rows = (unsigned char *)malloc(raw), *data = (unsigned char *)malloc(packed);
-    if (!rows || !data) out->failed = 1;
-    else {
-        png_rows(rows, pixel, width, height, colour, count);
-        if (compress2(data, &packed, rows, (uLong)raw, 9) != Z_OK) out->failed = 1;
-        put_big_endian(head, (uint32_t)width);
-        put_big_endian(head + 4, (uint32_t)height);
-        head[8] = 8; /* bits */
-        head[9] = count > 256 ? 2 : 3;
-        for (k = 0; k < count && k < 256; k++) {
-            palette[3 * k] = (unsigned char)(colour[k] >> 16);
-            palette[3 * k + 1] = (unsigned char)(colour[k] >> 8);
-            palette[3 * k + 2] = (unsigned char)colour[k];
-        }
-        bytes_add(out, magic, sizeof magic);
-        png_chunk(out, "IHDR", head, sizeof head);
-        if (count <= 256) png_chunk(out, "PLTE", palette, 3 * (size_t)count);
-        png_chunk(out, "IDAT", data, packed);
-        png_chunk(out, "IEND", NULL, 0);
-    }
-    free(rows);
-    free(data);
-}
-
-/* ---- letters ------------------------------------------------------------------------------------------------------
- * ASCII 32 to 126, 5 wide and 8 high, the last row below the line: bit 5 y + x. */
-
-enum { LETTER_WIDTH = 6, LETTER_HEIGHT = 8 };
-
-static const uint64_t letters[95] = {
-    0x0000000000, 0x0100421084, 0x000000294a, 0x0295f57d4a, 0x011f4717c4, 0x0672222273, 0x0593511526, 0x0000001084,
-    0x0208210888, 0x0088842082, 0x0009575480, 0x00084f9080, 0x1118000000, 0x00000f8000, 0x018c000000, 0x0042222210,
-    0x03a33ae62e, 0x03884210c4, 0x07c444422e, 0x03a304111f, 0x0211f4a988, 0x03a3083c3f, 0x03a317844c, 0x008422221f,
-    0x03a317462e, 0x01910f462e, 0x000c6018c0, 0x00886018c0, 0x0208208888, 0x0001f07c00, 0x0088882082, 0x010044422e,
-    0x0383daf62e, 0x04631fc62e, 0x03e317c62f, 0x03a210862e, 0x01d318c527, 0x07c217843f, 0x004217843f, 0x07a31e862e,
-    0x04631fc631, 0x038842108e, 0x019284211c, 0x0452519531, 0x07c2108421, 0x04631ad771, 0x04639ace31, 0x03a318c62e,
-    0x004217c62f, 0x059358c62e, 0x045257c62f, 0x03e107043e, 0x010842109f, 0x03a318c631, 0x011518c631, 0x02ab5ac631,
-    0x0462a22a31, 0x0108422a31, 0x07c222221f, 0x038421084e, 0x0420820821, 0x039084210e, 0x0000004544, 0xf800000000,
-    0x0000002082, 0x07a3e83800, 0x03e318bc21, 0x078210f800, 0x07a318fa10, 0x0383f8b800, 0x0084238a4c, 0x743d18f800,
-    0x046319b421, 0x0388421804, 0x3250843008, 0x024a32a421, 0x0388421086, 0x056b5aac00, 0x046319b400, 0x03a318b800,
-    0x085f18bc00, 0x843d18f800, 0x004219b400, 0x03e0e0f800, 0x0324211c42, 0x05b318c400, 0x011518c400, 0x02ab58c400,
-    0x0454454400, 0x743d18c400, 0x07c4447c00, 0x0208411088, 0x0108421084, 0x0088441082, 0x00008a8800,
-};
-
-static void draw_letter(picture *p, int x, int y, int scale, uint32_t colour, char c)
-{
-    int i, j, k;
-    uint64_t bits = c < 32 || c > 126 ? letters['?' - 32] : letters[c - 32];
-    for (k = 0; k < 40; k++) {
-        if (!(bits >> k & 1)) continue;
-        for (j = 0; j < scale; j++)
-            for (i = 0; i < scale; i++) {
-                int px = x + k % 5 * scale + i, py = y + k / 5 * scale + j;
-                if (px >= 0 && py >= 0 && px < p->width && py < p->height) p->pixel[(size_t)py * (size_t)p->width + (size_t)px] = colour;
-            }
-    }
-}
-
-static int text_width(const char *text, int scale)
-{
-    return (int)strlen(text) * LETTER_WIDTH * scale;
-}
-
-static void svg_letter(bytes *out, char c)
-{
-    if (c == '&') bytes_print(out, "&amp;");
-    else if (c == '<') bytes_print(out, "&lt;");
-    else if (c == '>') bytes_print(out, "&gt;");
-    else bytes_print(out, "%c", c < 32 || c > 126 ? '?' : c);
-}
-
-/* Text whose left (align 0), middle (1) or right end (2) is at x and whose capitals begin at y. */
-static void draw_text(picture *p, int x, int y, int scale, uint32_t colour, int align, const char *text)
-{
-    x -= text_width(text, scale) * align / 2;
-    if (p->is_svg) {
-        bytes_print(&p->svg, "<text x=\"%d\" y=\"%d\" font-size=\"%d\" fill=\"#%06lx\" textLength=\"%d\" xml:space=\"preserve\">", x,
-            y + 7 * scale,
-                    10 * scale, (unsigned long)colour, text_width(text, scale));
-        for (; *text; text++) svg_letter(&p->svg, *text);
-        bytes_print(&p->svg, "</text>\n");
-        return;
-    }
-    for (; *text; text++, x += LETTER_WIDTH * scale) draw_letter(p, x, y, scale, colour, *text);
-}
-
-/* ---- rectangles and pixels -------------------------------------------------------------------------------------- */
-
-static void draw_box(picture *p, int x, int y, int width, int height, uint32_t colour)
-{
-    int i, j;
-    if (p->is_svg) {
-        bytes_print(&p->svg, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#%06lx\"/>\n", x, y, width, height,
-            (unsigned long)colour);
-        return;
-    }
-    for (j = y < 0 ? 0 : y; j < y + height && j < p->height; j++)
-        for (i = x < 0 ? 0 : x; i < x + width && i < p->width; i++) p->pixel[(size_t)j * (size_t)p->width + (size_t)i] = colour;
-}
-
-/* An outline of one pixel around a rectangle. */
-static void draw_frame(picture *p, int x, int y, int width, int height, uint32_t colour)
+/* An outline of one unit around a rectangle. */
+static void draw_frame(picture *p, double x, double y, double width, double height, uint32_t colour)
 {
     draw_box(p, x - 1, y - 1, width + 2, 1, colour);
     draw_box(p, x - 1, y + height, width + 2, 1, colour);
@@ -218,45 +78,110 @@ static void draw_frame(picture *p, int x, int y, int width, int height, uint32_t
     draw_box(p, x + width, y, 1, height, colour);
 }
 
-static void svg_base64(bytes *out, const bytes *data)
+/* Cells of wide x high units each, whole pixels both, 0xRRGGBB by rows. A viewer that enlarges the SVG would blur an image of one
+ * pixel a cell; so every cell has all its pixels. */
+static void draw_cells(picture *p, double x, double y, const uint32_t *cell, int across, int down, double wide, double high)
 {
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t i;
-    for (i = 0; i < data->used; i += 3) {
-        size_t left = data->used - i;
-        uint32_t v = (uint32_t)data->at[i] << 16 | (left > 1 ? (uint32_t)data->at[i + 1] << 8 : 0) | (left > 2 ? data->at[i + 2] : 0u);
-        char four[4];
-        four[0] = digit[v >> 18];
-        four[1] = digit[v >> 12 & 63];
-        four[2] = left > 1 ? digit[v >> 6 & 63] : '=';
-        four[3] = left > 2 ? digit[v & 63] : '=';
-        bytes_add(out, four, 4);
-    }
+    int columns = (int)(PNG_SCALE * wide + 0.5), rows = (int)(PNG_SCALE * high + 0.5), i, j;
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, across * columns, down * rows);
+    unsigned char *to = cairo_image_surface_get_data(image);
+    int stride = cairo_image_surface_get_stride(image);
+    for (j = 0; to && j < down * rows; j++)
+        for (i = 0; i < across * columns; i++)
+            memcpy(to + (size_t)j * (size_t)stride + (size_t)i * 4, cell + (size_t)(j / rows) * (size_t)across + (size_t)(i / columns), 4);
+    cairo_surface_mark_dirty(image);
+    cairo_save(p->cairo);
+    cairo_translate(p->cairo, x, y);
+    cairo_scale(p->cairo, 1.0 / PNG_SCALE, 1.0 / PNG_SCALE);
+    cairo_set_source_surface(p->cairo, image, 0, 0); /* an image that failed makes the picture fail */
+    cairo_pattern_set_filter(cairo_get_source(p->cairo), CAIRO_FILTER_NEAREST);
+    cairo_rectangle(p->cairo, 0, 0, across * columns, down * rows);
+    cairo_fill(p->cairo);
+    cairo_restore(p->cairo);
+    cairo_surface_destroy(image);
 }
 
-/* Cells of wide x high pixels; in SVG a PNG inside. */
-static void draw_cells(picture *p, int x, int y, const uint32_t *cell, int across, int down, int wide, int high)
+/* ---- text ------------------------------------------------------------------------------------------------------------ */
+
+/* Bytes of the UTF-8 character at s, 0 if it is none or a control character. */
+static size_t character_length(const char *s)
 {
-    int i, j;
-    if (!p->is_svg) {
-        for (j = 0; j < down * high; j++)
-            for (i = 0; i < across * wide; i++)
-                p->pixel[(size_t)(y + j) * (size_t)p->width + (size_t)(x + i)] =
-                    cell[(size_t)(j / high) * (size_t)across + (size_t)(i / wide)];
-    } else {
-        bytes png = {NULL, 0, 0, 0};
-        png_encode(&png, cell, across, down);
-        bytes_print(&p->svg, "<image x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                    "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,", x,
-                    y, across * wide, down * high);
-        svg_base64(&p->svg, &png);
-        bytes_print(&p->svg, "\"/>\n");
-        if (png.failed) p->svg.failed = 1;
-        free(png.at);
-    }
+    const unsigned char *c = (const unsigned char *)s;
+    size_t n = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 && *c < 0xf5 ? 4 : 0, i;
+    for (i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    if (*c < 0x20 || *c == 0x7f) return 0;
+    if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f)) return 0; /* too long a form; half of a surrogate pair */
+    if ((*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f)) return 0; /* too long a form; beyond Unicode */
+    return n;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* Text that cairo accepts, as anything else would make the whole picture fail: '?' for what is no UTF-8. */
+static const char *clean_text(const char *text, char out[512])
+{
+    size_t used = 0, n;
+    for (; *text && used + 5 < 512; text += n ? n : 1) {
+        n = character_length(text);
+        memcpy(out + used, n ? text : "?", n ? n : 1);
+        used += n ? n : 1;
+    }
+    out[used] = 0;
+    return out;
+}
+
+static double text_width(picture *p, double size, const char *text)
+{
+    char clean[512];
+    cairo_text_extents_t e;
+    cairo_set_font_size(p->cairo, size);
+    cairo_text_extents(p->cairo, clean_text(text, clean), &e);
+    return e.x_advance;
+}
+
+/* Text on the line y, with its left end, middle or right end at x. */
+static void draw_text(picture *p, double x, double y, double size, uint32_t colour, align where, const char *text)
+{
+    char clean[512];
+    if (where != AT_LEFT) x -= text_width(p, size, text) * (where == AT_MIDDLE ? 0.5 : 1);
+    set_colour(p, colour);
+    cairo_set_font_size(p->cairo, size);
+    cairo_move_to(p->cairo, x, y);
+    cairo_show_text(p->cairo, clean_text(text, clean));
+}
+
+/* Text in bold letters. */
+static void draw_bold(picture *p, double x, double y, double size, uint32_t colour, align where, const char *text)
+{
+    cairo_select_font_face(p->cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_BOLD);
+    draw_text(p, x, y, size, colour, where, text);
+    cairo_select_font_face(p->cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+}
+
+/* Text that reads upwards, its middle at x, y. */
+static void draw_upwards(picture *p, double x, double y, double size, uint32_t colour, const char *text)
+{
+    cairo_save(p->cairo);
+    cairo_translate(p->cairo, x, y);
+    cairo_rotate(p->cairo, -1.57079632679489661923);
+    draw_text(p, 0, 0, size, colour, AT_MIDDLE, text);
+    cairo_restore(p->cairo);
+}
+
+/* Text from x on, or up to x, that loses its end where it is wider than room. */
+static void draw_fitted(picture *p, double x, double y, double size, uint32_t colour, align where, double room, const char *text)
+{
+    static const char dots[] = "\xe2\x80\xa6"; /* an ellipsis */
+    char cut[512 + sizeof dots];
+    size_t n;
+    clean_text(text, cut);
+    for (n = strlen(cut); n && text_width(p, size, cut) > room;) {
+        for (n--; n && ((unsigned char)cut[n] & 0xc0) == 0x80;) n--;
+        memcpy(cut + n, dots, sizeof dots);
+    }
+    draw_text(p, x, y, size, colour, where, cut);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------------ */
 
 /* Whether the name ends in .png or .svg: known before anything is read. */
 static int picture_name(tool *t, const char *path)
@@ -266,42 +191,38 @@ static int picture_name(tool *t, const char *path)
     return DONE;
 }
 
-static int picture_make(tool *t, picture *p, const char *path, int width, int height)
+/* White; to be ended by picture_save. What fails from here on is reported there. */
+static void picture_make(picture *p, const char *path, double width, double height)
 {
     memset(p, 0, sizeof *p);
     p->width = width;
     p->height = height;
-    p->is_svg = ends_in(path, ".svg");
-    if (p->is_svg)
-        bytes_print(&p->svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                    "viewBox=\"0 0 %d %d\" font-family=\"monospace\">\n",
-                    width, height, width, height);
-    else if ((p->pixel = (uint32_t *)malloc((size_t)width * (size_t)height * sizeof *p->pixel)) == NULL) return no_memory(t);
-    draw_box(p, 0, 0, width, height, 0xffffff);
-    return DONE;
+    if (ends_in(path, ".svg")) {
+        p->surface = cairo_svg_surface_create_for_stream(bytes_add, &p->file, width, height);
+        cairo_svg_surface_set_document_unit(p->surface, CAIRO_SVG_UNIT_PX);
+    } else {
+        p->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(PNG_SCALE * width), (int)(PNG_SCALE * height));
+        cairo_surface_set_device_scale(p->surface, PNG_SCALE, PNG_SCALE);
+    }
+    p->cairo = cairo_create(p->surface);
+    cairo_select_font_face(p->cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    draw_box(p, 0, 0, width, height, PAPER);
 }
 
 /* Writes and frees it. */
 static int picture_save(tool *t, picture *p, const char *path)
 {
-    bytes out = {NULL, 0, 0, 0};
-    FILE *f;
-    int result = DONE;
+    cairo_status_t status = cairo_status(p->cairo);
+    int result;
     t->about = NULL;
-    if (p->is_svg) {
-        bytes_print(&p->svg, "</svg>\n");
-        out = p->svg;
-    } else {
-        png_encode(&out, p->pixel, p->width, p->height);
-    }
-    free(p->pixel);
-    if (out.failed) result = no_memory(t);
-    else if ((f = fopen(path, "wb")) == NULL) result = complain(t, "%s: %s", path, strerror(errno));
-    else {
-        size_t done = fwrite(out.at, 1, out.used, f);
-        if (fclose(f) != 0 || done != out.used) result = complain(t, "%s: %s", path, strerror(errno));
-    }
-    free(out.at);
+    cairo_destroy(p->cairo);
+    if (ends_in(path, ".svg")) cairo_surface_finish(p->surface);
+    else if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_write_to_png_stream(p->surface, bytes_add, &p->file);
+    if (status == CAIRO_STATUS_SUCCESS) status = cairo_surface_status(p->surface);
+    cairo_surface_destroy(p->surface);
+    if (status == CAIRO_STATUS_SUCCESS) result = save_bytes(t, path, p->file.at, p->file.used);
+    else result = complain(t, "%s: %.0f x %.0f cannot be drawn: %s", path, p->width, p->height, cairo_status_to_string(status));
+    free(p->file.at);
     return result;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/plot.h - pictures of a matrix under a plan, and of a tuning table. Part of tools/spmv.c.
+ * tools/plot.h - what pictures share beside drawing, and the picture of a matrix under a plan. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_PLOT_H
 #define SPMV_TOOLS_PLOT_H
@@ -9,8 +9,6 @@
 #include "info.h"
 #include "picture.h"
 #include "run.h"
-
-enum { INK = 0x222222, FAINT = 0x777777, LETTERS = 2 /* scale of text */, LINE = 22 /* pixels from line to line */ };
 
 /* ---- numbers and axes --------------------------------------------------------------------------------------------- */
 
@@ -48,18 +46,46 @@ static uint64_t axis_step(uint64_t length, uint64_t most)
     return step;
 }
 
+/* A file's name without folders and without what its form added. */
+static void name_of_file(const char *file, char *out, size_t size)
+{
+    static const char *const ends[] = {".gz", ".mtx", ".bin", ".json"};
+    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    size_t i;
+    snprintf(out, size, "%s", name);
+    for (i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_in(out, ends[i]) && strlen(out) > strlen(ends[i])) out[strlen(out) - strlen(ends[i])] = 0;
+}
+
+/* "1 nonzero", "3,000 nonzeros" */
+static const char *nonzeros_text(uint64_t nnz, char *out, size_t size)
+{
+    char number[32];
+    snprintf(out, size, "%s nonzero%s", grouped(nnz, number), nnz == 1 ? "" : "s");
+    return out;
+}
+
+/* "1,000 x 2,000, 3,000 nonzeros" */
+static const char *shape_text(const spmv_csr *a, char *out, size_t size)
+{
+    char rows[32], cols[32], nnz[64];
+    snprintf(out, size, "%s \xc3\x97 %s, %s", grouped(a->rows, rows), grouped(a->cols, cols), nonzeros_text(a->nnz, nnz, sizeof nnz));
+    return out;
+}
+
 /* ---- a matrix --------------------------------------------------------------------------------------------------------
  * Cells hold many nonzeros. Their number is shown by six shades, their owner by colour; where several parts meet in one cell
  * one is drawn by lot, by the square roots of their numbers so that a thin part stays visible. */
 
-enum { SIDE = 720, LEFT = 104, TOP = 152, LEGEND = 390, SHADES = 6, HUES = 8 };
+/* SIDE: the longer side of the matrix; LEFT, TOP: where it begins; LEGEND: room to the right; all in units of the picture. */
+enum { SIDE = 580, LEFT = 62, TOP = 116, LEGEND = 258, SHADES = 6 };
 
-/* Okabe and Ito: told apart by colour-blind eyes as well. */
-static const uint32_t hues[HUES] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9, 0x4d4d4d, 0xb8a800};
+/* A cell's width and height at least: a line of single nonzeros is still seen. */
+#define CELL_SIDE 1.5
 
 typedef struct raster {
     int       across, down;      /* cells */
-    int       cell_x, cell_y;    /* pixels of one */
+    double    cell_x, cell_y;    /* units of one */
     int       parts;
     uint32_t *count;             /* nonzeros [cell][part] */
     uint32_t  most;              /* in one cell */
@@ -79,16 +105,17 @@ static uint32_t shade(int part, int level)
     return blend(hues[part % HUES], 0.4 + 0.6 * level / (SHADES - 1));
 }
 
+/* A narrow matrix is drawn wider than it is, so that it is still seen. */
 static void raster_size(raster *r, const spmv_csr *a)
 {
-    uint64_t longer = a->rows > a->cols ? a->rows : a->cols;
-    uint64_t wide = SIDE * a->cols / longer, high = SIDE * a->rows / longer;
-    if (wide < SIDE / 4) wide = SIDE / 4; /* so that a thin one is still seen */
+    double longer = (double)(a->rows > a->cols ? a->rows : a->cols);
+    double wide = SIDE * (double)a->cols / longer, high = SIDE * (double)a->rows / longer;
+    if (wide < SIDE / 4) wide = SIDE / 4;
     if (high < SIDE / 4) high = SIDE / 4;
-    r->across = (int)(a->cols < wide / 2 ? a->cols : wide / 2);
-    r->down = (int)(a->rows < high / 2 ? a->rows : high / 2);
-    r->cell_x = (int)wide / r->across;
-    r->cell_y = (int)high / r->down;
+    r->across = (double)a->cols < wide / CELL_SIDE ? (int)a->cols : (int)(wide / CELL_SIDE);
+    r->down = (double)a->rows < high / CELL_SIDE ? (int)a->rows : (int)(high / CELL_SIDE);
+    r->cell_x = (double)(int)(PNG_SCALE * wide / r->across + 0.5) / PNG_SCALE; /* whole pixels */
+    r->cell_y = (double)(int)(PNG_SCALE * high / r->down + 0.5) / PNG_SCALE;
 }
 
 static int raster_count(tool *t, raster *r, const spmv_csr *a, const spmv_split *split)
@@ -136,33 +163,24 @@ static uint32_t cell_colour(const raster *r, uint64_t cell)
 
 static void raster_axes(picture *p, const raster *r, const spmv_csr *a)
 {
-    uint64_t wide = (uint64_t)(r->across * r->cell_x), high = (uint64_t)(r->down * r->cell_y), v, step;
+    double wide = r->across * r->cell_x, high = r->down * r->cell_y;
+    uint64_t v, step;
     char text[32];
-    draw_frame(p, LEFT, TOP, (int)wide, (int)high, FAINT);
-    step = axis_step(a->cols, wide / 110 + 1);
+    draw_frame(p, LEFT, TOP, wide, high, RULE);
+    step = axis_step(a->cols, (uint64_t)wide / 80 + 1);
     for (v = 0; v < a->cols; v += step) {
-        int x = LEFT + (int)(v * wide / a->cols);
-        draw_box(p, x, TOP - 7, 1, 6, FAINT);
-        draw_text(p, x, TOP - 26, LETTERS, INK, v ? 1 : 0, shortened(v, text));
+        double x = LEFT + wide * (double)v / (double)a->cols;
+        draw_box(p, x, TOP - 6, 1, 5, FAINT);
+        draw_text(p, x, TOP - 10, SMALL, INK, AT_MIDDLE, shortened(v, text));
     }
-    draw_text(p, LEFT + (int)wide / 2, TOP - 48, LETTERS, INK, 1, "column");
-    step = axis_step(a->rows, high / 90 + 1);
+    draw_text(p, LEFT + wide, TOP - 24, SMALL, FAINT, AT_RIGHT, "column");
+    step = axis_step(a->rows, (uint64_t)high / 60 + 1);
     for (v = 0; v < a->rows; v += step) {
-        int y = TOP + (int)(v * high / a->rows);
-        draw_box(p, LEFT - 7, y, 6, 1, FAINT);
-        draw_text(p, LEFT - 11, y - (v ? 7 : 0), LETTERS, INK, 2, shortened(v, text));
+        double y = TOP + high * (double)v / (double)a->rows;
+        draw_box(p, LEFT - 6, y, 5, 1, FAINT);
+        draw_text(p, LEFT - 10, y + 4, SMALL, INK, AT_RIGHT, shortened(v, text));
     }
-    draw_text(p, LEFT - 11, TOP - 26, LETTERS, INK, 2, "row");
-}
-
-/* One line, cut so that it fits. */
-static void draw_line(picture *p, int x, int y, uint32_t colour, const char *text)
-{
-    char cut[200];
-    size_t fit = (size_t)((p->width - x) / (LETTER_WIDTH * LETTERS));
-    snprintf(cut, sizeof cut, "%s", text);
-    if (fit < sizeof cut && strlen(text) > fit && fit > 3) memcpy(cut + fit - 3, "...", 4);
-    draw_text(p, x, y, LETTERS, colour, 0, cut);
+    draw_upwards(p, 14, TOP + high / 2, SMALL, FAINT, "row");
 }
 
 /* So that neither a few nonzeros are 0.0% nor all but a few 100.0%. */
@@ -172,53 +190,56 @@ static int share_digits(uint64_t part, uint64_t whole)
     return !less ? 0 : less < whole / 1000 ? 4 : 1;
 }
 
-static void raster_legend(picture *p, const raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, int x)
+/* A part's lines in the legend: its share, its keys if it has any, its nonzeros. Returns the next line's place. */
+static double legend_part(picture *p, const spmv_spec *part, uint64_t nnz, uint64_t whole, uint32_t colour, double x, double y)
 {
     static spmv_plan one;
+    char text[256];
+    double room = p->width - x - 22;
+    draw_box(p, x, y - 11, 12, 12, colour);
+    snprintf(text, sizeof text, "%s %.*f%%", spmv_format_name(part->format), share_digits(nnz, whole), share(nnz, whole));
+    draw_fitted(p, x + 20, y, TEXT, INK, AT_LEFT, room, text);
+    one.count = 1;
+    one.part[0] = *part;
+    spmv_plan_print(&one, text, sizeof text);
+    if (strcmp(text, spmv_format_name(part->format)) != 0) draw_fitted(p, x + 20, y += LINE, SMALL, FAINT, AT_LEFT, room, text);
+    draw_fitted(p, x + 20, y += LINE, SMALL, FAINT, AT_LEFT, room, nonzeros_text(nnz, text, sizeof text));
+    return y + LINE + 8;
+}
+
+static void raster_legend(picture *p, const raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, double x)
+{
     char text[256], number[32];
-    int i, y = TOP;
-    for (i = 0; i < split->count && y < p->height - 4 * LINE; i++) {
-        draw_box(p, x, y, 16, 16, hues[i % HUES]);
-        snprintf(text, sizeof text, "%s %.*f%%", spmv_format_name(plan->part[i].format), share_digits(split->nnz[i], a->nnz),
-                 share(split->nnz[i], a->nnz));
-        draw_line(p, x + 26, y + 1, INK, text);
-        one.count = 1;
-        one.part[0] = plan->part[i];
-        spmv_plan_print(&one, text, sizeof text);
+    double y = TOP + 11;
+    int i;
+    for (i = 0; i < split->count && y < p->height - 8 * LINE; i++)
+        y = legend_part(p, &plan->part[i], split->nnz[i], a->nnz, hues[i % HUES], x, y);
+    if (i < split->count) {
+        snprintf(text, sizeof text, "and %d more parts", split->count - i);
+        draw_text(p, x + 20, y, SMALL, FAINT, AT_LEFT, text);
         y += LINE;
-        if (strcmp(text, spmv_format_name(plan->part[i].format)) != 0) {
-            draw_line(p, x + 26, y + 1, FAINT, text);
-            y += LINE;
-        }
-        snprintf(text, sizeof text, "%s nonzeros", grouped(split->nnz[i], number));
-        draw_line(p, x + 26, y + 1, FAINT, text);
-        y += LINE + 12;
     }
-    y += 8;
-    draw_line(p, x, y, INK, "nonzeros in a cell");
-    for (i = 0; i < SHADES; i++) draw_box(p, x + 30 * i, y + 24, 30, 16, shade(split->count > 1 ? 6 : 0, r->most > 1 ? i : SHADES - 1));
-    draw_line(p, x, y + 46, INK, r->most ? "1" : "0");
-    draw_text(p, x + 30 * SHADES, y + 46, LETTERS, INK, 2, grouped(r->most, number));
-    snprintf(text, sizeof text, "cell: %s x", grouped((a->rows + (uint64_t)r->down - 1) / (uint64_t)r->down, number));
-    snprintf(text + strlen(text), sizeof text - strlen(text), " %s",
+    y += 6;
+    draw_text(p, x, y, TEXT, INK, AT_LEFT, "nonzeros in a cell");
+    for (i = 0; i < SHADES; i++) draw_box(p, x + 26 * i, y + 8, 26, 12, shade(split->count > 1 ? GREY : 0, r->most > 1 ? i : SHADES - 1));
+    draw_text(p, x, y + 34, SMALL, INK, AT_LEFT, r->most ? "1" : "0");
+    draw_text(p, x + 26 * SHADES, y + 34, SMALL, INK, AT_RIGHT, grouped(r->most, number));
+    snprintf(text, sizeof text, "cell: %s \xc3\x97 ", grouped((a->rows + (uint64_t)r->down - 1) / (uint64_t)r->down, number));
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
              grouped((a->cols + (uint64_t)r->across - 1) / (uint64_t)r->across, number));
-    draw_line(p, x, y + 72, FAINT, text);
+    draw_fitted(p, x, y + 54, SMALL, FAINT, AT_LEFT, p->width - x - 8, text);
 }
 
 static void raster_title(picture *p, const spmv_csr *a, const spmv_plan *plan, const char *file)
 {
     static char text[SPMV_PLAN_TEXT + 16];
-    char number[32];
-    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    size_t used;
-    draw_text(p, LEFT, 14, 3, INK, 0, name);
-    used = (size_t)snprintf(text, sizeof text, "%s x ", grouped(a->rows, number));
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s, ", grouped(a->cols, number));
-    snprintf(text + used, sizeof text - used, "%s nonzeros", grouped(a->nnz, number));
-    draw_line(p, LEFT, 46, INK, text);
+    double room = p->width - 28;
+    name_of_file(file, text, sizeof text);
+    draw_fitted(p, 14, 32, TITLE, INK, AT_LEFT, room, text);
+    draw_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, room, shape_text(a, text, sizeof text));
     memcpy(text, "plan ", 6);
     spmv_plan_print(plan, text + 5, sizeof text - 5);
-    draw_line(p, LEFT, 70, INK, text);
+    draw_fitted(p, 14, 54 + LINE, TEXT, FAINT, AT_LEFT, room, text);
 }
 
 static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, const char *file,
@@ -226,17 +247,16 @@ static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *p
 {
     picture p;
     uint64_t cell;
-    int wide, high, least = TOP + (3 * LINE + 12) * (split->count < 8 ? split->count : 8) + 120, result;
+    double wide, high, least = TOP + (3 * LINE + 8) * (split->count < 8 ? split->count : 8) + 8 * LINE;
     if (raster_count(t, r, a, split) != DONE) return FAILED;
     for (cell = 0; cell < (uint64_t)r->across * (uint64_t)r->down; cell++) r->pixel[cell] = cell_colour(r, cell);
     wide = r->across * r->cell_x;
-    high = TOP + r->down * r->cell_y + 24;
-    result = picture_make(t, &p, path, LEFT + wide + LEGEND, high > least ? high : least);
-    if (result != DONE) return result;
+    high = TOP + r->down * r->cell_y + 20;
+    picture_make(&p, path, LEFT + wide + LEGEND, high > least ? high : least);
     draw_cells(&p, LEFT, TOP, r->pixel, r->across, r->down, r->cell_x, r->cell_y);
     raster_axes(&p, r, a);
     raster_title(&p, a, plan, file);
-    raster_legend(&p, r, a, plan, split, LEFT + wide + 32);
+    raster_legend(&p, r, a, plan, split, LEFT + wide + 26);
     return picture_save(t, &p, path);
 }
 

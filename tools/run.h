@@ -7,7 +7,21 @@
 
 #include "cli.h"
 
+#ifdef _OPENMP
+#  include <omp.h>
+#endif
+
 enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
+
+/* Threads that products on the host may use. */
+static int host_threads(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
+}
 
 /* ---- plans ----------------------------------------------------------------------------------------------------- */
 
@@ -64,6 +78,23 @@ static double median(double *v, int n)
     return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
 }
 
+/* What the samples of one thing say, in seconds. */
+typedef struct timing {
+    double least, median, most;
+    int    samples;
+} timing;
+
+/* Sorts v. */
+static timing timing_of(double *v, int n)
+{
+    timing t;
+    t.median = median(v, n);
+    t.least = v[0];
+    t.most = v[n - 1];
+    t.samples = n;
+    return t;
+}
+
 /* One matrix, one plan, one device, ready to be multiplied and timed. */
 typedef struct runner {
     tool        *t;
@@ -102,7 +133,7 @@ static size_t junk_bytes(const spmv_device *d)
 static spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
 {
     size_t width = spmv_vector_size(desc->type), in = (size_t)r->cols * width, out = (size_t)r->rows * width;
-    spmv_status s = spmv_exec_create(&r->exec, &r->m.cl, NULL);
+    spmv_status s = spmv_exec_create(&r->exec, r->m.cl, NULL);
     cl_int code;
     if (s != SPMV_OK) return s;
     r->cl_x = clCreateBuffer(desc->device->context, CL_MEM_READ_ONLY, in ? in : width, NULL, &code);
@@ -203,9 +234,9 @@ static double sample_span(const runner *r)
     return 100e-6;
 }
 
-/* The median of least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill
+/* Times least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill
  * a span is found by trying: the first of a process take many times as long as those that follow. */
-static spmv_status runner_time(runner *r, int least, double together, const char *what, double *out)
+static spmv_status runner_time(runner *r, int least, double together, const char *what, timing *out)
 {
     double v[MOST_RUNS], from, one = 0, span = sample_span(r);
     spmv_status s;
@@ -216,7 +247,7 @@ static spmv_status runner_time(runner *r, int least, double together, const char
         s = sample(r, times, &v[n]);
         progress(r->t, what, (double)n / least);
     }
-    if (s == SPMV_OK) *out = median(v, n);
+    if (s == SPMV_OK) *out = timing_of(v, n);
     return s;
 }
 
@@ -237,6 +268,7 @@ static double measure_plan(void *user, const spmv_plan *plan, const char *varian
     size_t said = strlen(me->t->text);
     int kept = me->t->keep;
     double took = -1;
+    timing samples;
     spmv_desc desc = me->desc;
     runner r;
     if (!text) return -1;
@@ -246,7 +278,7 @@ static double measure_plan(void *user, const spmv_plan *plan, const char *varian
     desc.variant = variant;
     desc.hints = NULL;
     if (runner_open(&r, me->t, &desc, me->x, me->y) == SPMV_OK) {
-        if (runner_time(&r, 5, 0.1, "measuring plans", &took) != SPMV_OK) took = -1;
+        if (runner_time(&r, 5, 0.1, "measuring plans", &samples) == SPMV_OK) took = samples.median;
         runner_close(&r);
     }
     me->t->keep = kept;
@@ -283,14 +315,13 @@ static void measurer_free(measurer *me)
 static int choice_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
 {
     int result = DONE;
-    double refine = option_real(t, a, OPT_REFINE, 0, &result), calls = option_real(t, a, OPT_CALLS, 0, &result);
+    uint64_t refine = option_count(t, a, OPT_REFINE, 0, 0, SPMV_CHOICE_MAX, &result);
+    uint64_t calls = option_count(t, a, OPT_CALLS, 0, 0, 1000000000000000, &result);
     memset(table, 0, sizeof *table);
     memset(hints, 0, sizeof *hints);
     if (result != DONE) return result;
-    if (refine < 0 || refine > SPMV_CHOICE_MAX) return misuse(t, "--refine is 0 to %d", (int)SPMV_CHOICE_MAX);
-    if (calls < 0 || calls > 1e15) return misuse(t, "--calls is a number of products");
     hints->refine = (int)refine;
-    hints->expected_calls = (uint64_t)calls;
+    hints->expected_calls = calls;
     if (!a->value[OPT_TABLE]) return DONE;
     if (load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
     hints->tuning = table;
@@ -407,8 +438,8 @@ static void runner_variant(const runner *r, char *out, size_t size)
     if (!r->m.device) return;
     for (i = 0; i < st->plan.count && used < size; i++) {
         if (i) used += (size_t)snprintf(out + used, size - used, "+");
-        if (used < size && k < r->m.cl.count && st->index[k] == i)
-            used += spmv_variant_print(spmv_cl_variant(&r->m.cl, k++), out + used, size - used);
+        if (used < size && k < r->m.cl->count && st->index[k] == i)
+            used += spmv_variant_print(spmv_cl_variant(r->m.cl, k++), out + used, size - used);
     }
 }
 #endif

@@ -6,8 +6,15 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-for f in spmv_formats.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_cl.h spmv_kernels.h spmv_io.h spmv.h LICENSE; do
+set=' spmv_formats.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_cl.h spmv_kernels.h spmv_io.h spmv.h '
+for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
+done
+for f in spmv*.h; do # includes between headers are dropped below, so one that is not put anywhere would be lost
+    case $set in
+    *" $f "*) ;;
+    *) echo "tools/single.sh: $f has no place in the single header" >&2; exit 1 ;;
+    esac
 done
 
 version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)

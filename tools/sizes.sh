@@ -37,7 +37,7 @@ row "the same without the choice" -I. -DSPMV_NO_OPENCL -DSPMV_NO_AUTO -DSPMV_ONL
 row "single header, with files" -Idist -DSPMV_IO
 echo
 printf '%-44s %9s %11s %9s\n' "lines" interface "the rest" bytes
-for h in spmv.h spmv_cl.h spmv_auto.h spmv_plan.h spmv_formats.h spmv_io.h spmv_kernels.h spmv_tuning.h dist/spmv.h; do
+for h in spmv*.h dist/spmv.h; do
     [ -f $h ] || continue
     awk -v n=$h -v b="$(wc -c <$h)" '/^\/\* =+ END OF THE INTERFACE/ && !e { e = NR } END {
         if (n ~ /^dist/ || !e) printf "%-44s %9s %11d %9d\n", n, "", NR, b; else printf "%-44s %9d %11d %9d\n", n, e, NR - e, b }' $h

@@ -478,24 +478,6 @@ static int table_thin(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t l
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-/* A file that is whole or not there: written beside, then renamed. */
-static int text_save(tool *t, const growing *out, const char *path)
-{
-    char beside[1024];
-    FILE *f;
-    int fine;
-    if (!path || !strcmp(path, "-")) return fwrite(out->at, 1, out->used, stdout) == out->used ? DONE : FAILED;
-    if (snprintf(beside, sizeof beside, "%s.new", path) >= (int)sizeof beside) return complain(t, "%s: the name is too long", path);
-    f = fopen(beside, "wb");
-    if (!f) return complain(t, "%s: %s", beside, strerror(errno));
-    fine = fwrite(out->at, 1, out->used, f) == out->used;
-    fine = fclose(f) == 0 && fine;
-    if (fine && rename(beside, path) == 0) return DONE;
-    complain(t, "%s: %s", path, strerror(errno));
-    remove(beside);
-    return FAILED;
-}
-
 /* Writes the table in at most TABLE_BYTES, after reading back what is about to be written. */
 static int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size_t *bytes)
 {
@@ -512,7 +494,7 @@ static int table_save(tool *t, spmv_tuning *table, const char *path, size_t *row
         *rows = again.count;
         *bytes = out.used;
         spmv_tuning_free(&again);
-        result = text_save(t, &out, path);
+        result = save_bytes(t, path, out.at, out.used);
     }
     text_free(&out);
     free(keep);

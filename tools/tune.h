@@ -363,6 +363,22 @@ static void candidate_name(const candidate *c, char *out, size_t size)
     snprintf(out, size, "%s %s %s", spmv_type_name(c->row.type), spmv_tune_kind_name(c->row.kind), name);
 }
 
+/* What follows the name in a journal's line of a sample: rows, nonzeros a row and rate, each behind a blank, to the end of the line. */
+static int sample_numbers(const char *p, double v[3])
+{
+    int i;
+    for (i = 0; i < 3; i++) {
+        char word[SPMV_NUMBER_TEXT];
+        size_t n = *p == ' ' ? strcspn(p + 1, " \n") : 0;
+        if (n == 0 || n >= sizeof word) return 0;
+        memcpy(word, p + 1, n);
+        word[n] = 0;
+        if (!spmv_number_from(word, &v[i]) || !(v[i] >= 0 && v[i] <= 1e15)) return 0;
+        p += 1 + n;
+    }
+    return *p == '\n';
+}
+
 /* What the journal of an interrupted run says of a new candidate. */
 static void candidate_recall(tuner *u, candidate *c)
 {
@@ -372,18 +388,17 @@ static void candidate_recall(tuner *u, candidate *c)
     candidate_name(c, name, sizeof name);
     n = strlen(name);
     for (; p && *p; p = end + 1) {
-        unsigned long long rows, per;
-        double rate;
+        double v[3];
         int r, k;
         end = strchr(p, '\n');
         if (!end) return; /* cut short */
         if ((*p != 's' && *p != 'x') || strncmp(p + 2, name, n) != 0 || p[2 + n] != ' ') continue;
         if (*p == 'x') c->state = STRUCK;
-        if (*p == 'x' || sscanf(p + 2 + n, "%llu %llu %lf", &rows, &per, &rate) != 3) continue;
-        r = axis_index(u->head.rows_at, u->head.rows, rows);
-        k = axis_index(u->head.per_row_at, u->head.per_row, per);
+        if (*p == 'x' || !sample_numbers(p + 2 + n, v)) continue;
+        r = axis_index(u->head.rows_at, u->head.rows, (uint64_t)v[0]);
+        k = axis_index(u->head.per_row_at, u->head.per_row, (uint64_t)v[1]);
         if (r < 0 || k < 0) continue;
-        if ((float)rate > *rate_at(u, c, r, k)) *rate_at(u, c, r, k) = (float)rate;
+        if ((float)v[2] > *rate_at(u, c, r, k)) *rate_at(u, c, r, k) = (float)v[2];
         c->own++;
         u->recalled++;
     }
@@ -472,10 +487,15 @@ static int journal_check(tuner *u, size_t head)
     const char *p = u->past.at + head, *end;
     unsigned number = 4;
     for (; (end = strchr(p, '\n')) != NULL; p = end + 1, number++) {
-        char name[3][200];
+        const char *word = p;
         double v[3];
+        int i;
         if (*p == 'x' && p[1] == ' ') continue;
-        if (sscanf(p, "s %9s %19s %199s %lf %lf %lf", name[0], name[1], name[2], &v[0], &v[1], &v[2]) != 6)
+        for (i = 0; i < 4; i++) { /* behind s, the type, the kind and the name */
+            word += strcspn(word, " \n");
+            if (i < 3 && *word++ != ' ') break;
+        }
+        if (*p != 's' || i < 4 || !sample_numbers(word, v))
             return complain(u->t, "%s, line %u: neither a sample nor struck out", u->journal_path, number);
     }
     u->past.used = (size_t)(p - u->past.at);
@@ -499,21 +519,59 @@ static int journal_recall(tuner *u)
     return journal_check(u, strlen(head));
 }
 
-/* Beside the table, PATH.journal: an interrupted run goes on from it with --resume. Standard output has none. */
-static int journal_open(tuner *u, const char *path, int resume)
+/* 1: the journal at hand holds more than its head, or cannot be read. */
+static int journal_holds_samples(const tuner *u)
 {
-    char head[600];
-    int fine;
-    if (!path || !strcmp(path, "-")) return resume ? misuse(u->t, "--resume needs the table's name (--out)") : DONE;
+    FILE *f = fopen(u->journal_path, "rb");
+    int lines = 0, c;
+    if (!f) return errno != ENOENT;
+    while (lines < 3 && (c = getc(f)) != EOF) lines += c == '\n';
+    c = getc(f);
+    fclose(f);
+    return c != EOF;
+}
+
+/* Beside the table, PATH.journal: an interrupted run goes on from it with --resume. Without that, what it holds may have taken hours
+ * and is not thrown away unasked. Standard output, pipes and devices have none. */
+static int journal_begin(tuner *u, const char *path, int resume)
+{
+    if (!output_is_file(path)) return resume ? misuse(u->t, "--resume needs the table's name (--out)") : DONE;
     if (snprintf(u->journal_path, sizeof u->journal_path, "%s.journal", path) >= (int)sizeof u->journal_path)
         return complain(u->t, "%s: the name is too long", path);
+    if (resume || !journal_holds_samples(u)) return DONE;
+    return complain(u->t, "%s: holds the samples of an interrupted run; --resume goes on from them, remove it to begin anew",
+                    u->journal_path);
+}
+
+/* What was there before, or a head, is written as a whole; samples are then appended, so that the journal is of use whenever the run
+ * is killed. */
+static int journal_open(tuner *u, int resume)
+{
+    char head[600];
+    int result = DONE;
+    if (!*u->journal_path) return DONE;
     if (resume && journal_recall(u) != DONE) return FAILED;
-    u->journal = fopen(u->journal_path, "wb");
-    if (!u->journal) return complain(u->t, "%s: %s", u->journal_path, strerror(errno));
     journal_head(u, head, sizeof head);
-    if (u->past.used) fine = fwrite(u->past.at, 1, u->past.used, u->journal) == u->past.used;
-    else fine = fputs(head, u->journal) >= 0;
-    return fine && fflush(u->journal) == 0 ? DONE : complain(u->t, "%s: %s", u->journal_path, strerror(errno));
+    if (u->past.used) result = save_bytes(u->t, u->journal_path, u->past.at, u->past.used);
+    else result = save_bytes(u->t, u->journal_path, head, strlen(head));
+    if (result != DONE) return result;
+    u->journal = fopen(u->journal_path, "ab");
+    return u->journal ? DONE : complain(u->t, "%s: %s", u->journal_path, strerror(errno));
+}
+
+/* Appends a line. Where that fails the journal ends with what it has, of which the last line may be cut short. */
+LIKE_PRINTF(2, 3) static void journal_print(tuner *u, const char *format, ...)
+{
+    va_list list;
+    int fine;
+    if (!u->journal) return;
+    va_start(list, format);
+    fine = vfprintf(u->journal, format, list) >= 0;
+    va_end(list);
+    if (fine && fflush(u->journal) == 0) return;
+    complain(u->t, "%s: %s; no further samples go there", u->journal_path, strerror(errno));
+    fclose(u->journal);
+    u->journal = NULL;
 }
 
 /* A journal of a run that was not cut short is of no use any more. */
@@ -527,11 +585,9 @@ static void journal_close(tuner *u, int result)
 static void journal_sample(tuner *u, const candidate *c, int row, int per)
 {
     char name[400];
-    if (!u->journal) return;
     candidate_name(c, name, sizeof name);
-    fprintf(u->journal, "s %s %llu %llu %.6g\n", name, (unsigned long long)u->head.rows_at[row],
-            (unsigned long long)u->head.per_row_at[per], (double)*rate_at(u, c, row, per));
-    fflush(u->journal);
+    journal_print(u, "s %s %llu %llu %.6g\n", name, (unsigned long long)u->head.rows_at[row],
+                  (unsigned long long)u->head.per_row_at[per], (double)*rate_at(u, c, row, per));
 }
 
 static void strike(tuner *u, candidate *c, const char *why)
@@ -543,8 +599,7 @@ static void strike(tuner *u, candidate *c, const char *why)
     c->state = STRUCK;
     u->struck++;
     complain(u->t, "struck out: %s: %s", name, words);
-    if (u->journal) fprintf(u->journal, "x %s %s\n", name, words);
-    if (u->journal) fflush(u->journal);
+    journal_print(u, "x %s %s\n", name, words);
 }
 
 /* ---- one sample -------------------------------------------------------------------------------------------------- */
@@ -624,6 +679,7 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
 static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
 {
     spmv_variant v;
+    spmv_cl_matrix cl;
     char name[160];
     double took = 0;
     runner *r = &u->run;
@@ -635,12 +691,12 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
         c->twin++;
         return SPMV_OK;
     }
-    s = spmv_cl_create(&r->m.cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
-    if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &r->m.cl, NULL);
+    s = spmv_cl_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
+    if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &cl, NULL);
     if (s == SPMV_OK) s = check_cl(u, right);
     if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
     spmv_exec_free(&r->exec);
-    spmv_cl_free(&r->m.cl);
+    spmv_cl_free(&cl);
     if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
     if (*rate > 0 && u->at->seens < TUNE_SEEN) {
@@ -708,7 +764,7 @@ static void tune_progress(tuner *u, const candidate *c, int row, int per, double
 {
     char what[200], name[300], left[40];
     double now = seconds(), whole = u->done + u->share * part, rest = whole > 0.02 ? (now - u->begun) * (1 - whole) / whole : -1;
-    if (!u->t->terminal) return;
+    if (!progress_due(u->t)) return;
     if (u->end < 1e299 && (rest < 0 || rest > u->end - now)) rest = u->end - now;
     if (u->end < 1e299 && (now - u->begun) / (u->end - u->begun) > whole) whole = (now - u->begun) / (u->end - u->begun);
     left[0] = 0;
@@ -1710,11 +1766,11 @@ static void tuner_free(tuner *u)
     device_close(u->device);
 }
 
-static void tuner_sizes(tuner *u, double rows_max)
+static void tuner_sizes(tuner *u, uint64_t rows_max)
 {
     int i;
     for (i = 0; i < TUNE_ROWS; i++)
-        if (!i || (double)tune_rows[i] <= rows_max) u->head.rows_at[u->head.rows++] = tune_rows[i];
+        if (!i || tune_rows[i] <= rows_max) u->head.rows_at[u->head.rows++] = tune_rows[i];
     for (i = 0; i < TUNE_PER; i++) u->head.per_row_at[u->head.per_row++] = tune_per[i];
 }
 
@@ -1743,7 +1799,7 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
     return 1u << option_type(t, args, result);
 }
 
-static int tune_run(tool *t, const arguments *args, unsigned types, double budget, double rows_max)
+static int tune_run(tool *t, const arguments *args, unsigned types, double budget, uint64_t rows_max)
 {
     tuner *u = (tuner *)calloc(1, sizeof *u);
     int result;
@@ -1755,11 +1811,12 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
     u->head.hooks = t->hooks;
     progress_begin(t);
     tuner_sizes(u, rows_max);
-    result = tuner_open(u, args);
+    result = journal_begin(u, args->value[OPT_OUT], args->value[OPT_RESUME] != NULL);
+    if (result == DONE) result = tuner_open(u, args);
 #ifndef SPMV_NO_OPENCL
     if (u->device && !u->device->info.f64) types &= 1u << SPMV_F32;
 #endif
-    if (result == DONE) result = journal_open(u, args->value[OPT_OUT], args->value[OPT_RESUME] != NULL);
+    if (result == DONE) result = journal_open(u, args->value[OPT_RESUME] != NULL);
     u->begun = seconds();
     u->end = u->until = budget > 0 ? u->begun + budget : 1e300;
     if (result == DONE) result = tune_types(u, types);
@@ -1775,10 +1832,9 @@ static int tune_command(tool *t, const arguments *args)
 {
     int result = DONE;
     unsigned types = tune_what(t, args, &result);
-    double budget = option_real(t, args, OPT_BUDGET, 0, &result), rows = option_real(t, args, OPT_ROWS_MAX, 1e18, &result);
+    double budget = option_real(t, args, OPT_BUDGET, 0, 0.001, 1e9, &result); /* seconds */
+    uint64_t rows = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
     if (result != DONE) return result;
-    if (args->value[OPT_BUDGET] && !(budget > 0)) return misuse(t, "--budget wants seconds, more than 0");
-    if (args->value[OPT_ROWS_MAX] && !(rows >= 1024)) return misuse(t, "--rows-max is 1024 at least");
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return misuse(t, "--merge or --compare, not both");
     if (!args->value[OPT_MERGE] && !args->value[OPT_COMPARE] && args->files)
         return misuse(t, "one argument too many: '%s'", args->file[0]);

@@ -13,6 +13,9 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
 say() { # say NAME COMMAND...
     name=$1
     shift
+    case $* in
+    *-Idist*) set -- "make -s dist/spmv.h && $*" ;;
+    esac
     printf 'compile/%s\tplain\t%s\n' "$name" "$*"
 }
 sym="sh $t/symbols.sh"
@@ -36,6 +39,15 @@ for cc in gcc clang; do
     say "$cc/messages-checked" "! $cc $w $i $host -DWRONG_CONVERSION -fsyntax-only $t/messages.c"
     say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
     say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts -lOpenCL && $o/$cc-cuts"
+    for what in "device $host" "host -DHOST"; do # the unit that uses matrices against the one that implements them
+        set -- $what
+        [ "$1" = host ] && other=$host || other=
+        say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
+    done
+    say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o && ! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
+    for cut in $host -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
+        say "$cc/same$cut" "$cc $w -O0 $i $cut -c $t/two_a.c -o $o/$cc-same$cut.o && $cc $w -O0 $i $t/two_b.c $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
+    done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
@@ -54,6 +66,7 @@ for cc in gcc clang; do
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
     say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
+    say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
@@ -62,7 +75,8 @@ for cc in gcc clang; do
     say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
     say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
-    say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && ! nm -g $o/$cc-single-noio.o | grep -i 'spmv_io\|spmv_mtx\|spmv_read\|spmv_write'"
+    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
+    say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
     say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
     say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
     say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"

@@ -6,6 +6,8 @@
 #   no-malloc     does not call the C library's allocator
 #   no-stdio      nor anything of stdio
 #   no-choice     defines nothing of spmv_auto.h
+#   io            defines every function that spmv_io.h declares
+#   no-io         defines none of them
 #   quiet         nor anything that ends the program, reads the environment, tells the time, or needs a maths library
 set -u
 object=$1
@@ -13,6 +15,9 @@ shift
 defined=$(nm -g --defined-only "$object" | awk 'NF == 3 { print $3 }' | grep -v '^main$')
 wanted=$(nm -g --undefined-only "$object" | awk '{ print $NF }')
 rc=0
+declared() { # the functions of spmv_io.h
+    sed -n 's/^SPMV_API .*\(spmv_[a-z0-9_]*\)(.*/\1/p' "$(dirname "$0")/../../spmv_io.h" | sort -u
+}
 refuse() { # refuse WHAT LIST
     [ -z "$2" ] && return
     echo "$1:" $2
@@ -25,6 +30,8 @@ for rule; do
     none) refuse "defined" "$defined" ;;
     no-malloc) refuse "calls" "$(echo "$wanted" | grep -x 'malloc\|calloc\|realloc\|free\|aligned_alloc\|posix_memalign')" ;;
     no-stdio) refuse "calls" "$(echo "$wanted" | grep -x '.*printf.*\|stderr\|stdout\|f[a-z]*\|put[sc].*\|getc.*' | grep -vx 'free\|fm[ai].*')" ;;
+    io) refuse "not defined" "$(declared | grep -vxF "${defined:-nothing}")" ;;
+    no-io) refuse "defined" "$(declared | grep -xF "${defined:-nothing}")" ;;
     quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
     no-choice) refuse "defined" "$(echo "$defined" | grep '^spmv_choose\|^spmv_tun\|^spmv_features\|^spmv_explain')"
                [ -n "$defined" ] || { echo "no symbols at all"; rc=1; } ;;

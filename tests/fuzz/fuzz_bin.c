@@ -85,7 +85,7 @@ static void fuzz_read(const uint8_t *data, size_t bytes, int known)
     src = spmv_source_memory(&m, "fuzz");
     if (!known) src.bytes = 0;
     fuzz_limit = 2 * bytes + 65536;
-    s = spmv_bin_read(&a, &src, &h);
+    s = spmv_bin_read(&a, &src, 0, &h);
     FUZZ_CHECK(messages == (s != SPMV_OK));
     if (!s) {
         fuzz_want want;

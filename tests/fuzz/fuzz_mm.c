@@ -23,10 +23,11 @@ static void *fuzz_resize(void *user, void *block, size_t bytes)
     return NULL;
 }
 
+/* Counts errors; SPMV_OK is the warning of a file that may be cut. */
 static void fuzz_log(void *user, spmv_status s, const char *message)
 {
-    FUZZ_CHECK(s != SPMV_OK && strlen(message) < 400);
-    *(int *)user += 1;
+    FUZZ_CHECK(strlen(message) < 400 && (s != SPMV_OK || strstr(message, "may be cut")));
+    *(int *)user += s != SPMV_OK;
 }
 
 typedef struct fuzz_text {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// bench/peers/cpu.cpp - products of other libraries on the CPU, timed as "spmv bench" times ours: by the wall clock, products in a row,
+// in samples of at least 100 us, the median of at least 20 samples.
+//
+//     c++ -O3 -march=native -fopenmp bench/peers/cpu.cpp -o build/cpu-peers -I/usr/include/eigen3 -lrsb
+//     build/cpu-peers FILE...         each written by bench/csrb
+//
+// Always: a plain OpenMP loop over CSR, Eigen, and librsb after its own tuning. -DWITH_MKL: Intel MKL's inspector-executor interface.
+// Prints a line of JSON for each matrix, type and variant: us, microseconds of a product; prepare_us, what the library's own preparation
+// takes; err, the largest error of a row over |A||x|.
+#include <Eigen/Sparse>
+#include <omp.h>
+#include <rsb.h>
+#ifdef WITH_MKL
+#include <mkl_spblas.h>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+static const double SAMPLE_US = 100; // a sample takes at least this long
+static const size_t SAMPLES = 20;
+static const double RSB_SECONDS = 3; // that librsb may tune
+#ifndef SUFFIX
+#define SUFFIX "" // behind every variant's name: which compiler flags, for one
+#endif
+
+static double now_us() { return omp_get_wtime() * 1e6; }
+
+struct Csr {
+    std::string name;
+    int64_t rows = 0, cols = 0, nnz = 0;
+    std::vector<int> ptr, col;
+    std::vector<double> val;
+};
+
+static bool load(const char *path, Csr &a) {
+    char magic[4];
+    int64_t shape[3];
+    FILE *f = std::fopen(path, "rb");
+    bool ok = f && std::fread(magic, 1, 4, f) == 4 && !std::memcmp(magic, "CSRB", 4) && std::fread(shape, 8, 3, f) == 3;
+    if (ok) {
+        a.rows = shape[0], a.cols = shape[1], a.nnz = shape[2];
+        const size_t rows = size_t(a.rows), nnz = size_t(a.nnz);
+        std::vector<int64_t> ptr(rows + 1);
+        a.col.resize(nnz);
+        a.val.resize(nnz);
+        ok = std::fread(ptr.data(), 8, rows + 1, f) == rows + 1 && std::fread(a.col.data(), 4, nnz, f) == nnz &&
+             std::fread(a.val.data(), 8, nnz, f) == nnz;
+        a.ptr.assign(ptr.begin(), ptr.end());
+    }
+    if (f) std::fclose(f);
+    std::string name = path;
+    name = name.substr(name.find_last_of('/') + 1);
+    a.name = name.substr(0, name.find_last_of('.'));
+    return ok;
+}
+
+template <class T> class Bench {
+    using Product = std::function<void()>;
+    const Csr &a;
+    const int rows, cols;
+    std::vector<T> val, x, y;
+    std::vector<double> want, size; // A x and |A||x|
+
+    double error() const {
+        double worst = 0;
+        for (size_t i = 0; i < y.size(); i++) {
+            double off = std::fabs(y[i] - want[i]);
+            worst = std::isnan(off) ? INFINITY : std::max(worst, size[i] > 0 ? off / size[i] : off > 0 ? INFINITY : 0);
+        }
+        return worst;
+    }
+
+    void run(const char *variant, double prepare_us, const Product &product) {
+        std::vector<double> us;
+        std::fill(y.begin(), y.end(), T(NAN));
+        for (int i = 0; i < 3; i++) product();
+        double begin = now_us();
+        product();
+        int repeats = std::max(1, int(SAMPLE_US / std::max(now_us() - begin, 0.01)) + 1);
+        while (us.size() < SAMPLES) {
+            begin = now_us();
+            for (int i = 0; i < repeats; i++) product();
+            us.push_back((now_us() - begin) / repeats);
+        }
+        std::sort(us.begin(), us.end());
+        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s%s\", \"threads\": %d, \"us\": %.3f, \"prepare_us\": %.0f, \"err\": %.1e}\n",
+                    a.name.c_str(), sizeof(T) == 8 ? "f64" : "f32", variant, SUFFIX, omp_get_max_threads(), us[us.size() / 2], prepare_us, error());
+        std::fflush(stdout);
+    }
+
+    void plain() {
+        run("omp_csr", 0, [&] {
+            const int *ptr = a.ptr.data(), *col = a.col.data();
+            const T *v = val.data(), *in = x.data();
+            T *out = y.data();
+#pragma omp parallel for schedule(static)
+            for (int i = 0; i < rows; i++) {
+                T sum = 0;
+                for (int k = ptr[i]; k < ptr[i + 1]; k++) sum += v[k] * in[col[k]];
+                out[i] = sum;
+            }
+        });
+    }
+
+    void eigen() {
+        Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, int>> m(rows, cols, a.nnz, a.ptr.data(), a.col.data(), val.data());
+        Eigen::Map<Eigen::Matrix<T, -1, 1>> in(x.data(), cols), out(y.data(), rows);
+        run("eigen", 0, [&] { out.noalias() = m * in; });
+    }
+
+    void librsb() {
+        rsb_err_t error_code = 0;
+        const rsb_type_t kind = sizeof(T) == 8 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
+        const rsb_flags_t flags = RSB_FLAG_NOFLAGS | RSB_FLAG_WANT_BCSS_STORAGE;
+        const T one = 1, zero = 0;
+        rsb_real_t speedup = 0;
+        rsb_int_t threads = 0;
+        double begin = now_us();
+        rsb_mtx_t *m = rsb_mtx_alloc_from_csr_const(val.data(), a.ptr.data(), a.col.data(), rsb_nnz_idx_t(a.nnz), kind, rows, cols, 1, 1, flags, &error_code);
+        if (!m) return;
+        rsb_tune_spmm(&m, &speedup, &threads, 0, RSB_SECONDS, RSB_TRANSPOSITION_N, &one, nullptr, 1, RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, nullptr, cols,
+                      &zero, nullptr, rows);
+        double prepare = now_us() - begin;
+        run("librsb", prepare, [&] { rsb_spmv(RSB_TRANSPOSITION_N, &one, m, x.data(), 1, &zero, y.data(), 1); });
+        rsb_mtx_free(m);
+    }
+
+#ifdef WITH_MKL
+    static sparse_status_t create(sparse_matrix_t *m, int r, int c, int *ptr, int *col, double *v) {
+        return mkl_sparse_d_create_csr(m, SPARSE_INDEX_BASE_ZERO, r, c, ptr, ptr + 1, col, v);
+    }
+    static sparse_status_t create(sparse_matrix_t *m, int r, int c, int *ptr, int *col, float *v) {
+        return mkl_sparse_s_create_csr(m, SPARSE_INDEX_BASE_ZERO, r, c, ptr, ptr + 1, col, v);
+    }
+    static void multiply(sparse_matrix_t m, matrix_descr d, const double *in, double *out) {
+        mkl_sparse_d_mv(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, in, 0, out);
+    }
+    static void multiply(sparse_matrix_t m, matrix_descr d, const float *in, float *out) {
+        mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, 1, m, d, in, 0, out);
+    }
+    void mkl() {
+        sparse_matrix_t m;
+        matrix_descr d;
+        std::vector<int> ptr = a.ptr, col = a.col;
+        d.type = SPARSE_MATRIX_TYPE_GENERAL;
+        double begin = now_us();
+        if (create(&m, rows, cols, ptr.data(), col.data(), val.data()) != SPARSE_STATUS_SUCCESS) return;
+        mkl_sparse_set_mv_hint(m, SPARSE_OPERATION_NON_TRANSPOSE, d, 100000);
+        mkl_sparse_set_memory_hint(m, SPARSE_MEMORY_AGGRESSIVE);
+        mkl_sparse_optimize(m);
+        double prepare = now_us() - begin;
+        run("mkl", prepare, [&] { multiply(m, d, x.data(), y.data()); });
+        mkl_sparse_destroy(m);
+    }
+#endif
+
+
+  public:
+    explicit Bench(const Csr &m) : a(m), rows(int(m.rows)), cols(int(m.cols)), val(m.val.begin(), m.val.end()), x(size_t(m.cols)), y(size_t(m.rows)),
+                                   want(size_t(m.rows)), size(size_t(m.rows)) {
+        for (int j = 0; j < cols; j++) x[j] = T(0.5 + double((uint64_t(j) * 40503u >> 3) % 997) / 1000);
+        for (int i = 0; i < rows; i++)
+            for (int k = a.ptr[i]; k < a.ptr[i + 1]; k++) {
+                double term = double(val[k]) * x[a.col[k]];
+                want[i] += term;
+                size[i] += std::fabs(term);
+            }
+    }
+    void all() {
+        plain();
+        eigen();
+        librsb();
+#ifdef WITH_MKL
+        mkl();
+#endif
+    }
+};
+
+int main(int argc, char **argv) {
+    int failed = argc < 2;
+    if (failed) std::fprintf(stderr, "usage: cpu-peers FILE...\n");
+    rsb_lib_init(RSB_NULL_INIT_OPTIONS);
+    for (int i = 1; i < argc; i++) {
+        Csr a;
+        if (!load(argv[i], a)) {
+            std::fprintf(stderr, "%s: not a file of bench/csrb\n", argv[i]);
+            failed = 1;
+            continue;
+        }
+        Bench<float>(a).all();
+        Bench<double>(a).all();
+    }
+    return failed;
+}

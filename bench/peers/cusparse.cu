@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// bench/peers/cusparse.cu - cuSPARSE's product in every format that fits a matrix, timed as "spmv bench" times ours: many products in
+// a row, in batches of at least 2 ms, the median of the batches.
+//
+//     nvcc -O2 -std=c++17 -arch=native bench/peers/cusparse.cu -o build/cusparse -lcusparse
+//     build/cusparse FILE...          each written by bench/csrb
+//
+// Prints a line of JSON for each matrix, type and variant: us, the time of a product in microseconds; prepare_us, what
+// cusparseSpMV_preprocess takes; err, the largest error of a row over |A||x|. A variant that would store more than MAX_GROWTH slots a
+// nonzero is left out, and one that cuSPARSE refuses has "us": null.
+#include <cuda_runtime.h>
+#include <cusparse.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+static const double BATCH_US = 2000;  // a batch takes at least this long, so that the events' own cost does not count
+static const int BATCHES = 20;        // the median is of so many
+static const int MAX_REPEATS = 2000;  // products in a batch
+static const double MAX_GROWTH = 4;   // slots a nonzero in padded formats
+
+#define CUDA(call)                                                                                  \
+    do {                                                                                            \
+        cudaError_t status = call;                                                                  \
+        if (status != cudaSuccess) {                                                                \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(status));    \
+            std::exit(1);                                                                           \
+        }                                                                                           \
+    } while (0)
+
+struct Csr {
+    std::string name;
+    int64_t rows = 0, cols = 0, nnz = 0;
+    std::vector<int> ptr, col;
+    std::vector<double> val;
+};
+
+static bool load(const char *path, Csr &a) {
+    char magic[4];
+    int64_t shape[3];
+    FILE *f = std::fopen(path, "rb");
+    bool ok = f && std::fread(magic, 1, 4, f) == 4 && !std::memcmp(magic, "CSRB", 4) && std::fread(shape, 8, 3, f) == 3;
+    if (ok) {
+        a.rows = shape[0], a.cols = shape[1], a.nnz = shape[2];
+        std::vector<int64_t> ptr(a.rows + 1);
+        a.col.resize(a.nnz);
+        a.val.resize(a.nnz);
+        ok = std::fread(ptr.data(), 8, ptr.size(), f) == ptr.size() && std::fread(a.col.data(), 4, a.nnz, f) == size_t(a.nnz) &&
+             std::fread(a.val.data(), 8, a.nnz, f) == size_t(a.nnz);
+        a.ptr.assign(ptr.begin(), ptr.end());
+    }
+    if (f) std::fclose(f);
+    std::string name = path;
+    name = name.substr(name.find_last_of('/') + 1);
+    a.name = name.substr(0, name.find_last_of('.'));
+    return ok;
+}
+
+// Device memory, freed at the end of its scope.
+template <class T> struct Buffer {
+    T *data = nullptr;
+    explicit Buffer(size_t count) { CUDA(cudaMalloc(&data, std::max<size_t>(count * sizeof(T), 16))); }
+    explicit Buffer(const std::vector<T> &from) : Buffer(from.size()) {
+        CUDA(cudaMemcpy(data, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice));
+    }
+    Buffer(const Buffer &) = delete;
+    ~Buffer() { cudaFree(data); }
+};
+
+template <class T> class Bench {
+    const Csr &a;
+    cusparseHandle_t handle;
+    cusparseDnVecDescr_t vec_x, vec_y;
+    cudaEvent_t begin, end;
+    std::vector<T> val, x;
+    std::vector<double> want, size;  // A x and |A||x|
+    Buffer<T> *dev_x, *dev_y;
+    const cudaDataType kind = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+    const cusparseIndexType_t i32 = CUSPARSE_INDEX_32I;
+
+    const char *type() const { return sizeof(T) == 8 ? "f64" : "f32"; }
+
+    double elapsed() {
+        float ms;
+        CUDA(cudaEventSynchronize(end));
+        CUDA(cudaEventElapsedTime(&ms, begin, end));
+        return ms * 1e3;
+    }
+
+    // Microseconds of a product in a batch of so many; negative if cuSPARSE refuses.
+    template <class Product> double batch(const Product &product, int repeats) {
+        CUDA(cudaEventRecord(begin));
+        for (int i = 0; i < repeats; i++)
+            if (product() != CUSPARSE_STATUS_SUCCESS) return -1;
+        CUDA(cudaEventRecord(end));
+        return elapsed() / repeats;
+    }
+
+    template <class Product> double median(const Product &product) {
+        std::vector<double> us;
+        for (int i = 0; i < 5; i++)
+            if (batch(product, 1) < 0) return -1;
+        double once = batch(product, 10);
+        int repeats = std::min(MAX_REPEATS, std::max(1, int(BATCH_US / once) + 1));
+        for (int i = 0; i < BATCHES; i++) us.push_back(batch(product, repeats));
+        std::sort(us.begin(), us.end());
+        return us[us.size() / 2];
+    }
+
+    double error() {
+        std::vector<T> y(a.rows);
+        double worst = 0;
+        CUDA(cudaMemcpy(y.data(), dev_y->data, a.rows * sizeof(T), cudaMemcpyDeviceToHost));
+        for (int64_t i = 0; i < a.rows; i++) {
+            double off = std::fabs(y[i] - want[i]);
+            worst = std::isnan(off) ? INFINITY : std::max(worst, size[i] > 0 ? off / size[i] : off > 0 ? INFINITY : 0);
+        }
+        return worst;
+    }
+
+    void run(const char *variant, cusparseSpMatDescr_t matrix, cusparseSpMVAlg_t algorithm) {
+        const T one = 1, zero = 0;
+        const cusparseOperation_t op = CUSPARSE_OPERATION_NON_TRANSPOSE;
+        size_t bytes = 0;
+        double us = -1, prepare = 0;
+        std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s\", \"us\": ", a.name.c_str(), type(), variant);
+        if (cusparseSpMV_bufferSize(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, &bytes) == CUSPARSE_STATUS_SUCCESS) {
+            Buffer<char> work(bytes);
+            CUDA(cudaEventRecord(begin));
+            cusparseSpMV_preprocess(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data);
+            CUDA(cudaEventRecord(end));
+            prepare = elapsed();
+            CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
+            us = median([&] { return cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); });
+        }
+        if (us < 0) std::printf("null}\n");
+        else std::printf("%.3f, \"prepare_us\": %.0f, \"err\": %.1e}\n", us, prepare, error());
+        cusparseDestroySpMat(matrix);
+        std::fflush(stdout);
+    }
+
+    void csr_and_coo() {
+        Buffer<int> ptr(a.ptr), col(a.col);
+        Buffer<T> values(val);
+        std::vector<int> row(a.nnz);
+        for (int64_t i = 0; i < a.rows; i++) std::fill(row.begin() + a.ptr[i], row.begin() + a.ptr[i + 1], int(i));
+        Buffer<int> rows(row);
+        cusparseSpMatDescr_t m;
+        for (auto algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2})
+            if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
+                run(algorithm == CUSPARSE_SPMV_CSR_ALG1 ? "csr_alg1" : "csr_alg2", m, algorithm);
+        if (!cusparseCreateCoo(&m, a.rows, a.cols, a.nnz, rows.data, col.data, values.data, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
+            run("coo_alg1", m, CUSPARSE_SPMV_COO_ALG1);
+    }
+
+    void sliced_ell() {
+        const int64_t height = 32, slices = (a.rows + height - 1) / height;
+        std::vector<int> offset(slices + 1);
+        int64_t slots = 0;
+        for (int64_t s = 0; s < slices; s++) {
+            int width = 0;
+            for (int64_t i = s * height; i < std::min(a.rows, (s + 1) * height); i++) width = std::max(width, a.ptr[i + 1] - a.ptr[i]);
+            offset[s] = int(slots);
+            slots += width * height;
+            if (slots > MAX_GROWTH * a.nnz || slots > INT32_MAX) return;
+        }
+        offset[slices] = int(slots);
+        std::vector<int> col(slots, -1);
+        std::vector<T> values(slots, 0);
+        for (int64_t i = 0; i < a.rows; i++)
+            for (int64_t k = a.ptr[i]; k < a.ptr[i + 1]; k++) {
+                int64_t at = offset[i / height] + (k - a.ptr[i]) * height + i % height;
+                col[at] = a.col[k];
+                values[at] = val[k];
+            }
+        Buffer<int> dev_offset(offset), dev_col(col);
+        Buffer<T> dev_values(values);
+        cusparseSpMatDescr_t m;
+        if (!cusparseCreateSlicedEll(&m, a.rows, a.cols, a.nnz, slots, height, dev_offset.data, dev_col.data, dev_values.data, i32, i32,
+                                     CUSPARSE_INDEX_BASE_ZERO, kind))
+            run("sell32", m, CUSPARSE_SPMV_SELL_ALG1);
+    }
+
+    void blocks(int b) {
+        if (a.rows % b || a.cols % b) return;
+        std::vector<int> ptr(1, 0), col, mark(a.cols / b, -1);
+        for (int64_t i = 0; i < a.rows / b; i++) {
+            for (int64_t k = a.ptr[i * b]; k < a.ptr[(i + 1) * b]; k++)
+                if (mark[a.col[k] / b] != i) {
+                    mark[a.col[k] / b] = int(i);
+                    col.push_back(a.col[k] / b);
+                }
+            std::sort(col.begin() + ptr.back(), col.end());
+            ptr.push_back(int(col.size()));
+            if (double(col.size()) * b * b > MAX_GROWTH / 2 * a.nnz) return;
+        }
+        std::vector<T> values(col.size() * b * b, 0);
+        for (int64_t i = 0; i < a.rows / b; i++) {
+            for (int k = ptr[i]; k < ptr[i + 1]; k++) mark[col[k]] = k;
+            for (int64_t r = i * b; r < (i + 1) * b; r++)
+                for (int k = a.ptr[r]; k < a.ptr[r + 1]; k++) values[(int64_t(mark[a.col[k] / b]) * b + r % b) * b + a.col[k] % b] = val[k];
+        }
+        Buffer<int> dev_ptr(ptr), dev_col(col);
+        Buffer<T> dev_values(values);
+        cusparseSpMatDescr_t m;
+        std::string variant = "bsr" + std::to_string(b);
+        if (!cusparseCreateBsr(&m, a.rows / b, a.cols / b, int64_t(col.size()), b, b, dev_ptr.data, dev_col.data, dev_values.data, i32, i32,
+                               CUSPARSE_INDEX_BASE_ZERO, kind, CUSPARSE_ORDER_ROW))
+            run(variant.c_str(), m, CUSPARSE_SPMV_ALG_DEFAULT);
+    }
+
+  public:
+    explicit Bench(const Csr &matrix) : a(matrix), val(a.val.begin(), a.val.end()), x(a.cols), want(a.rows), size(a.rows) {
+        for (int64_t j = 0; j < a.cols; j++) x[j] = T(0.5 + double((uint64_t(j) * 40503u >> 3) % 997) / 1000);
+        for (int64_t i = 0; i < a.rows; i++)
+            for (int k = a.ptr[i]; k < a.ptr[i + 1]; k++) {
+                double term = double(val[k]) * x[a.col[k]];
+                want[i] += term;
+                size[i] += std::fabs(term);
+            }
+        dev_x = new Buffer<T>(x);
+        dev_y = new Buffer<T>(a.rows);
+        cusparseCreate(&handle);
+        cusparseCreateDnVec(&vec_x, a.cols, dev_x->data, kind);
+        cusparseCreateDnVec(&vec_y, a.rows, dev_y->data, kind);
+        CUDA(cudaEventCreate(&begin));
+        CUDA(cudaEventCreate(&end));
+    }
+    ~Bench() {
+        cudaEventDestroy(begin);
+        cudaEventDestroy(end);
+        cusparseDestroyDnVec(vec_x);
+        cusparseDestroyDnVec(vec_y);
+        cusparseDestroy(handle);
+        delete dev_x;
+        delete dev_y;
+    }
+    Bench(const Bench &) = delete;
+
+    void all() {
+        csr_and_coo();
+        sliced_ell();
+        for (int b : {2, 3, 4, 6, 8}) blocks(b);
+    }
+};
+
+int main(int argc, char **argv) {
+    int failed = argc < 2;
+    if (failed) std::fprintf(stderr, "usage: cusparse FILE...\n");
+    for (int i = 1; i < argc; i++) {
+        Csr a;
+        if (!load(argv[i], a)) {
+            std::fprintf(stderr, "%s: not a file of bench/csrb\n", argv[i]);
+            failed = 1;
+            continue;
+        }
+        Bench<float>(a).all();
+        Bench<double>(a).all();
+    }
+    return failed;
+}

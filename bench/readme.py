@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""README's table of speed: readme.py prints it from bench/results; readme.py --check fails if README.md says something else.
+
+Each file of TABLES is the output of bench/gpu.sh or bench/cpu.sh: its first line names the machine, its sections the device and type."""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
+          ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
+BEGIN, END = "<!-- made by bench/readme.py -->\n", "<!-- end -->\n"
+SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")
+SUMMARY = re.compile(r"^  auto: geometric mean ([\d.]+), from ([\d.]+) to ([\d.]+), behind on (\d+) of (\d+)$")
+
+
+def summaries(path):
+    """{type: the groups of SUMMARY}, and the text behind 'Machine: '."""
+    found, kind, machine = {}, None, ""
+    with open(path, encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("Machine: "):
+                machine = line[len("Machine: "):].strip()
+            section = SECTION.match(line)
+            kind = section[2] if section else kind
+            summary = SUMMARY.match(line)
+            if summary:
+                found[kind] = summary.groups()
+    return found, machine
+
+
+def cell(s):
+    return f"**{s[0]}** ({s[1]} to {s[2]}; behind on {s[3]} of {s[4]})"
+
+
+def table():
+    rows = ["| where | peer, the fastest of | f64 | f32 | every matrix |", "|---|---|---|---|---|"]
+    for name, peer in TABLES:
+        found, machine = summaries(os.path.join(ROOT, "bench", "results", name))
+        rows.append(f"| {machine} | {peer} | {cell(found['f64'])} | {cell(found['f32'])} | [{name}](bench/results/{name}) |")
+    return "\n".join(rows) + "\n"
+
+
+def main():
+    text = table()
+    if sys.argv[1:] != ["--check"]:
+        print(text, end="")
+        return 0
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
+        readme = f.read()
+    if BEGIN + text + END in readme:
+        return 0
+    print("README.md: its table of speed is not what bench/readme.py prints:\n" + text)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/package.sh list | WAY - takes the library into a project of its own in one of the ways that users have, compiles a product
+# there and runs it. "list" prints a line for tests/run.sh each.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+root=$(pwd)
+way=${1-}
+ways='cmake-subdirectory cmake-installed cmake-host-only cmake-cxx cmake-version pkg-config uninstall dist versions'
+dir=$root/build/package/$way
+fail() {
+    echo "$*"
+    exit 1
+}
+# A copy of what is released, so that the directory's other contents cannot help; MAKEFLAGS may name a destination of its own.
+copy() {
+    cp -r "$root"/spmv*.h "$root"/CMakeLists.txt "$root"/cmake "$root"/Makefile "$root"/LICENSE "$dir/source/" &&
+        cp -r "$root"/tools "$dir/source/tools"
+}
+project() { # project LANGUAGE SOURCE LINES...: a CMake project with one program, which links spmv::spmv
+    mkdir -p "$dir/project" && cp "$root/tests/compile/$2" "$dir/project/" || exit 1
+    {
+        printf 'cmake_minimum_required(VERSION 3.14)\nproject(product LANGUAGES %s)\n' "$1"
+        printf 'add_executable(product %s)\n' "$2"
+        shift 2
+        printf '%s\n' "$@"
+        echo 'target_link_libraries(product PRIVATE spmv::spmv)'
+    } >"$dir/project/CMakeLists.txt"
+}
+build() { # build OPTION...: configures and builds the project and runs the product
+    cmake -S "$dir/project" -B "$dir/build" "$@" >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; fail "cmake fails"; }
+    cmake --build "$dir/build" || fail "the project does not compile"
+    "$dir/build/product" || fail "the product is wrong: $?"
+}
+install() { # install TARGET PREFIX: into $dir/stage
+    make -s -C "$dir/source" "$1" PREFIX="$2" DESTDIR="$dir/stage" || fail "make $1 fails"
+}
+have_cmake() { command -v cmake >/dev/null 2>&1 || fail "cmake is missing"; }
+links_opencl() { # links_opencl PROGRAM
+    readelf -d "$1" | grep -q 'NEEDED.*libOpenCL'
+}
+
+if [ "$way" = list ]; then
+    for w in $ways; do printf 'package/%s\tplain\tsh tests/package.sh %s\n' "$w" "$w"; done
+    exit 0
+fi
+case " $ways " in
+*" $way "*) ;;
+*) echo "usage: tests/package.sh list|WAY; ways: $ways" >&2; exit 2 ;;
+esac
+rm -rf "$dir"
+mkdir -p "$dir/source" && copy || exit 1
+
+case $way in
+cmake-subdirectory) # the sources inside of the project; the target is made below and used above
+    have_cmake
+    project C c99.c 'add_subdirectory(../source spmv)'
+    build
+    links_opencl "$dir/build/product" || fail "the product does not link OpenCL"
+    ;;
+cmake-installed) # found where "make install" put it, and where cmake's own installation put it
+    have_cmake
+    install install-headers /opt/spmv
+    project C c99.c 'find_package(spmv 0.1 REQUIRED)'
+    build -DCMAKE_PREFIX_PATH="$dir/stage/opt/spmv"
+    links_opencl "$dir/build/product" || fail "the product does not link OpenCL"
+    cmake -S "$dir/source" -B "$dir/own" -DCMAKE_INSTALL_PREFIX="$dir/own-stage" || fail "cmake fails on the library alone"
+    cmake --install "$dir/own" || fail "cmake --install fails"
+    # the same files both ways; those for pkg-config hold the prefix
+    (cd "$dir/stage/opt/spmv" && find . -type f | sort) >"$dir/by-make"
+    (cd "$dir/own-stage" && find . -type f | sort) >"$dir/by-cmake"
+    cmp "$dir/by-make" "$dir/by-cmake" || { diff "$dir/by-make" "$dir/by-cmake"; fail "make and cmake install different files"; }
+    rm -rf "$dir/build" "$dir/stage"
+    build -DCMAKE_PREFIX_PATH="$dir/own-stage"
+    ;;
+cmake-host-only) # no OpenCL is looked for, and options are the macros
+    have_cmake
+    project C c99.c 'set(SPMV_OPENCL OFF)' 'set(SPMV_STATIC ON)' 'set(SPMV_REPRODUCIBLE ON)' \
+        'set(SPMV_ONLY SPMV_BIT_CSR+SPMV_BIT_SELL)' 'add_subdirectory(../source spmv)'
+    build -DCMAKE_DISABLE_FIND_PACKAGE_OpenCL=ON
+    if links_opencl "$dir/build/product"; then fail "the product links OpenCL"; fi
+    ! nm "$dir/build/product" | grep ' T spmv_' || fail "SPMV_STATIC has no effect"
+    # and without OpenCL the wish for it is an error that says what to do
+    project C c99.c 'find_package(spmv REQUIRED)'
+    install install-headers /usr
+    if cmake -S "$dir/project" -B "$dir/none" -DCMAKE_PREFIX_PATH="$dir/stage/usr" -DCMAKE_DISABLE_FIND_PACKAGE_OpenCL=ON \
+        >"$dir/none.log" 2>&1; then fail "OpenCL is not missed"; fi
+    grep -q 'set SPMV_OPENCL to OFF' "$dir/none.log" || { cat "$dir/none.log"; fail "the error does not say what to do"; }
+    ;;
+cmake-cxx) # a project that has C++ alone
+    have_cmake
+    install install-headers /usr/local
+    project CXX cxx11.cpp 'find_package(spmv REQUIRED)'
+    build -DCMAKE_PREFIX_PATH="$dir/stage/usr/local"
+    ;;
+cmake-version) # this version will do where it or an older one of its line is asked for
+    have_cmake
+    install install-headers /usr
+    asks() { # asks VERSION FOUND
+        project C c99.c "find_package(spmv $1 QUIET)" "if(NOT \"\${spmv_FOUND}\" STREQUAL \"$2\")" \
+            "message(FATAL_ERROR \"$1: \${spmv_FOUND}\")" 'endif()' \
+            'if(NOT spmv_FOUND)' 'add_library(spmv::spmv INTERFACE IMPORTED)' 'endif()'
+        cmake -S "$dir/project" -B "$dir/build" -DCMAKE_PREFIX_PATH="$dir/stage/usr" >"$dir/log" 2>&1 || { cat "$dir/log"; fail "$1"; }
+    }
+    version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)
+    line=${version%.*}
+    asks "$version" 1
+    asks "$version EXACT" 1
+    asks "$line" 1
+    asks "$line.9999" 0
+    asks "$((${version%%.*} + 1)).0" 0
+    ;;
+pkg-config)
+    command -v pkg-config >/dev/null 2>&1 || fail "pkg-config is missing"
+    install install-headers /opt/spmv
+    PKG_CONFIG_PATH=$dir/stage/opt/spmv/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/stage
+    export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
+    for p in spmv spmv-host; do
+        [ "$(pkg-config --modversion $p)" = "$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)" ] || fail "$p: version"
+        # away from the headers
+        (cd "$dir" && ${CC:-cc} -std=c99 "$root/tests/compile/c99.c" $(pkg-config --cflags $p) -o $p $(pkg-config --libs $p)) ||
+            fail "$p: does not compile"
+        "$dir/$p" || fail "$p: the product is wrong: $?"
+    done
+    links_opencl "$dir/spmv" || fail "spmv does not link OpenCL"
+    if links_opencl "$dir/spmv-host"; then fail "spmv-host links OpenCL"; fi
+    grep -q '^prefix=/opt/spmv$' "$dir/stage/opt/spmv/share/pkgconfig/spmv.pc" || fail "the prefix is not that of the installation"
+    ;;
+uninstall) # leaves what others put there, and nothing of ours
+    mkdir -p "$dir/stage/usr/include" && echo '/* not ours */' >"$dir/stage/usr/include/spmvtools.hpp"
+    mkdir -p "$dir/source/build/man" && echo '.TH SPMV 1' >"$dir/source/build/man/spmv.1" # as "make man" leaves it
+    install install /usr
+    [ -e "$dir/stage/usr/share/man/man1/spmv.1" ] || fail "the manual page is not installed"
+    "$dir/stage/usr/bin/spmv" --help >/dev/null || fail "the installed command line does not run"
+    for h in spmv*.h; do cmp "$h" "$dir/stage/usr/include/$h" || fail "$h is not installed as it is"; done
+    install uninstall /usr
+    left=$(cd "$dir/stage" && find . -type f)
+    [ "$left" = ./usr/include/spmvtools.hpp ] || fail "make uninstall left" $left
+    [ ! -e "$dir/stage/usr/share/cmake/spmv" ] || fail "make uninstall left its directory"
+    ;;
+dist) # the single header under its version's name, with a checksum that holds
+    make -s -C "$dir/source" dist || fail "make dist fails"
+    version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)
+    cd "$dir/source/dist" && sha256sum -c SHA256SUMS || fail "the checksum does not hold"
+    grep -q " spmv-$version.h\$" SHA256SUMS || fail "no spmv-$version.h in SHA256SUMS"
+    cp "spmv-$version.h" "$dir/spmv.h" && cd "$dir" || exit 1
+    ${CC:-cc} -std=c99 -DSPMV_IO -DSPMV_NO_OPENCL -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
+    ;;
+versions) # spmv.h is where the version stands: its macros agree, and no other file has one of its own
+    printf '#include "spmv.h"\nSPMV_VERSION_MAJOR.SPMV_VERSION_MINOR.SPMV_VERSION_PATCH SPMV_VERSION\n' >"$dir/v.c"
+    ${CC:-cc} -E -P -I. -DSPMV_NO_OPENCL "$dir/v.c" | tail -n 1 | tr -d ' "' >"$dir/v"
+    version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)
+    [ -n "$version" ] && [ "$(cat "$dir/v")" = "$version$version" ] || fail "spmv.h: the numbers make $(cat "$dir/v"), the text is $version"
+    others=$(grep -lF "$version" Makefile CMakeLists.txt cmake/* tools/*.sh)
+    [ -z "$others" ] || fail "$version stands in" $others "as well"
+    ;;
+esac

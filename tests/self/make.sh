@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/self/make.sh - no rule of the Makefile leaves half a program where a whole one is expected: with a compiler that writes
+# something and then fails, the target must not be there, or the next "make" would take it for built.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+root=$(pwd)
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cp -r Makefile spmv*.h tools bench "$dir/" && cp -r tests "$dir/tests" && cd "$dir" || exit 1
+cat >half <<'END'
+while [ $# -gt 0 ]; do
+    if [ "$1" = -o ]; then echo half >"$2"; exit 1; fi
+    shift
+done
+exit 1
+END
+echo 'echo half; exit 1' >tools/single.sh
+echo 'exit 0' >tools/install.sh
+rc=0 n=0
+for target in build/spmv build/spmv-defect build/tests/test_io build/san/test_io build/fuzz/fuzz_mm build/threads build/host_lib.o \
+    build/host_csr dist/spmv.h; do
+    n=$((n + 1))
+    if [ $target = build/host_csr ]; then touch build/host_lib.o; fi # as if that one had succeeded
+    if make -s OMP= CC='sh half' CXX='sh half' CLANG='sh half' $target >out 2>&1; then
+        echo "$target: made by a compiler that fails"
+        rc=1
+    fi
+    if [ -e $target ]; then echo "$target: half of it is left"; rc=1; fi
+done
+# every rule that names its target so is among them
+rules=$(grep -c -- '\$(NEW) \$@$' "$root/Makefile")
+[ "$rules" = $n ] || { echo "$rules rules in the Makefile end with \$(NEW) \$@, $n targets are tried: name the others here"; rc=1; }
+if grep -nE -- '(-o|>) *\$@( |$)' "$root/Makefile"; then
+    echo "these rules write their target directly: write \$(NEW) and rename it"
+    rc=1
+fi
+[ $rc = 0 ] && echo "$n rules"
+exit $rc

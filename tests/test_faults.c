@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ * What happens when OpenCL or memory fails: every OpenCL call that the library makes is failed once, in turn, and every handle must
+ * come back exactly as often as it was taken; a choice goes on to plans that need less. On PoCL or whatever SPMV_TEST_DEVICE names. */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+/* ---- calls that can be made to fail, and the handles that are held ------------------------------------------------------ */
+static long calls, fail_at = -1, fails_left; /* calls so far; the first that fails, and how many do */
+static cl_int fault;
+static const char *only;                     /* only calls of this name count; NULL: all */
+static char failed[64];                      /* the name of the latest that did */
+
+static int fails(const char *name)
+{
+    if (only && strcmp(only, name) != 0) return 0;
+    if (fail_at < 0 || calls++ < fail_at || fails_left <= 0) return 0;
+    fails_left--;
+    snprintf(failed, sizeof failed, "%s", name);
+    return 1;
+}
+
+static struct held {
+    void *handle;
+    long count;
+} held[4096];
+static size_t held_used;
+static int over_released; /* handles given back more often than taken */
+
+static void hold(void *handle, int by)
+{
+    size_t i;
+    if (!handle) return;
+    for (i = 0; i < held_used && !(held[i].handle == handle && held[i].count > 0); i++) {}
+    if (i == held_used) { /* its first, or it was all given back before */
+        if (by < 0) { over_released++; return; }
+        for (i = 0; i < held_used && held[i].count > 0; i++) {}
+        cr_assert_lt(i, LENGTH(held));
+        held[i].handle = handle;
+        held[i].count = 0;
+        if (i == held_used) held_used++;
+    }
+    held[i].count += by;
+}
+
+static long holding(void)
+{
+    long n = 0;
+    size_t i;
+    for (i = 0; i < held_used; i++) n += held[i].count;
+    return n;
+}
+
+#define MAKER(type, name, parameters, arguments)             \
+    static type fault_##name parameters                      \
+    {                                                        \
+        type made;                                           \
+        if (fails(#name)) {                                  \
+            *e = fault;                                      \
+            return NULL;                                     \
+        }                                                    \
+        made = name arguments;                               \
+        hold(made, 1);                                       \
+        return made;                                         \
+    }
+MAKER(cl_context, clCreateContext, (const cl_context_properties *p, cl_uint n, const cl_device_id *d,
+      void (CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e), (p, n, d, f, u, e))
+MAKER(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
+MAKER(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *s, cl_int *e), (c, n, t, s, e))
+MAKER(cl_kernel, clCreateKernel, (cl_program p, const char *n, cl_int *e), (p, n, e))
+MAKER(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *p, cl_int *e), (c, f, n, p, e))
+MAKER(cl_mem, clCreateImage, (cl_context c, cl_mem_flags f, const cl_image_format *i, const cl_image_desc *d, void *p, cl_int *e),
+      (c, f, i, d, p, e))
+
+static cl_int fault_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint d, const size_t *o, const size_t *g, const size_t *l,
+                                           cl_uint n, const cl_event *w, cl_event *e)
+{
+    cl_int code = fails("clEnqueueNDRangeKernel") ? fault : clEnqueueNDRangeKernel(q, k, d, o, g, l, n, w, e);
+    if (code == CL_SUCCESS && e) hold(*e, 1);
+    return code;
+}
+
+static cl_int fault_clEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint n, const cl_event *w, cl_event *e)
+{
+    cl_int code = fails("clEnqueueMarkerWithWaitList") ? fault : clEnqueueMarkerWithWaitList(q, n, w, e);
+    if (code == CL_SUCCESS && e) hold(*e, 1);
+    return code;
+}
+
+#define TAKER(name, type, by)                                              \
+    static cl_int fault_##name(type handle)                                \
+    {                                                                      \
+        cl_int code = by > 0 && fails(#name) ? fault : CL_SUCCESS;         \
+        if (code != CL_SUCCESS) return code;                               \
+        hold(handle, by);                                                  \
+        return over_released ? CL_INVALID_VALUE : name(handle);            \
+    }
+TAKER(clRetainContext, cl_context, 1)
+TAKER(clRetainCommandQueue, cl_command_queue, 1)
+TAKER(clRetainEvent, cl_event, 1)
+TAKER(clRetainMemObject, cl_mem, 1)
+TAKER(clReleaseContext, cl_context, -1)
+TAKER(clReleaseCommandQueue, cl_command_queue, -1)
+TAKER(clReleaseProgram, cl_program, -1)
+TAKER(clReleaseKernel, cl_kernel, -1)
+TAKER(clReleaseMemObject, cl_mem, -1)
+TAKER(clReleaseEvent, cl_event, -1)
+
+#define clCreateContext           fault_clCreateContext
+#define clCreateCommandQueue      fault_clCreateCommandQueue
+#define clCreateProgramWithSource fault_clCreateProgramWithSource
+#define clCreateKernel            fault_clCreateKernel
+#define clCreateBuffer            fault_clCreateBuffer
+#define clCreateImage             fault_clCreateImage
+#define clEnqueueNDRangeKernel    fault_clEnqueueNDRangeKernel
+#define clEnqueueMarkerWithWaitList fault_clEnqueueMarkerWithWaitList
+#define clRetainContext           fault_clRetainContext
+#define clRetainCommandQueue      fault_clRetainCommandQueue
+#define clRetainEvent             fault_clRetainEvent
+#define clRetainMemObject         fault_clRetainMemObject
+#define clReleaseContext          fault_clReleaseContext
+#define clReleaseCommandQueue     fault_clReleaseCommandQueue
+#define clReleaseProgram          fault_clReleaseProgram
+#define clReleaseKernel           fault_clReleaseKernel
+#define clReleaseMemObject        fault_clReleaseMemObject
+#define clReleaseEvent            fault_clReleaseEvent
+/* the rest return a code and make nothing */
+#define MAY_FAIL(name, ...) (fails(#name) ? fault : name(__VA_ARGS__))
+#define clBuildProgram(...)            MAY_FAIL(clBuildProgram, __VA_ARGS__)
+#define clEnqueueReadBuffer(...)       MAY_FAIL(clEnqueueReadBuffer, __VA_ARGS__)
+#define clEnqueueWriteBuffer(...)      MAY_FAIL(clEnqueueWriteBuffer, __VA_ARGS__)
+#define clGetCommandQueueInfo(...)     MAY_FAIL(clGetCommandQueueInfo, __VA_ARGS__)
+#define clGetDeviceIDs(...)            MAY_FAIL(clGetDeviceIDs, __VA_ARGS__)
+#define clGetDeviceInfo(...)           MAY_FAIL(clGetDeviceInfo, __VA_ARGS__)
+#define clGetEventProfilingInfo(...)   MAY_FAIL(clGetEventProfilingInfo, __VA_ARGS__)
+#define clGetKernelWorkGroupInfo(...)  MAY_FAIL(clGetKernelWorkGroupInfo, __VA_ARGS__)
+#define clGetMemObjectInfo(...)        MAY_FAIL(clGetMemObjectInfo, __VA_ARGS__)
+#define clGetPlatformIDs(...)          MAY_FAIL(clGetPlatformIDs, __VA_ARGS__)
+#define clGetPlatformInfo(...)         MAY_FAIL(clGetPlatformInfo, __VA_ARGS__)
+#define clGetProgramBuildInfo(...)     MAY_FAIL(clGetProgramBuildInfo, __VA_ARGS__)
+#define clGetSupportedImageFormats(...) MAY_FAIL(clGetSupportedImageFormats, __VA_ARGS__)
+#define clSetKernelArg(...)            MAY_FAIL(clSetKernelArg, __VA_ARGS__)
+#define clWaitForEvents(...)           MAY_FAIL(clWaitForEvents, __VA_ARGS__)
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+
+/* ---- a matrix with a few diagonals, which are then the best plan, and small integers --------------------------------- */
+enum { N = 3000, NNZ = 5 * N };
+
+static int32_t ptr[N + 1], col[NNZ];
+static float val[NNZ], x[N], want[N];
+
+static void make_matrix(void)
+{
+    int r, k, n = 0;
+    for (r = 0; r < N; r++) {
+        x[r] = (float)(1 + r % 5);
+        for (k = -2; k <= 2; k++)
+            if (r + k >= 0 && r + k < N) {
+                col[n] = r + k;
+                val[n++] = (float)(1 + (r + 2 * k + 4) % 3);
+            }
+        ptr[r + 1] = n;
+    }
+    for (r = 0; r < N; r++)
+        for (want[r] = 0, k = ptr[r]; k < ptr[r + 1]; k++) want[r] += val[k] * x[col[k]];
+}
+
+static char said[1024]; /* the latest message */
+
+static void listen(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    snprintf(said, sizeof said, "%s", message);
+}
+
+/* blocks over a size are refused; what is had is counted */
+static size_t largest, refuse_from = SIZE_MAX;
+static long blocks;
+
+static void *bounded(void *user, void *block, size_t bytes)
+{
+    (void)user;
+    if (!bytes) {
+        blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    if (bytes >= refuse_from) return NULL;
+    if (bytes > largest) largest = bytes;
+    blocks += block == NULL;
+    return realloc(block, bytes);
+}
+
+static spmv_desc desc_of(const char *plan, spmv_device *device)
+{
+    spmv_desc d;
+    memset(&d, 0, sizeof d);
+    d.matrix.rows = d.matrix.cols = N;
+    d.matrix.ptr = ptr;
+    d.matrix.col = col;
+    d.matrix.val = val;
+    d.matrix.val_type = SPMV_F32;
+    d.type = SPMV_F32;
+    d.plan = plan;
+    d.device = device;
+    d.hooks.log = listen;
+    d.hooks.resize = bounded;
+    return d;
+}
+
+static int right(const float *y)
+{
+    int i;
+    for (i = 0; i < N; i++)
+        if (y[i] - want[i] > 0 || y[i] - want[i] < 0) return 0; /* small integers are exact */
+    return 1;
+}
+
+static spmv_device_desc device_desc(void)
+{
+    spmv_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.which = getenv("SPMV_TEST_DEVICE");
+    d.hooks.log = listen;
+    d.hooks.resize = bounded;
+    d.profile = 1;
+    return d;
+}
+
+/* ---- every call fails once -------------------------------------------------------------------------------------------- */
+
+/* One of everything: a device (unless one is given), a matrix, an exec with timing and images, products with events, updates. y is
+ * right wherever the status is OK. */
+static spmv_status everything(const char *plan, const char *variant, spmv_device *given)
+{
+    static float y[N];
+    spmv_device_desc own = device_desc();
+    spmv_desc desc;
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    cl_event first = NULL, done = NULL;
+    double took = 0;
+    spmv_status s = given ? SPMV_OK : spmv_device_open(&d, &own);
+    memset(&m, 0, sizeof m);
+    memset(&e, 0, sizeof e);
+    desc = desc_of(plan, given ? given : &d);
+    desc.updatable = 1;
+    desc.variant = variant;
+    if (!s) s = spmv_create(&m, &desc);
+    if (!s) s = spmv_exec_create(&e, m.cl, NULL);
+    if (!s) s = spmv_exec_timing(&e, 1);
+    if (!s) s = spmv_exec_mul_host(&e, 1, x, 0, y);
+    if (!s) cr_assert(right(y), "%s: wrong", failed);
+    if (!s) s = spmv_exec_mul(&e, 1, e.x, 0, 0, e.y, 0, 0, NULL, &first);
+    cr_assert(!s == (first != NULL));
+    if (!s) s = spmv_exec_mul(&e, 0, NULL, 0, 1, e.y, 0, 1, &first, &done); /* nothing but a marker */
+    cr_assert(!s == (done != NULL));
+    if (!s) s = spmv_exec_seconds(&e, &took);
+    if (!s) s = spmv_update(&m, val);
+    memset(y, 0, sizeof y);
+    if (!s) s = spmv_mul(&m, 1, x, 0, y);
+    if (!s) cr_assert(right(y), "%s: wrong", failed);
+    if (s && m.cl && fails_left == 0) { /* what failed once does not stay broken */
+        memset(y, 0, sizeof y);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "after %s: %s", failed, said);
+        cr_assert(right(y), "wrong after %s", failed);
+    }
+    if (first) clReleaseEvent(first);
+    if (done) clReleaseEvent(done);
+    spmv_exec_free(&e);
+    spmv_destroy(&m);
+    if (!given) spmv_device_close(&d);
+    return s;
+}
+
+static void every_call(const char *plan, const char *variant, spmv_device *given)
+{
+    static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_VALUE };
+    long n, total, refused = 0, before, blocks_before;
+    fail_at = 1000000; /* none, but they are counted */
+    fails_left = 1;
+    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said); /* a given device has the programs now */
+    calls = 0;
+    before = holding();
+    blocks_before = blocks;
+    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said);
+    total = calls;
+    cr_assert(holding() == before && !over_released && blocks == blocks_before);
+    for (n = 0; n < total; n++) {
+        spmv_status s;
+        calls = 0;
+        fail_at = n;
+        fails_left = 1;
+        fault = codes[(size_t)n % LENGTH(codes)];
+        s = everything(plan, variant, given);
+        refused += s != SPMV_OK;
+        cr_assert_eq(over_released, 0, "call %ld, %s (%d): a handle is released once too often", n, failed, (int)fault);
+        cr_assert_eq(holding(), before, "call %ld, %s (%d): %ld handles are left", n, failed, (int)fault, holding() - before);
+        cr_assert_eq(blocks, blocks_before, "call %ld, %s (%d): %ld blocks are left", n, failed, (int)fault, blocks - blocks_before);
+    }
+    fail_at = -1;
+    printf("%s: %ld calls failed, %ld times with a status\n", plan, total, refused);
+    cr_assert_gt(refused, total / 3); /* the others only ask for names and the like */
+}
+
+/* PoCL 3.1 loses a block with every clCreateImage; our own blocks and handles are counted here anyway. */
+#ifdef __SANITIZE_ADDRESS__
+void __lsan_disable(void);
+#else
+static void __lsan_disable(void) {}
+#endif
+
+Test(faults, every_call_fails_once, .timeout = 300)
+{
+    spmv_device_desc own = device_desc();
+    spmv_device d;
+    make_matrix();
+    every_call("csr:run=64", "FINISH=1", NULL);
+    __lsan_disable();
+    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    every_call("ell:w=3+coo", "IMG=1+IMG=0", &d);
+    spmv_device_close(&d);
+    cr_assert(!holding() && !over_released && !blocks);
+}
+
+/* ---- a choice goes on ------------------------------------------------------------------------------------------------------ */
+
+Test(choice, goes_on_without_memory_on_the_host)
+{
+    static float y[N];
+    spmv_desc d = desc_of(NULL, NULL);
+    spmv_input in = d.matrix;
+    spmv_matrix m;
+    spmv_csr csr;
+    char first[1024];
+    make_matrix();
+    cr_assert_eq(spmv_csr_from(&csr, &in, SPMV_F32, NULL), SPMV_OK);
+    d.csr = &csr;
+    cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", said);
+    snprintf(first, sizeof first, "%s", spmv_shares(&m));
+    spmv_destroy(&m);
+    cr_assert_neq(largest, 0);
+    refuse_from = largest; /* the first choice's values: nothing else here is as large */
+    cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", said);
+    cr_assert_str_neq(spmv_shares(&m), first);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert(right(y));
+    printf("%s, with less memory %s\n", first, spmv_shares(&m));
+    spmv_destroy(&m);
+    d.plan = "dia"; /* no choice: the status says why */
+    cr_assert_eq(spmv_create(&m, &d), SPMV_ERR_MEMORY);
+    cr_assert(strstr(said, "no memory for"), "%s", said);
+    spmv_csr_free(&csr);
+    cr_assert_eq(blocks, 0);
+}
+
+Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
+{
+    static const char *const calls_of[] = { "clCreateBuffer", "clEnqueueWriteBuffer", "clCreateKernel", "clBuildProgram" };
+    static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE };
+    static float y[N];
+    spmv_device_desc own = device_desc();
+    spmv_device d;
+    spmv_desc desc = desc_of("auto", &d);
+    size_t i, k;
+    make_matrix();
+    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    for (i = 0; i < LENGTH(calls_of); i++)
+        for (k = 0; k < LENGTH(codes); k++) {
+            spmv_matrix m;
+            long around = holding();
+            if (!strcmp(calls_of[i], "clBuildProgram")) { /* without the programs built so far */
+                spmv_device_close(&d);
+                around = 0;
+                cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+                around = holding();
+            }
+            only = calls_of[i];
+            fault = codes[k];
+            calls = 0;
+            fail_at = 0;
+            fails_left = 1;
+            cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s, code %d: %s", only, (int)fault, said);
+            cr_assert_eq(fails_left, 0, "%s was not called", only);
+            cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
+            cr_assert(right(y));
+            fails_left = 1000000; /* and where nothing can be had the status says so */
+            calls = 0;
+            spmv_destroy(&m);
+            cr_assert_geq(holding(), around); /* programs stay the device's */
+            if (strcmp(only, "clBuildProgram") != 0)
+                cr_assert_eq(spmv_create(&m, &desc), codes[k] == CL_OUT_OF_RESOURCES ? SPMV_ERR_OPENCL : SPMV_ERR_MEMORY);
+            fails_left = 0;
+            only = NULL;
+        }
+    spmv_device_close(&d);
+    cr_assert_eq(holding(), 0);
+    cr_assert_eq(blocks, 0);
+    cr_assert_eq(over_released, 0);
+}

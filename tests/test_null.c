@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT
+ * NULL for every pointer of every public function, one at a time: refused with the argument's name, or taken as documented.
+ * tests/tidy.sh null holds the list of functions here against the headers. */
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+#include "../spmv_io.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static char said[1024];
+
+static void listen(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    snprintf(said, sizeof said, "%s", message);
+}
+
+static spmv_hooks h;
+
+/* The call is refused. heard: 1 if the message comes through hooks that the call knows; it names function and argument then. */
+static void refused(const char *call, spmv_status s, const char *argument, int heard)
+{
+    char want[256];
+    size_t n = strcspn(call, "(");
+    snprintf(want, sizeof want, "%.*s: %s is NULL", (int)n, call, argument);
+    cr_assert_eq(s, SPMV_ERR_ARGUMENT, "%s: %s", call, spmv_status_name(s));
+    if (heard) cr_assert_str_eq(said, want, "%s: %s", call, said);
+    said[0] = 0;
+}
+#define REFUSED(argument, call) refused(#call, call, argument, 1)
+#define REFUSED_UNHEARD(call) refused(#call, call, "", 0)
+#define FINE(call) cr_assert_eq(call, SPMV_OK, "%s: %s", #call, said)
+
+/* 1 if all bytes are zero. Every check sets them to something else before. */
+static int zeroed(const void *p, size_t size)
+{
+    size_t i;
+    for (i = 0; i < size; i++)
+        if (((const unsigned char *)p)[i]) return 0;
+    return 1;
+}
+#define REFUSED_AND_ZEROED(argument, out, call)                       \
+    do {                                                              \
+        memset(&out, 0x5a, sizeof out);                               \
+        refused(#call, call, argument, 1);                            \
+        cr_assert(zeroed(&out, sizeof out), "%s: not zeroed", #call); \
+    } while (0)
+
+/* ---- what the calls work on --------------------------------------------------------------------------------------------- */
+static const int32_t ptr[] = { 0, 1, 2 }, col[] = { 0, 1 };
+static const double val[] = { 2, 3 }, x[] = { 1, 10 };
+static double y[2];
+static spmv_input in;
+static spmv_csr a;
+static spmv_plan plan;
+static spmv_build how;
+static spmv_store store;
+
+static void set_up(void)
+{
+    h.log = listen;
+    in.rows = in.cols = 2;
+    in.ptr = ptr;
+    in.col = col;
+    in.val = val;
+    in.updatable = how.updatable = 1;
+    FINE(spmv_csr_from(&a, &in, SPMV_F64, &h));
+    FINE(spmv_plan_parse(&plan, "csr", NULL, &h));
+    FINE(spmv_store_make(&store, &plan, &a, &how, &h));
+}
+
+static void tear_down(void)
+{
+    spmv_store_free(&store);
+    spmv_csr_free(&a);
+}
+
+TestSuite(null, .init = set_up, .fini = tear_down);
+
+Test(null, formats)
+{
+    spmv_view v = { &a, NULL, 0, NULL, 2 };
+    spmv_csr c;
+    spmv_part p;
+    const char *why = NULL;
+    uint32_t wide[] = { 0, 1, 2 }, index[] = { 0, 1 };
+    char text[8] = "q";
+    cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
+    cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
+    cr_assert_eq(spmv_spec_check(NULL, &why), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(why, "spec is NULL");
+    cr_assert_eq(spmv_spec_check(NULL, NULL), SPMV_ERR_ARGUMENT);
+    FINE(spmv_spec_check(&plan.part[0], NULL));
+    REFUSED("out", spmv_csr_from(NULL, &in, SPMV_F64, &h));
+    REFUSED_AND_ZEROED("in", c, spmv_csr_from(&c, NULL, SPMV_F64, &h));
+    REFUSED_UNHEARD(spmv_csr_update(NULL, val));
+    FINE(spmv_csr_update(&a, NULL)); /* every value is 1 */
+    spmv_csr_free(NULL);
+    REFUSED("out", spmv_part_build(NULL, &plan.part[0], &v, &how, &h));
+    REFUSED_AND_ZEROED("spec", p, spmv_part_build(&p, NULL, &v, &how, &h));
+    REFUSED_AND_ZEROED("view", p, spmv_part_build(&p, &plan.part[0], NULL, &how, &h));
+    REFUSED_AND_ZEROED("how", p, spmv_part_build(&p, &plan.part[0], &v, NULL, &h));
+    v.a = NULL;
+    REFUSED_AND_ZEROED("view->a", p, spmv_part_build(&p, &plan.part[0], &v, &how, &h));
+    REFUSED_UNHEARD(spmv_part_update(NULL, val));
+    REFUSED("val", spmv_part_update(&store.part[0], NULL));
+    spmv_part_free(NULL);
+    cr_assert(!spmv_part_bytes(NULL) && !spmv_part_slots(NULL) && !spmv_part_repeats(NULL));
+    REFUSED_UNHEARD(spmv_part_mul(NULL, 1, x, 0, y));
+    REFUSED("x", spmv_part_mul(&store.part[0], 1, NULL, 0, y));
+    REFUSED("y", spmv_part_mul(&store.part[0], 1, x, 0, NULL));
+    FINE(spmv_part_mul(&store.part[0], 0, NULL, 0, y));
+    REFUSED_UNHEARD(spmv_scale(SPMV_F64, 2, 0, NULL));
+    FINE(spmv_scale(SPMV_F64, 0, 0, NULL));
+    REFUSED("out", spmv_parts_to_csr(NULL, 2, store.part, 1, &h));
+    REFUSED_AND_ZEROED("parts", c, spmv_parts_to_csr(&c, 2, NULL, 1, &h));
+    FINE(spmv_parts_to_csr(&c, 0, NULL, 0, &h));
+    spmv_csr_free(&c);
+    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, NULL, 32, index));
+    REFUSED_UNHEARD(spmv_csr_to_cmrs(2, 4, wide, 32, NULL));
+    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, NULL, 32, index));
+    REFUSED_UNHEARD(spmv_cmrs_to_csr(2, 4, wide, 32, NULL));
+    FINE(spmv_csr_to_cmrs(0, 4, NULL, 32, NULL));
+    cr_assert_null(spmv_alloc(NULL, 0, 8));
+    spmv_free(NULL, NULL);
+    cr_assert_eq(spmv_log(&h, SPMV_ERR_PLAN, NULL), SPMV_ERR_PLAN);
+    cr_assert(!said[0]);
+    cr_assert(spmv_print(text, sizeof text, NULL) == 0 && !text[0]);
+    cr_assert_eq(spmv_print(NULL, 8, "%s", "abc"), 3);
+    cr_assert_eq(spmv_print(text, sizeof text, "%s", (const char *)why + strlen(why)), 0);
+}
+
+Test(null, plans)
+{
+    spmv_plan p;
+    spmv_split split, s;
+    spmv_store st;
+    spmv_view v;
+    char text[64] = "q";
+    int column = 7;
+    REFUSED("plan", spmv_plan_parse(NULL, "csr", &column, &h));
+    cr_assert_eq(column, 0);
+    REFUSED_AND_ZEROED("text", p, spmv_plan_parse(&p, NULL, NULL, &h));
+    cr_assert(spmv_plan_print(NULL, text, sizeof text) == 0 && !text[0]);
+    cr_assert_eq(spmv_plan_print(&plan, NULL, 0), 3);
+    REFUSED("plan", spmv_plan_check(NULL, 0, &h));
+    REFUSED("plan", spmv_plan_make(NULL, "csr", &a, NULL, &column, &h));
+    REFUSED_AND_ZEROED("text", p, spmv_plan_make(&p, NULL, &a, NULL, NULL, &h));
+    REFUSED_AND_ZEROED("a", p, spmv_plan_make(&p, "hyb", NULL, NULL, NULL, &h));
+    FINE(spmv_plan_make(&p, "ell", NULL, NULL, NULL, &h)); /* a plan's text needs no matrix */
+    FINE(spmv_split_make(&split, &plan, &a, &h));
+    REFUSED("out", spmv_split_make(NULL, &plan, &a, &h));
+    REFUSED_AND_ZEROED("plan", s, spmv_split_make(&s, NULL, &a, &h));
+    REFUSED_AND_ZEROED("a", s, spmv_split_make(&s, &plan, NULL, &h));
+    v = spmv_split_view(NULL, &a, 0);
+    cr_assert(!v.a && !v.rows);
+    v = spmv_split_view(&split, NULL, 0);
+    cr_assert(!v.a && !v.rows);
+    text[0] = 'q';
+    cr_assert(spmv_split_print(NULL, &plan, text, sizeof text) == 0 && !text[0]);
+    cr_assert_eq(spmv_split_print(&split, NULL, text, sizeof text), 0);
+    spmv_split_free(&split);
+    spmv_split_free(NULL);
+    REFUSED("out", spmv_store_make(NULL, &plan, &a, &how, &h));
+    REFUSED_AND_ZEROED("plan", st, spmv_store_make(&st, NULL, &a, &how, &h));
+    REFUSED_AND_ZEROED("a", st, spmv_store_make(&st, &plan, NULL, &how, &h));
+    REFUSED_AND_ZEROED("how", st, spmv_store_make(&st, &plan, &a, NULL, &h));
+    REFUSED_UNHEARD(spmv_store_update(NULL, &a));
+    REFUSED("a", spmv_store_update(&store, NULL));
+    spmv_store_free(NULL);
+    cr_assert(!spmv_store_bytes(NULL) && !spmv_store_slots(NULL) && !spmv_part_covers(NULL, 0));
+    REFUSED_UNHEARD(spmv_store_mul(NULL, 1, x, 0, y));
+    REFUSED("x", spmv_store_mul(&store, 1, NULL, 0, y));
+    REFUSED("y", spmv_store_mul(&store, 1, x, 0, NULL));
+    FINE(spmv_store_mul(&store, 0, NULL, 0, y));
+}
+
+Test(null, choices)
+{
+    static const char table[] = "spmv tuning table 1\nrows oops\n";
+    spmv_tuning t;
+    spmv_tune_row row;
+    spmv_features f;
+    spmv_view v = { &a, NULL, 0, NULL, 2 };
+    spmv_choice c;
+    char text[64] = "q";
+    size_t length = 0;
+    int column = 7;
+    memset(&row, 0, sizeof row);
+    REFUSED("out", spmv_tuning_read(NULL, table, sizeof table - 1, "t", &h));
+    REFUSED_AND_ZEROED("text", t, spmv_tuning_read(&t, NULL, 9, "t", &h));
+    cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, NULL, &h), SPMV_ERR_PARSE);
+    cr_assert_str_eq(said, "tuning table, line 2: sizes must be numbers that rise");
+    cr_assert_eq(spmv_tuning_read(&t, NULL, 0, NULL, &h), SPMV_ERR_PARSE); /* empty */
+    spmv_tuning_free(NULL);
+    cr_assert_eq(spmv_tuning_bundled(NULL, NULL, NULL, NULL), spmv_tuning_bundled("host", "host", &length, NULL));
+    cr_assert_eq(spmv_tuning_text(0, NULL), spmv_tuning_text(0, &length));
+    memset(&t, 0, sizeof t);
+    cr_assert(spmv_tuning_rate(NULL, &row, 1000, 10) <= 0 && spmv_tuning_rate(&t, NULL, 1000, 10) <= 0);
+    REFUSED("out", spmv_features_make(NULL, &v, 0, 0, &h));
+    REFUSED_AND_ZEROED("v", f, spmv_features_make(&f, NULL, 0, 0, &h));
+    v.a = NULL;
+    REFUSED_AND_ZEROED("v->a", f, spmv_features_make(&f, &v, 0, 0, &h));
+    REFUSED("out", spmv_choose(NULL, "auto", &a, &how, NULL, NULL, &column, &h));
+    cr_assert_eq(column, 0);
+    REFUSED_AND_ZEROED("a", c, spmv_choose(&c, "auto", NULL, &how, NULL, NULL, NULL, &h));
+    REFUSED_AND_ZEROED("how", c, spmv_choose(&c, "auto", &a, NULL, NULL, NULL, NULL, &h));
+    FINE(spmv_choose(&c, NULL, &a, &how, NULL, NULL, NULL, &h));
+    cr_assert(spmv_explain(NULL, text, sizeof text) == 0 && !text[0]);
+    cr_assert_gt(spmv_explain(&c, NULL, 0), 0);
+}
+
+static size_t swallow(void *user, const void *data, size_t bytes)
+{
+    (void)user;
+    (void)data;
+    return bytes;
+}
+
+Test(null, files)
+{
+    static const char file[] = "%%MatrixMarket matrix array real general\n1 1\n5\n";
+    spmv_memory memory = { file, sizeof file - 1, 0 }, nothing = { NULL, 9, 0 };
+    spmv_source src = spmv_source_memory(&memory, NULL), dead = spmv_source_memory(NULL, NULL);
+    spmv_sink sink = { NULL, swallow, NULL }, shut = spmv_sink_stream(NULL, NULL);
+    spmv_csr c;
+    void *vector;
+    uint64_t n;
+    double number;
+    REFUSED("out", spmv_mm_read(NULL, &src, NULL, NULL, &h));
+    REFUSED_AND_ZEROED("src", c, spmv_mm_read(&c, NULL, NULL, NULL, &h));
+    REFUSED_AND_ZEROED("src->read", c, spmv_mm_read(&c, &dead, NULL, NULL, &h));
+    dead = spmv_source_memory(&nothing, NULL);
+    REFUSED_AND_ZEROED("src->read", c, spmv_mm_read(&c, &dead, NULL, NULL, &h));
+    dead = spmv_source_stream(NULL, NULL);
+    REFUSED_AND_ZEROED("src->read", c, spmv_mm_read(&c, &dead, NULL, NULL, &h));
+    FINE(spmv_mm_read(&c, &src, NULL, NULL, &h));
+    spmv_csr_free(&c);
+    REFUSED("out", spmv_mm_read_memory(NULL, file, 9, NULL, NULL, NULL, &h));
+    REFUSED_AND_ZEROED("data", c, spmv_mm_read_memory(&c, NULL, 9, NULL, NULL, NULL, &h));
+    FINE(spmv_mm_read_memory(&c, file, sizeof file - 1, NULL, NULL, NULL, &h));
+    spmv_csr_free(&c);
+    REFUSED("out", spmv_mm_read_vector(NULL, &n, &src, NULL, NULL, &h));
+    REFUSED("n", spmv_mm_read_vector(&vector, NULL, &src, NULL, NULL, &h));
+    REFUSED("src", spmv_mm_read_vector(&vector, &n, NULL, NULL, NULL, &h));
+    REFUSED("src->read", spmv_mm_read_vector(&vector, &n, &dead, NULL, NULL, &h));
+    REFUSED("sink", spmv_mm_write(NULL, &a, &h));
+    REFUSED("sink->write", spmv_mm_write(&shut, &a, &h));
+    REFUSED("a", spmv_mm_write(&sink, NULL, &h));
+    REFUSED("sink", spmv_mm_write_vector(NULL, SPMV_F64, 2, x, &h));
+    REFUSED("sink->write", spmv_mm_write_vector(&shut, SPMV_F64, 2, x, &h));
+    REFUSED("x", spmv_mm_write_vector(&sink, SPMV_F64, 2, NULL, &h));
+    FINE(spmv_mm_write_vector(&sink, SPMV_F64, 0, NULL, &h));
+    REFUSED("out", spmv_bin_read(NULL, &src, 0, &h));
+    REFUSED_AND_ZEROED("src", c, spmv_bin_read(&c, NULL, 0, &h));
+    REFUSED_AND_ZEROED("src->read", c, spmv_bin_read(&c, &dead, 0, &h));
+    REFUSED("sink", spmv_bin_write(NULL, &a, &h));
+    REFUSED("sink->write", spmv_bin_write(&shut, &a, &h));
+    REFUSED("a", spmv_bin_write(&sink, NULL, &h));
+    FINE(spmv_bin_write(&sink, &a, &h));
+    cr_assert_eq(spmv_bin_is(NULL, 64), 0);
+    REFUSED("out", spmv_mm_read_file(NULL, "no such file", NULL, NULL, &h));
+    REFUSED_AND_ZEROED("path", c, spmv_mm_read_file(&c, NULL, NULL, NULL, &h));
+    REFUSED("path", spmv_mm_write_file(NULL, &a, &h));
+    REFUSED("a", spmv_mm_write_file("/nowhere/null.mtx", NULL, &h));
+    REFUSED("out", spmv_bin_read_file(NULL, "no such file", 0, &h));
+    REFUSED_AND_ZEROED("path", c, spmv_bin_read_file(&c, NULL, 0, &h));
+    REFUSED("path", spmv_bin_write_file(NULL, &a, &h));
+    REFUSED("a", spmv_bin_write_file("/nowhere/null.bin", NULL, &h));
+    cr_assert(!spmv_number_from(NULL, &number) && !spmv_number_from("1", NULL));
+    cr_assert_eq(spmv_number_text(NULL, 1, 17), 0);
+}
+
+static spmv_device open_device(void)
+{
+    spmv_device_desc desc;
+    spmv_device d;
+    memset(&desc, 0, sizeof desc);
+    desc.which = getenv("SPMV_TEST_DEVICE");
+    desc.hooks.log = listen;
+    cr_assert_eq(spmv_device_open(&d, &desc), SPMV_OK, "%s", said);
+    return d;
+}
+
+Test(null, matrices)
+{
+    spmv_desc desc;
+    spmv_matrix m, none;
+    int on;
+    memset(&desc, 0, sizeof desc);
+    memset(&none, 0, sizeof none);
+    desc.matrix = in;
+    desc.plan = "csr";
+    desc.updatable = 1;
+    desc.hooks = h;
+    REFUSED("m", spmv_create(NULL, &desc));
+    memset(&m, 0x5a, sizeof m);
+    REFUSED_UNHEARD(spmv_create(&m, NULL));
+    cr_assert(zeroed(&m, sizeof m));
+    spmv_destroy(NULL);
+    cr_assert(!spmv_plan_of(NULL) && !spmv_shares(NULL)[0] && !spmv_bytes(NULL));
+    REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
+    FINE(spmv_mul(&none, 1, NULL, 0, NULL)); /* zeroed: no rows, nothing to do */
+    REFUSED_UNHEARD(spmv_update(NULL, val));
+    cr_assert(!spmv_place_of(NULL).device);
+    for (on = 0; on < 2; on++) {
+        spmv_device d;
+        if (on) d = open_device();
+        desc.device = on ? &d : NULL;
+        FINE(spmv_create(&m, &desc));
+        REFUSED("x", spmv_mul(&m, 1, NULL, 0, y));
+        REFUSED("y", spmv_mul(&m, 1, x, 0, NULL));
+        FINE(spmv_mul(&m, 0, NULL, 0, y));
+        cr_assert(y[0] == 0 && y[1] == 0);
+        REFUSED("val", spmv_update(&m, NULL));
+        FINE(spmv_mul(&m, 1, x, 0, y));
+        cr_assert(y[0] == 2 && y[1] == 30);
+        spmv_destroy(&m);
+        if (on) spmv_device_close(&d);
+    }
+}
+
+Test(null, devices, .timeout = 120)
+{
+    spmv_device d = open_device(), none;
+    spmv_device_info info;
+    spmv_variant v;
+    spmv_cl_matrix m, zero;
+    spmv_exec e, never;
+    spmv_check_counts counts;
+    cl_program program = NULL;
+    cl_mem mem;
+    cl_event event = NULL;
+    char text[16] = "q";
+    size_t count = 0;
+    double took = 7;
+    int values[4];
+    d.hooks = h;
+    memset(&zero, 0, sizeof zero);
+    memset(&never, 0, sizeof never);
+    REFUSED("count", spmv_device_list(&info, 1, NULL, &h));
+    REFUSED("out", spmv_device_list(NULL, 1, &count, &h));
+    FINE(spmv_device_list(NULL, 0, &count, &h));
+    REFUSED_UNHEARD(spmv_device_open(NULL, NULL));
+    FINE(spmv_device_open(&none, NULL)); /* all defaults */
+    spmv_device_close(&none);
+    spmv_device_close(NULL);
+    cr_assert_eq(spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, NULL, 4), spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, values, 4));
+    cr_assert(spmv_variant_print(NULL, text, sizeof text) == 0 && !text[0]);
+    cr_assert_eq(spmv_variant_print(NULL, NULL, 16), 0);
+    REFUSED("v", spmv_variant_parse(NULL, SPMV_CSR, "L=8", &h));
+    FINE(spmv_variant_parse(&v, SPMV_CSR, NULL, &h));
+    cr_assert_eq(v.set, 0);
+    REFUSED("v", spmv_variants_parse(NULL, &store, "L=8", &h));
+    REFUSED("st", spmv_variants_parse(&v, NULL, "L=8", &h));
+    FINE(spmv_variants_parse(&v, &store, NULL, &h));
+    REFUSED("v", spmv_variant_resolve(NULL, &d, &store.part[0]));
+    REFUSED_UNHEARD(spmv_variant_resolve(&v, NULL, &store.part[0]));
+    REFUSED("p", spmv_variant_resolve(&v, &d, NULL));
+    REFUSED("out", spmv_cl_create(NULL, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
+    memset(&m, 0x5a, sizeof m);
+    REFUSED_UNHEARD(spmv_cl_create(&m, NULL, 2, 2, SPMV_F64, store.part, 1, NULL));
+    cr_assert(zeroed(&m, sizeof m));
+    REFUSED_AND_ZEROED("parts", m, spmv_cl_create(&m, &d, 2, 2, SPMV_F64, NULL, 1, NULL));
+    FINE(spmv_cl_create(&m, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
+    REFUSED_UNHEARD(spmv_cl_update(NULL, store.part, 1));
+    REFUSED("parts", spmv_cl_update(&m, NULL, 1));
+    cr_assert_null(spmv_cl_variant(NULL, 0));
+    REFUSED("out", spmv_cl_program(&d, SPMV_CSR, "", NULL));
+    REFUSED_UNHEARD(spmv_cl_program(NULL, SPMV_CSR, "", &program));
+    cr_assert_neq(spmv_cl_program(&d, SPMV_FORMAT_COUNT, NULL, &program), SPMV_OK);
+    REFUSED("out", spmv_exec_create(NULL, &m, NULL));
+    memset(&e, 0x5a, sizeof e);
+    REFUSED_UNHEARD(spmv_exec_create(&e, NULL, NULL));
+    cr_assert(zeroed(&e, sizeof e));
+    zero.hooks = h;
+    REFUSED_AND_ZEROED("m->device", e, spmv_exec_create(&e, &zero, NULL));
+    FINE(spmv_exec_create(&e, &m, NULL));
+    FINE(spmv_exec_mul_host(&e, 1, x, 0, y));
+    mem = e.x;
+    REFUSED_UNHEARD(spmv_exec_mul(NULL, 1, mem, 0, 0, e.y, 0, 0, NULL, NULL));
+    event = (cl_event)(void *)&count;
+    never.hooks = h;
+    REFUSED("e->matrix", spmv_exec_mul(&never, 1, mem, 0, 0, e.y, 0, 0, NULL, &event));
+    cr_assert_null(event);
+    cr_assert_eq(spmv_exec_mul(&e, 1, NULL, 0, 0, e.y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "x is NULL");
+    cr_assert_eq(spmv_exec_mul(&e, 1, mem, 0, 0, NULL, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "y is NULL");
+    REFUSED("wait", spmv_exec_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
+    FINE(spmv_exec_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
+    REFUSED_UNHEARD(spmv_exec_mul_host(NULL, 1, x, 0, y));
+    REFUSED("x", spmv_exec_mul_host(&e, 1, NULL, 0, y));
+    REFUSED("y", spmv_exec_mul_host(&e, 1, x, 0, NULL));
+    REFUSED_UNHEARD(spmv_exec_timing(NULL, 1));
+    REFUSED_UNHEARD(spmv_exec_seconds(NULL, &took));
+    cr_assert(took <= 0);
+    REFUSED_UNHEARD(spmv_exec_seconds(&e, NULL));
+    REFUSED("counts", spmv_self_check(&d, NULL, NULL));
+    memset(&counts, 0x5a, sizeof counts);
+    REFUSED_UNHEARD(spmv_self_check(NULL, NULL, &counts));
+    cr_assert(zeroed(&counts, sizeof counts));
+    spmv_exec_free(&e);
+    spmv_exec_free(NULL);
+    spmv_cl_free(&m);
+    spmv_cl_free(NULL);
+    spmv_device_close(&d);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cli.h: progress on a terminal and off one.
+ */
+#define SPMV_IMPLEMENTATION
+#include "spmv_io.h"
+#if defined(__GNUC__)
+#  pragma GCC diagnostic ignored "-Wunused-function" /* of what the commands share, only a part is tested here */
+#endif
+#include "tools/cli.h"
+
+#include <criterion/criterion.h>
+
+typedef struct caught {
+    FILE *file;
+    int   before; /* what stderr was */
+    char  text[4096];
+} caught;
+
+static void catch_stderr(caught *c)
+{
+    memset(c, 0, sizeof *c);
+    c->file = tmpfile();
+    cr_assert_not_null(c->file);
+    fflush(stderr);
+    c->before = dup(STDERR_FILENO);
+    cr_assert_geq(c->before, 0);
+    cr_assert_geq(dup2(fileno(c->file), STDERR_FILENO), 0);
+}
+
+static void release_stderr(caught *c)
+{
+    size_t n;
+    fflush(stderr);
+    cr_assert_geq(dup2(c->before, STDERR_FILENO), 0);
+    close(c->before);
+    rewind(c->file);
+    n = fread(c->text, 1, sizeof c->text - 1, c->file);
+    c->text[n] = 0;
+    fclose(c->file);
+}
+
+/* Off a terminal a line every half minute, however often and about whatever progress is told. */
+Test(tools, progress_off_a_terminal_is_a_line_now_and_then)
+{
+    tool t;
+    caught c;
+    int i;
+    tool_init(&t, "tune");
+    t.terminal = 0;
+    catch_stderr(&c);
+    progress_begin(&t);
+    for (i = 0; i < 1000; i++) progress(&t, "early", 0.1);
+    t.told -= PROGRESS_LINE_SECONDS;
+    for (i = 0; i < 1000; i++) progress(&t, "grid", 0.25);
+    progress_name(&t, "making", "soon");
+    t.told -= PROGRESS_LINE_SECONDS;
+    progress_name(&t, "making", "arrow_5");
+    t.told -= PROGRESS_LINE_SECONDS - 1;
+    progress(&t, "nearly", 0.3);
+    t.told -= 1;
+    progress(&t, "unknown", -1);
+    progress_clear(&t);
+    release_stderr(&c);
+    cr_assert_str_eq(c.text, "spmv tune: grid ...  25%\nspmv tune: making arrow_5 ...\nspmv tune: unknown ... 0 s\n");
+}
+
+/* On a terminal one line, drawn over, after the first second and at most ten times a second. */
+Test(tools, progress_on_a_terminal_is_drawn_over)
+{
+    tool t;
+    caught c;
+    int i;
+    tool_init(&t, "tune");
+    t.terminal = 1;
+    catch_stderr(&c);
+    progress_begin(&t);
+    progress(&t, "early", 0.1);
+    t.since -= 2;
+    t.last -= 2;
+    for (i = 0; i < 100; i++) progress(&t, "grid", 0.25);
+    progress_name(&t, "making", "arrow_5");
+    progress_clear(&t);
+    release_stderr(&c);
+    cr_assert_str_eq(c.text, "\rgrid ...  25%\033[K\r\033[K\rmaking arrow_5 ...\033[K\r\033[K");
+}
