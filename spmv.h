@@ -8,7 +8,7 @@
  *     #include "spmv.h"
  *
  * and only include it elsewhere. Without OpenCL (no headers, no library needed): define SPMV_NO_OPENCL, or compile with
- * -DSPMV_NO_OPENCL. Further configuration macros: spmv_formats.h.
+ * -DSPMV_NO_OPENCL. Without the choice of a plan and its tuning tables: SPMV_NO_AUTO. Further configuration macros: spmv_formats.h.
  *
  *     spmv_desc d = {0};                            // zero means default everywhere
  *     d.matrix.rows = d.matrix.cols = n;
@@ -25,7 +25,11 @@
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
 #endif
+#ifdef SPMV_NO_AUTO
+#include "spmv_plan.h"
+#else
 #include "spmv_auto.h"
+#endif
 #ifndef SPMV_H
 #define SPMV_H
 
@@ -48,7 +52,8 @@ typedef struct spmv_desc {
                               must outlive the spmv_matrix. Its value type must fit type */
     spmv_type    type;     /* what to compute in; zero: f64 */
     const char  *plan;     /* a plan or a builder as text, "cocktail", or "auto", which NULL is as well: the library chooses (spmv_auto.h);
-                              with reproducible NULL is "csr", since a choice differs from device to device */
+                              with reproducible NULL is "csr", since a choice differs from device to device. With SPMV_NO_AUTO NULL is
+                              "csr", and "auto" and "cocktail" are SPMV_ERR_UNSUPPORTED */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
     const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
                               (spmv_cl.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
@@ -74,7 +79,9 @@ typedef struct spmv_matrix {
 } spmv_matrix;
 
 /* Analyses, splits, stores, and on an OpenCL device uploads the matrix and builds its kernels. m need not be initialised;
- * on failure it is zeroed and the message says why. */
+ * on failure it is zeroed and the message says why. A plan that is given is not weighed against others, so no table is read for it;
+ * "csr" on the host with matrix.borrow and arrays of the form that needs allocates one spmv_part and row pointers, and spmv_create,
+ * spmv_mul and spmv_destroy then take less than 1 KB of stack (optimised builds). */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with host vectors of the type's vector elements (cols in x, rows in y; they may not overlap).
@@ -91,10 +98,16 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 /* Frees everything; never fails; zeroes *m. */
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
-#ifndef SPMV_NO_OPENCL
+#if !defined(SPMV_NO_OPENCL) && !defined(SPMV_NO_AUTO)
 /* A device as spmv_choose wants it; NULL: the host. The texts live as long as the device. */
 SPMV_API spmv_place spmv_place_of(const spmv_device *d);
 #endif
+
+/* Rows, columns and stored entries of the matrix that products multiply with: after transpose, with both halves, duplicates summed;
+ * explicit zeros count, fill of a format does not. 0 for NULL and for a zeroed matrix. */
+SPMV_API uint64_t spmv_rows(const spmv_matrix *m);
+SPMV_API uint64_t spmv_cols(const spmv_matrix *m);
+SPMV_API uint64_t spmv_nnz(const spmv_matrix *m);
 
 /* The plan in use, its shares ("ELL(81%)COO(19%)"), and the bytes that a product reads of the matrix. The text lives as long as m. */
 SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m);
@@ -166,6 +179,7 @@ static void spmv__off_device(spmv_matrix *m)
     m->cl = NULL;
 }
 
+#ifndef SPMV_NO_AUTO
 SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 {
     spmv_place p = { NULL, NULL };
@@ -175,7 +189,26 @@ SPMV_API spmv_place spmv_place_of(const spmv_device *d)
     return p;
 }
 #endif
+#endif
 
+/* Stores by the plan that the text says. */
+static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
+{
+    spmv_status s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
+    m->store.hooks = d->hooks;
+    if (!s) s = spmv__store_by_plan(&m->store, csr, how);
+    if (!s) s = spmv__to_device(m, d, d->variant);
+    return s;
+}
+
+#ifdef SPMV_NO_AUTO
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+{
+    if (d->plan && (spmv__is_choice(d->plan, "auto") || spmv__is_choice(d->plan, "cocktail")))
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
+    return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
+}
+#else
 /* What a plan needs of memory or device can be more than there is; a choice has others then. On the way to a device no kernel
  * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
@@ -213,7 +246,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     }
 }
 
-static spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     spmv_place place = { NULL, NULL };
     void *block;
@@ -224,11 +257,21 @@ static spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, co
 #ifndef SPMV_NO_OPENCL
     place = spmv_place_of(d->device);
 #endif
-    s = spmv_choose(c, d->plan || !d->reproducible ? d->plan : "csr", csr, how, &place, d->hints, NULL, &d->hooks);
+    s = spmv_choose(c, d->plan, csr, how, &place, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
     return s;
 }
+
+/* A choice takes memory and reads a table: it is for those who ask for one, and for matrices that it can do something for. */
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
+{
+    const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
+    if (spmv__is_choice(text, "auto") && spmv__is_tiny(csr, d->hints)) text = "csr";
+    if (!spmv__is_choice(text, "auto") && !spmv__is_choice(text, "cocktail")) return spmv__store_given(m, d, csr, how, text);
+    return spmv__choose_and_store(m, d, csr, how);
+}
+#endif
 
 /* Do parts of the store point into the CSR matrix? */
 static int spmv__borrows(const spmv_store *st)
@@ -239,11 +282,30 @@ static int spmv__borrows(const spmv_store *st)
     return 0;
 }
 
+/* What is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
+static void spmv__release_csr(spmv_matrix *m)
+{
+    if (!spmv__borrows(&m->store)) {
+        spmv_csr_free(&m->own);
+        return;
+    }
+    if (m->own.owned & 1u) spmv_free(&m->own.hooks, (void *)(uintptr_t)m->own.ptr); /* parts have row pointers of their own */
+    m->own.owned &= ~1u;
+    m->own.ptr = NULL;
+}
+
+/* The caller's matrix as CSR. */
+static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
+{
+    spmv_input in = d->matrix;
+    in.updatable = d->updatable;
+    return spmv_csr_from(&m->own, &in, d->type, &d->hooks);
+}
+
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
 {
     if (!m || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_create", !m ? "m" : "desc", m, sizeof *m);
     const spmv_csr *csr = d->csr;
-    spmv_input in = d->matrix;
     spmv_build how;
     spmv_status s = SPMV_OK;
     memset(m, 0, sizeof *m);
@@ -256,7 +318,6 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.reproducible = d->reproducible;
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* on a device only until the upload */
-    in.updatable = d->updatable;
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
 #ifdef SPMV_NO_OPENCL
     if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
@@ -265,11 +326,11 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
-    if (!csr) s = spmv_csr_from(&m->own, &in, d->type, &d->hooks);
+    if (!csr) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
-    if (!s) s = spmv__choose_and_store(m, d, csr, &how);
+    if (!s) s = spmv__plan_and_store(m, d, csr, &how);
     if (s) spmv_destroy(m);
-    else if (!m->updatable && !spmv__borrows(&m->store)) spmv_csr_free(&m->own);
+    else if (!m->updatable) spmv__release_csr(m);
     return s;
 }
 
@@ -309,6 +370,9 @@ SPMV_API void spmv_destroy(spmv_matrix *m)
     memset(m, 0, sizeof *m);
 }
 
+SPMV_API uint64_t spmv_rows(const spmv_matrix *m) { return m ? m->store.rows : 0; }
+SPMV_API uint64_t spmv_cols(const spmv_matrix *m) { return m ? m->store.cols : 0; }
+SPMV_API uint64_t spmv_nnz(const spmv_matrix *m) { return m ? m->store.nnz : 0; }
 SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m) { return m ? &m->store.plan : NULL; }
 SPMV_API const char *spmv_shares(const spmv_matrix *m) { return m ? m->store.shares : ""; }
 SPMV_API uint64_t spmv_bytes(const spmv_matrix *m) { return m ? spmv_store_bytes(&m->store) : 0; }

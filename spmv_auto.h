@@ -55,9 +55,9 @@ SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
 enum { SPMV_TUNE_AXIS = 16, SPMV_TUNE_VARIANT = 96, SPMV_TUNE_NAME = 128 };
 
 typedef struct spmv_tune_row {
+    spmv_spec      layout;                     /* format and layout keys */
     spmv_type      type;
     spmv_tune_kind kind;
-    spmv_spec      layout;                     /* format and layout keys */
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": defaults */
     float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
     float         *curve;                      /* what look-up goes by, with the gaps filled; NULL: nothing was measured */
@@ -126,6 +126,11 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
  * "auto" and "cocktail" as plans; any other text is handed to spmv_plan_make. */
 enum { SPMV_CHOICE_TEXT = 320 /* a plan that is longer is no option */, SPMV_CHOICE_MAX = 24 };
 
+/* Half of the smallest first-level cache in use, 32 KiB: the matrix stays there with x and y, and on a GPU every way to multiply takes
+ * as long as the launch. On a host, bands, blocks, scattered and uneven rows of 4 to 32 KiB: a choice took 400 us, as long as 700
+ * products of csr at this size, and nothing that it found was more than 3% faster than csr. */
+enum { SPMV_TINY_BYTES = 16384 };
+
 typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
     double predicted;  /* seconds of a product, by the tuning table */
@@ -138,7 +143,8 @@ typedef struct spmv_option {
 typedef struct spmv_choice {
     spmv_plan     plan;
     char          variant[SPMV_CHOICE_TEXT]; /* knobs for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text */
+    int           count;                     /* options, the best first; 0 if the plan was given as text, or tiny */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES: the plan is csr, and nothing was looked at */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;
     double        csr;                       /* predicted seconds of the best csr */
@@ -153,7 +159,8 @@ typedef struct spmv_place {
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
  * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
- * failure *out is zeroed. */
+ * failure *out is zeroed. "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a
+ * table, a clock with refine, or leave out csr. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
@@ -887,7 +894,7 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
     spmv_status s = spmv__diagonals_count(&d, l->v, l->h);
     if (s) return s;
     for (; spmv__diagonals_next(&d, &at, &number, &held); before = number) {
-        int bin = (int)((double)held * SPMV_FILL_BINS / (double)spmv__diagonal_length(l->v->a, number));
+        int bin = (int)((double)held * (double)SPMV_FILL_BINS / (double)spmv__diagonal_length(l->v->a, number));
         f->bands += !f->diagonals || number != before + 1;
         f->diagonals++;
         f->diagonal_nnz[bin] += (double)held;
@@ -995,7 +1002,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, ui
         b->blocks += weight * times * (double)t->count;
         if (times * (double)t->count > most) most = times * (double)t->count;
     }
-    b->slots += weight * most * SPMV__LOOK_SLICE;
+    b->slots += weight * most * (double)SPMV__LOOK_SLICE;
     if (most > b->widest) b->widest = most;
     return looked;
 }
@@ -1852,12 +1859,12 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     p.spec = *k->layout;
     p.variant = k->variant;
     p.rows = rows;
-    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * SPMV_FILL_BINS; bin--) {
+    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * (double)SPMV_FILL_BINS; bin--) {
         nnz += f->diagonal_nnz[bin];
         count += f->diagonal_count[bin];
         if (f->diagonal_count[bin] <= 0 || nnz >= (double)f->nnz) continue;
         load.slots = load.nnz = rows * count;
-        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)bin / SPMV_FILL_BINS);
+        p.spec.key[SPMV_KEY_D] = spmv__millionths((double)bin / (double)SPMV_FILL_BINS);
         p.seconds = spmv__cost(c, k, &load);
         p.nnz = nnz;
         p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
@@ -2059,7 +2066,7 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
     void *block;
     int i;
     uint64_t points = (uint64_t)(c->t->rows * c->t->per_row);
-    spmv_status s = spmv__new(c->h, &block, SPMV__GROUPS * SPMV_TUNE_KIND_COUNT * points, sizeof *c->best, 0);
+    spmv_status s = spmv__new(c->h, &block, (uint64_t)SPMV__GROUPS * (uint64_t)SPMV_TUNE_KIND_COUNT * points, sizeof *c->best, 0);
     c->best = (float *)block;
     for (i = 0; i < 3 && !s && !c->cands; i++) {
         memset(c->any, 0, sizeof c->any);
@@ -2192,13 +2199,11 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     return spmv_plan_parse(&out->plan, text, NULL, c->h);
 }
 
-static int spmv__is_choice(const char *text, const char *name)
+/* Is the matrix too small for "auto" to look at it? With a table, a clock or a wish of the caller's own it never is. */
+static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 {
-    size_t n = strlen(name);
-    while (*text == ' ' || *text == '\t') text++;
-    if (strncmp(text, name, n) != 0) return 0;
-    for (text += n; *text == ' ' || *text == '\t';) text++;
-    return !*text;
+    if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
+    return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
@@ -2215,6 +2220,8 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
     if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    out->tiny = !greedy && spmv__is_tiny(a, hints);
+    if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.a = a;
     c.how = how;
@@ -2323,7 +2330,7 @@ static const char *spmv__option_variant(const spmv_option *o) { return o->varian
 /* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
 static uint64_t spmv__pays_after(double convert, double own, double csr)
 {
-    double gain = csr - own, more = convert - SPMV__CONVERT_CSR;
+    double gain = csr - own, more = convert - (double)SPMV__CONVERT_CSR;
     if (gain <= csr * SPMV__GAIN_SHOWS) return 0;
     return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
 }
@@ -2459,9 +2466,9 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     if (!c) return spmv_print(out, size, "%s", "");
     spmv__text t;
     spmv__text_open(&t, out, size);
-    if (!c->count) {
-        return spmv_print(out, size, "plan      as it was given\n");
-    }
+    if (c->tiny)
+        return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
+    if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
     if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));

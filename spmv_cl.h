@@ -33,6 +33,11 @@
 #ifdef __APPLE__
 #  include <OpenCL/opencl.h>
 #else
+#  ifdef __has_include
+#    if !__has_include(<CL/cl.h>)
+#      error "spmv: the OpenCL header CL/cl.h is not there: define SPMV_NO_OPENCL (host only), or install it (Debian: opencl-headers)"
+#    endif
+#  endif
 #  include <CL/cl.h>
 #endif
 
@@ -174,8 +179,8 @@ SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d,
 /* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
 
 typedef struct spmv_cl_part {
-    spmv_format  format;
     size_t       source;               /* which of the parts given it is, or is a stretch of */
+    spmv_format  format;
     uint64_t     begin, end;           /* the stretch, in what that format is cut at: slices, runs, ... */
     uint64_t     row;                  /* of the matrix where it begins; 0 with a row list */
     uint64_t     rows, nnz;
@@ -291,10 +296,10 @@ typedef enum spmv_check_result {
 
 /* Texts live during the call of report only. */
 typedef struct spmv_check {
+    const char *plan;           /* "sell:h=8": how the matrices are stored */
     spmv_check_result result;
     spmv_format format;
     spmv_type   type;
-    const char *plan;           /* "sell:h=8": how the matrices are stored */
     const char *variant;        /* "L=8": the knobs that were chosen; "": none, all at their defaults */
     spmv_status status;         /* of REFUSED and FAILED */
     const char *message;        /* why; "" if usable */

@@ -25,6 +25,7 @@
  *   SPMV_NO_STDIO         no use of <stdio.h>: messages go to the log callback only
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
+ *   SPMV_NO_AUTO          leave out the choice of spmv_auto.h and its tuning tables: no plan means "csr" then
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
@@ -214,9 +215,10 @@ typedef enum spmv_key {
 
 enum { SPMV_ROWS_ALL, SPMV_ROWS_NONEMPTY, SPMV_ROWS_SORTED };
 
+/* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
 typedef struct spmv_spec {
+    int64_t     key[SPMV_KEY_COUNT];
     spmv_format format;
-    int64_t key[SPMV_KEY_COUNT];
 } spmv_spec;
 
 /* 1 if the format understands the key. */
@@ -230,24 +232,39 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 typedef enum spmv_layout { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_layout;
 typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
 
+/* Which entries the arrays hold. A matrix of the other two kinds is square and given by the diagonal and one of its halves, below or
+ * above the diagonal; an entry at (r, c) off the diagonal stands for one at (c, r) as well. Entries in both halves are refused by
+ * place (SPMV_ERR_INDEX). BSR: blocks are square and halves are made of whole blocks; a block on the diagonal is given in full, and
+ * refused (SPMV_ERR_ARGUMENT) where it is not symmetric in itself. */
+typedef enum spmv_symmetry {
+    SPMV_GENERAL = 0, /* every entry */
+    SPMV_SYMMETRIC,   /* the entry at (c, r) has the same value */
+    SPMV_SKEW         /* the entry at (c, r) has the opposite value. The diagonal is empty or holds zeros: SPMV_ERR_ARGUMENT
+                         where it holds anything else */
+} spmv_symmetry;
+
 typedef struct spmv_input {
-    spmv_layout layout;
-    int64_t     rows, cols;  /* elements; at most 2^32 - 2 each. BSR: of the matrix, multiples of the block size */
+    int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
+                                block's */
     int64_t     nnz;         /* COO: entries. CSR, CSC, BSR: 0, or what the last pointer must say */
     const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
     const void *row;         /* COO, CSC: row indices; else NULL */
     const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
     const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
+    spmv_layout layout;
     int         ptr_bits;    /* 32 or 64; 0: 32 */
     int         index_bits;  /* 32 or 64, of row and col; 0: 32 */
     int         base;        /* 0 or 1: what pointers and indices count from */
     spmv_type   val_type;    /* SPMV_F64 or SPMV_F32: the type of val */
     int         block_rows, block_cols; /* BSR only */
     int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
+    spmv_symmetry   symmetry;           /* which half of the matrix the arrays leave out; 0: none */
+    int         transpose;   /* 1: what is made is the transpose of the stored matrix, with cols rows and rows columns */
     spmv_duplicates duplicates;         /* entries at one place: summed in the order given, or refused */
     int         drop_zeros;  /* 1: entries with value 0 are left out (after summing duplicates) */
-    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, zero-based,
-                                rows sorted, no duplicates); they must then outlive the spmv_csr and not change */
+    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
+                                zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
+                                they must then outlive the spmv_csr and not change */
     int         updatable;   /* 1: remember which entry of val went where, for spmv_csr_update */
 } spmv_input;
 
@@ -261,19 +278,26 @@ typedef struct spmv_csr {
     spmv_type       type;  /* SPMV_F32 or SPMV_F64: the type of val */
     unsigned        owned; /* bits 0 1 2: ptr, col, val are ours to free */
     uint64_t       *from;  /* updatable: nonzero k is the sum of the caller's values order[from[k]] ... */
-    uint64_t       *order; /* ... order[from[k+1]-1]; both NULL: nonzero k is the caller's value k */
+    uint64_t       *order; /* ... order[from[k+1]-1], those with bit 63 set (SPMV_NEGATED) negated; both NULL: nonzero k is the
+                              caller's value k */
     uint64_t        source; /* how many values the caller gave */
     int             updatable;
     spmv_type       source_type;
+    spmv_symmetry   symmetry; /* of the caller's arrays */
     spmv_hooks      hooks;
 } spmv_csr;
 
+#define SPMV_NEGATED ((uint64_t)1 << 63)
+
 /* Makes a CSR matrix with values of type store (SPMV_F32 or SPMV_F64; SPMV_MIXED means SPMV_F32) from in.
  * Checks every pointer and index and logs the first that is wrong by its position. out need not be initialised; on
- * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant. */
+ * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant.
+ * Time and memory are proportional to the entries and the rows; memory for all entries is asked for before the first is read. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
 /* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from; NULL: every value is 1, but not if the
- * values are borrowed). */
+ * values are borrowed): as many as then, so for a symmetric matrix those of the half that was given. Values on the diagonal of a
+ * skew-symmetric matrix must be zero again, else SPMV_ERR_ARGUMENT and nothing changes; the halves of diagonal blocks are taken as
+ * they are. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 SPMV_API void spmv_csr_free(spmv_csr *a);
 
@@ -347,8 +371,8 @@ typedef struct spmv_view {
 } spmv_view;
 
 typedef struct spmv_build {
-    spmv_type type;       /* what the product will compute in; must fit the CSR's value type */
     int       updatable;  /* 1: keep the map that spmv_part_update needs */
+    spmv_type type;       /* what the product will compute in; must fit the CSR's value type */
     int       strict;     /* 1: refuse formats with fill */
     int       reproducible; /* 1: products whose bits are the same on the host and on every OpenCL device: see SPMV_REPEATS */
     int       borrow;     /* 1: csr may use the CSR matrix's own arrays, which must then outlive the part */
@@ -445,8 +469,10 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #ifdef __GNUC__
 #define SPMV__FORCE_INLINE inline __attribute__((always_inline))
 #define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
+#define SPMV__APART static __attribute__((noinline)) /* its frame is large and not to become its caller's */
 #else
 #define SPMV__SHARED static
+#define SPMV__APART static
 #define SPMV__FORCE_INLINE inline
 #endif
 /* Loops over a block are to unroll also at -O2. */
@@ -687,13 +713,19 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
-/* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, each set to fill. */
-static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
+/* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, not set to anything. */
+static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
     *out = spmv_alloc(h, count, size);
-    if (count && size && !*out) return spmv__no_memory(h, count, size);
+    return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
+}
+
+/* The same with each byte set to fill. */
+static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
+{
+    spmv_status s = spmv__room(h, out, count, size);
     if (*out) memset(*out, fill, (size_t)(count * size));
-    return SPMV_OK;
+    return s;
 }
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
@@ -815,14 +847,26 @@ static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
     else ((float *)val)[i] = (float)v;
 }
 
+/* Value number source of the caller's, with the sign that its place asks for. */
+static double spmv__signed_value(const void *val, spmv_type t, uint64_t source)
+{
+    double v = spmv__value(val, t, source & ~SPMV_NEGATED);
+    return source & SPMV_NEGATED ? -v : v;
+}
+
 typedef struct spmv__import {
     const spmv_input *in;
     const spmv_hooks *h;
     int       ptr_bits, index_bits;
-    uint64_t  rows, cols, entries; /* entries: values of in, blocks expanded */
+    const void *index;             /* CSR, CSC, BSR: the indices within a line; COO: NULL */
+    uint64_t  lines, inner;        /* CSR, CSC, BSR: rows, columns or block rows that ptr is about, and what index is below */
+    int       by_columns;          /* 1: lines are columns of what is made */
+    uint64_t  rows, cols, entries; /* shape of what is made; values of in, blocks expanded */
     uint64_t *count;               /* rows + 1: counts, then where the next entry of a row goes */
     uint32_t *col;                 /* NULL in the counting pass */
     uint64_t *order;
+    int       half;                /* with symmetry, the half that entries make: -1 below the diagonal, 1 above, 0 not known yet */
+    uint64_t  half_entry;          /* the entry (BSR: block) that said so */
 } spmv__import;
 
 static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit)
@@ -833,8 +877,33 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
                     (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
-/* One entry: counted in the first pass, placed in its row in the second. */
-static void spmv__import_entry(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+/* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
+static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
+{
+    const char *what = m->in->layout == SPMV_IN_BSR ? "block" : "entry";
+    const spmv__ull base = (spmv__ull)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
+    int half = r > c ? -1 : r < c;
+    if (!half || half == m->half) return SPMV_OK;
+    if (m->half)
+        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu %s it: of a "
+                        "symmetric or skew-symmetric matrix only one half is given", what, (spmv__ull)i, row + base, col + base,
+                        row > col ? "below" : "above", what, (spmv__ull)m->half_entry, row > col ? "above" : "below");
+    m->half = half;
+    m->half_entry = i;
+    return SPMV_OK;
+}
+
+/* The value of an entry on the diagonal, at row r: zero where the matrix is skew-symmetric? */
+static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint64_t source)
+{
+    const spmv_input *in = m->in;
+    if (in->symmetry != SPMV_SKEW || spmv__value(in->val, in->val_type, source) == 0) return SPMV_OK;
+    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but on the diagonal of a skew-symmetric "
+                    "matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
+}
+
+/* One nonzero of what is made: counted in the first pass, placed in its row in the second. */
+static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     uint64_t slot;
     if (!m->col) {
@@ -846,48 +915,106 @@ static void spmv__import_entry(spmv__import *m, uint64_t r, uint64_t c, uint64_t
     m->order[slot] = source;
 }
 
+/* The same with its mirror image. */
+static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+{
+    spmv__import_place(m, r, c, source);
+    spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
+}
+
+/* One entry of COO, CSR or CSC where symmetry is promised. */
+static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
+{
+    spmv_status s = SPMV_OK;
+    if (!m->col) s = r == c ? spmv__import_diagonal(m, r, source) : spmv__import_half(m, r, c, source);
+    if (s) return s;
+    if (r == c) spmv__import_place(m, r, c, source);
+    else spmv__import_both(m, r, c, source);
+    return SPMV_OK;
+}
+
 static spmv_status spmv__import_coo(spmv__import *m)
 {
     const spmv_input *in = m->in;
+    const int turn = in->transpose != 0, mirror = in->symmetry != SPMV_GENERAL;
+    const void *row = turn ? in->col : in->row, *col = turn ? in->row : in->col;
     uint64_t i;
-    for (i = 0; i < m->entries; i++) {
-        uint64_t r = spmv__index(in->row, m->index_bits, in->base, i);
-        uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
-        if (r >= m->rows) return spmv__bad_index(m, "row", in->row, i, m->rows);
-        if (c >= m->cols) return spmv__bad_index(m, "column", in->col, i, m->cols);
-        spmv__import_entry(m, r, c, i);
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < m->entries && !s; i++) {
+        uint64_t r = spmv__index(row, m->index_bits, in->base, i);
+        uint64_t c = spmv__index(col, m->index_bits, in->base, i);
+        if (r >= m->rows) return spmv__bad_index(m, turn ? "column" : "row", row, i, m->rows);
+        if (c >= m->cols) return spmv__bad_index(m, turn ? "row" : "column", col, i, m->cols);
+        if (mirror) s = spmv__import_mirrored(m, r, c, i);
+        else spmv__import_place(m, r, c, i);
+    }
+    return s;
+}
+
+/* The number of the value at row i and column j of a block. */
+static uint64_t spmv__block_value(const spmv_input *in, uint64_t block, uint64_t i, uint64_t j)
+{
+    uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols;
+    return block * bh * bw + (in->block_by_columns ? j * bh + i : i * bw + j);
+}
+
+/* A block on the diagonal of a symmetric or skew-symmetric matrix must be so in itself. */
+static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t block_row, uint64_t block)
+{
+    const spmv_input *in = m->in;
+    uint64_t n = (uint64_t)in->block_rows, first = block_row * n, i, j;
+    for (i = 0; i < n; i++) {
+        spmv_status s = spmv__import_diagonal(m, first + i, spmv__block_value(in, block, i, i));
+        if (s) return s;
+        for (j = 0; j < i; j++) {
+            double below = spmv__value(in->val, in->val_type, spmv__block_value(in, block, i, j));
+            double above = spmv__value(in->val, in->val_type, spmv__block_value(in, block, j, i));
+            if (below == (in->symmetry == SPMV_SKEW ? -above : above) || (below != below && above != above)) continue;
+            return spmv_log(m->h, SPMV_ERR_ARGUMENT, "block %llu lies on the diagonal but is not %s in itself: row %llu, column %llu "
+                            "has no counterpart in it", (spmv__ull)block, in->symmetry == SPMV_SKEW ? "skew-symmetric" : "symmetric",
+                            (spmv__ull)(first + i + (uint64_t)in->base), (spmv__ull)(first + j + (uint64_t)in->base));
+        }
     }
     return SPMV_OK;
 }
 
-static void spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
+static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
 {
-    uint64_t bh = (uint64_t)m->in->block_rows, bw = (uint64_t)m->in->block_cols, i, j;
-    for (i = 0; i < bh; i++)
-        for (j = 0; j < bw; j++)
-            spmv__import_entry(m, block_row * bh + i, block_col * bw + j,
-                               block * bh * bw + (m->in->block_by_columns ? j * bh + i : i * bw + j));
+    const spmv_input *in = m->in;
+    const int turn = in->transpose != 0, mirror = in->symmetry && block_row != block_col;
+    uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols, i, j;
+    spmv_status s = SPMV_OK;
+    if (in->symmetry && !m->col)
+        s = mirror ? spmv__import_half(m, turn ? block_col : block_row, turn ? block_row : block_col, block)
+                   : spmv__import_diagonal_block(m, block_row, block);
+    for (i = 0; i < bh && !s; i++)
+        for (j = 0; j < bw; j++) {
+            uint64_t r = block_row * bh + i, c = block_col * bw + j, source = spmv__block_value(in, block, i, j);
+            if (mirror) spmv__import_both(m, turn ? c : r, turn ? r : c, source);
+            else spmv__import_place(m, turn ? c : r, turn ? r : c, source);
+        }
+    return s;
 }
 
-/* CSR, CSC and BSR: outer lines (rows, columns, block rows) of inner indices. The pointers were checked before. */
+/* CSR, CSC and BSR: lines of indices. The pointers were checked before. */
 static spmv_status spmv__import_lines(spmv__import *m)
 {
     const spmv_input *in = m->in;
-    int csc = in->layout == SPMV_IN_CSC, bsr = in->layout == SPMV_IN_BSR;
-    const void *index = csc ? in->row : in->col;
-    uint64_t outer = csc ? m->cols : bsr ? m->rows / (uint64_t)in->block_rows : m->rows;
-    uint64_t inner = csc ? m->rows : bsr ? m->cols / (uint64_t)in->block_cols : m->cols;
+    const int bsr = in->layout == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
+    const char *what = in->layout == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
     uint64_t o, i, end;
-    for (o = 0; o < outer; o++) {
+    spmv_status s = SPMV_OK;
+    for (o = 0; o < m->lines; o++) {
         i = spmv__index(in->ptr, m->ptr_bits, in->base, o);
         end = spmv__index(in->ptr, m->ptr_bits, in->base, o + 1);
-        for (; i < end; i++) {
-            uint64_t v = spmv__index(index, m->index_bits, in->base, i);
-            if (v >= inner) return spmv__bad_index(m, csc ? "row" : bsr ? "block column" : "column", index, i, inner);
-            if (bsr) spmv__import_block(m, o, v, i);
-            else if (csc) spmv__import_entry(m, v, o, i);
-            else spmv__import_entry(m, o, v, i);
+        for (; i < end && !s; i++) {
+            uint64_t v = spmv__index(m->index, m->index_bits, in->base, i);
+            if (v >= m->inner) return spmv__bad_index(m, what, m->index, i, m->inner);
+            if (bsr) s = spmv__import_block(m, o, v, i);
+            else if (mirror) s = spmv__import_mirrored(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
+            else spmv__import_place(m, m->by_columns ? v : o, m->by_columns ? o : v, i);
         }
+        if (s) return s;
     }
     return SPMV_OK;
 }
@@ -897,12 +1024,11 @@ static spmv_status spmv__import_pass(spmv__import *m)
     return m->in->layout == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
 }
 
-/* Shapes, bit widths and row pointers; sets entries. */
-static spmv_status spmv__import_check(spmv__import *m)
+/* Shapes, bit widths and words. */
+static spmv_status spmv__import_settings(const spmv__import *m)
 {
     const spmv_input *in = m->in;
     const spmv_hooks *h = m->h;
-    uint64_t lines, i, last = 0, per = 1;
     if (in->rows < 0 || in->cols < 0 || in->rows > 0xfffffffe || in->cols > 0xfffffffe)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
     if ((unsigned)in->layout > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "layout %d is unknown", (int)in->layout);
@@ -911,27 +1037,33 @@ static spmv_status spmv__import_check(spmv__import *m)
     if (in->base != 0 && in->base != 1) return spmv_log(h, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
     if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64 or SPMV_F32");
-    m->rows = (uint64_t)in->rows;
-    m->cols = (uint64_t)in->cols;
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
-    if (in->layout == SPMV_IN_COO) {
-        m->entries = (uint64_t)in->nnz;
-        if (m->entries && (!in->row || !in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "row or col is NULL");
-        return SPMV_OK;
-    }
-    lines = in->layout == SPMV_IN_CSC ? m->cols : m->rows;
-    if (in->layout == SPMV_IN_BSR) {
-        if (in->block_rows < 1 || in->block_cols < 1 || m->rows % (uint64_t)in->block_rows || m->cols % (uint64_t)in->block_cols)
-            return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols (%d x %d)",
-                            in->block_rows, in->block_cols);
-        lines = m->rows / (uint64_t)in->block_rows;
-        per = spmv__sat_mul((uint64_t)in->block_rows, (uint64_t)in->block_cols);
-    }
+    if (in->layout == SPMV_IN_BSR &&
+        (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols (%d x %d)", in->block_rows,
+                        in->block_cols);
+    if ((unsigned)in->symmetry > SPMV_SKEW) return spmv_log(h, SPMV_ERR_ARGUMENT, "symmetry %d is unknown", (int)in->symmetry);
+    if (in->symmetry && in->rows != in->cols)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
+                        (spmv__ull)in->cols);
+    if (in->symmetry && in->layout == SPMV_IN_BSR && in->block_rows != in->block_cols)
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "blocks of a symmetric or skew-symmetric matrix are square, not %d x %d", in->block_rows,
+                        in->block_cols);
+    return SPMV_OK;
+}
+
+/* CSR, CSC and BSR: the pointers; sets how many entries there are. */
+static spmv_status spmv__import_pointers(spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    const spmv_hooks *h = m->h;
+    uint64_t i, last = 0, per = 1;
+    if (in->layout == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
     if (!in->ptr) {
-        if (lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr is NULL");
+        if (m->lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr is NULL");
         return SPMV_OK;
     }
-    for (i = 0; i <= lines; i++) {
+    for (i = 0; i <= m->lines; i++) {
         uint64_t p = spmv__index(in->ptr, m->ptr_bits, in->base, i);
         if ((i == 0 && p != 0) || p < last || p == UINT64_MAX)
             return spmv_log(h, SPMV_ERR_INDEX, "pointer %llu is wrong: the first must be %d and none below the one before it", (spmv__ull)i,
@@ -942,23 +1074,45 @@ static spmv_status spmv__import_check(spmv__import *m)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
         return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %llu entries, nnz says %llu", (spmv__ull)last, (spmv__ull)in->nnz);
-    if (last && !(in->layout == SPMV_IN_CSC ? in->row : in->col)) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
+    if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
     m->entries = spmv__sat_mul(last, per);
     if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
     return SPMV_OK;
 }
 
-/* CSR input that is in canonical order already needs no sorting. */
+/* Everything but the indices themselves; sets what there is to read and what is to be made. */
+static spmv_status spmv__import_check(spmv__import *m)
+{
+    const spmv_input *in = m->in;
+    int bsr = in->layout == SPMV_IN_BSR;
+    uint64_t rows = (uint64_t)in->rows, cols = (uint64_t)in->cols;
+    spmv_status s = spmv__import_settings(m);
+    if (s) return s;
+    m->rows = in->transpose ? cols : rows;
+    m->cols = in->transpose ? rows : cols;
+    if (in->layout == SPMV_IN_COO) {
+        m->entries = (uint64_t)in->nnz;
+        if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "row or col is NULL");
+        return SPMV_OK;
+    }
+    m->index = in->layout == SPMV_IN_CSC ? in->row : in->col;
+    m->lines = in->layout == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
+    m->inner = in->layout == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
+    m->by_columns = (in->layout == SPMV_IN_CSC) != (in->transpose != 0);
+    return spmv__import_pointers(m);
+}
+
+/* Lines of entries that are the rows to be made, in canonical order already, need no sorting: CSR, or CSC to be transposed. */
 static int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
     uint64_t r, i, end;
-    if (in->layout != SPMV_IN_CSR || in->drop_zeros || !in->ptr) return 0;
+    if ((in->layout != SPMV_IN_CSR && in->layout != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
     for (r = 0; r < m->rows; r++) {
-        end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
         uint64_t next = 0;
+        end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
         for (i = spmv__index(in->ptr, m->ptr_bits, in->base, r); i < end; i++) {
-            uint64_t c = spmv__index(in->col, m->index_bits, in->base, i);
+            uint64_t c = spmv__index(m->index, m->index_bits, in->base, i);
             if (c < next || c >= m->cols) return 0;
             next = c + 1;
         }
@@ -1002,13 +1156,13 @@ static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
         out->owned |= 1u;
     }
     if (in->borrow && m->index_bits == 32 && in->base == 0) {
-        out->col = (const uint32_t *)in->col;
+        out->col = (const uint32_t *)m->index;
     } else {
         s = spmv__new(m->h, &block, m->entries, 4, 0);
         if (s) return s;
         out->col = (const uint32_t *)block;
         out->owned |= 2u;
-        for (i = 0; i < m->entries; i++) ((uint32_t *)block)[i] = (uint32_t)spmv__index(in->col, m->index_bits, in->base, i);
+        for (i = 0; i < m->entries; i++) ((uint32_t *)block)[i] = (uint32_t)spmv__index(m->index, m->index_bits, in->base, i);
     }
     return spmv__import_copy_values(out, in);
 }
@@ -1045,6 +1199,14 @@ static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
     return SPMV_OK;
 }
 
+/* Two entries at row r and column c of what is made: named as the caller stored them. */
+static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
+{
+    const spmv__ull base = (spmv__ull)m->in->base;
+    int mirrored = m->half < 0 ? r < c : m->half > 0 && r > c, turn = (m->in->transpose != 0) != mirrored;
+    return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
+}
+
 /* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
 static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *ptr, uint64_t *from, void *val)
 {
@@ -1056,11 +1218,9 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
         while (i < end) {
             uint64_t first = i, kept = used;
             double sum = 0;
-            if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i])
-                return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (spmv__ull)(r + (uint64_t)in->base),
-                                (spmv__ull)(m->col[i] + (uint64_t)in->base));
+            if (in->duplicates == SPMV_DUP_REFUSE && i + 1 < end && m->col[i + 1] == m->col[i]) return spmv__import_twice(m, r, m->col[i]);
             for (; i < end && m->col[i] == m->col[first]; i++) {
-                double v = spmv__value(in->val, in->val_type, m->order[i]);
+                double v = spmv__signed_value(in->val, in->val_type, m->order[i]);
                 sum = i == first ? v : sum + v;
                 m->order[used++] = m->order[i];
             }
@@ -1080,32 +1240,41 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
     return SPMV_OK;
 }
 
-/* Any input: bucket by row, sort the rows, merge. */
-static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
+/* Counts each row's entries, then places them: ptr becomes row pointers. */
+static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t *col)
 {
-    void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL, *next = NULL;
     uint64_t r, sum = 0;
-    spmv_status s = spmv__new(m->h, &ptr, m->rows + 1, 8, 0);
-    if (s) goto done;
-    m->count = (uint64_t *)ptr;
+    spmv_status s;
+    m->count = ptr;
     s = spmv__import_pass(m);
-    if (s) goto done;
-    s = spmv__new(m->h, &next, m->rows + 1, 8, 0);
-    if (s) goto done;
+    if (s) return s;
     for (r = 0; r <= m->rows; r++) {
-        uint64_t n = m->count[r];
-        ((uint64_t *)next)[r] = m->count[r] = sum;
+        uint64_t n = ptr[r];
+        ptr[r] = sum;
         sum += n;
     }
-    s = spmv__new(m->h, &col, m->entries, 4, 0);
-    if (!s) s = spmv__new(m->h, &order, m->entries, 8, 0);
-    if (!s) s = spmv__new(m->h, &val, m->entries, spmv_value_size(out->type), 0);
-    if (!s && m->in->updatable) s = spmv__new(m->h, &from, m->entries + 1, 8, 0);
+    if (!sum) return SPMV_OK;
+    m->col = col;
+    s = spmv__import_pass(m);
+    for (r = m->rows; r; r--) ptr[r] = ptr[r - 1]; /* placing moved every pointer to the end of its row */
+    ptr[0] = 0;
+    return s;
+}
+
+/* Any input: bucket by row, sort the rows, merge. All memory for entries is had before the first is read: sizes can be claimed that
+ * nothing could hold or walk through. With symmetry each entry may make two, so that up to half of the arrays stay unused. */
+static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
+{
+    void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL;
+    uint64_t most = spmv__sat_mul(m->entries, m->in->symmetry ? 2 : 1);
+    spmv_status s = spmv__room(m->h, &order, most, 8);
+    if (!s) s = spmv__room(m->h, &val, most, spmv_value_size(out->type));
+    if (!s) s = spmv__room(m->h, &col, most, 4);
+    if (!s && m->in->updatable) s = spmv__room(m->h, &from, spmv__sat_add(most, 1), 8);
+    if (!s) s = spmv__new(m->h, &ptr, m->rows + 1, 8, 0);
     if (s) goto done;
-    m->count = (uint64_t *)next;
-    m->col = (uint32_t *)col;
     m->order = (uint64_t *)order;
-    if (m->entries) s = spmv__import_pass(m);
+    s = spmv__import_bucket(m, (uint64_t *)ptr, (uint32_t *)col);
     if (!s) s = spmv__import_sort(m, (uint64_t *)ptr);
     if (!s) s = spmv__import_merge(out, m, (uint64_t *)ptr, (uint64_t *)from, val);
     if (s) goto done;
@@ -1118,7 +1287,6 @@ static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
     if (from) order = NULL;
     ptr = col = val = from = NULL;
 done:
-    spmv_free(m->h, next);
     spmv_free(m->h, from);
     spmv_free(m->h, val);
     spmv_free(m->h, order);
@@ -1147,30 +1315,46 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     out->updatable = in->updatable;
     out->source = m.entries;
     out->source_type = in->val_type;
+    out->symmetry = in->symmetry;
     s = spmv__import_in_order(&m) ? spmv__import_copy(out, &m) : spmv__import_general(out, &m);
     if (s) spmv_csr_free(out);
     return s;
+}
+
+/* New values must leave the diagonal of a skew-symmetric matrix zero. */
+static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
+{
+    uint64_t r, k, i;
+    for (r = 0; r < a->rows; r++)
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            for (i = a->col[k] == r ? a->from[k] : a->from[k + 1]; i < a->from[k + 1]; i++)
+                if (spmv__value(val, a->source_type, a->order[i]) != 0)
+                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but on the diagonal of a skew-symmetric matrix",
+                                    (spmv__ull)a->order[i]);
+    return SPMV_OK;
 }
 
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
     if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
     uint64_t k, i;
+    spmv_status s;
     if (!a->updatable) return spmv_log(&a->hooks, SPMV_ERR_FIXED, "the CSR matrix was not made updatable");
     if (!(a->owned & 4u)) {
         if (!val && a->nnz) return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "val is NULL, but the values were borrowed");
         a->val = val;
         return SPMV_OK;
     }
-    for (k = 0; k < a->nnz; k++) {
+    s = a->symmetry == SPMV_SKEW ? spmv__update_skew(a, val) : SPMV_OK;
+    for (k = 0; k < a->nnz && !s; k++) {
         double sum = a->from ? 0 : spmv__value(val, a->source_type, k);
         for (i = a->from ? a->from[k] : 0; a->from && i < a->from[k + 1]; i++) {
-            double v = spmv__value(val, a->source_type, a->order[i]);
+            double v = spmv__signed_value(val, a->source_type, a->order[i]);
             sum = i == a->from[k] ? v : sum + v;
         }
         spmv__store_value((void *)(uintptr_t)a->val, a->type, k, sum);
     }
-    return SPMV_OK;
+    return s;
 }
 
 SPMV_API void spmv_csr_free(spmv_csr *a)

@@ -95,8 +95,8 @@ typedef enum spmv_mm_symmetry {
 
 /* Zero-initialise; a NULL pointer means all zero. */
 typedef struct spmv_mm_options {
-    spmv_type store;      /* type of the values made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
     int       drop_zeros; /* 1: entries that are zero after summing duplicates are left out */
+    spmv_type store;      /* type of the values made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
     uint64_t  max_dim;    /* most rows and most columns accepted; 0: 2^20 + 64 for every nonzero of the matrix made, so
                              that a short file cannot ask for long row pointers or vectors. The readers of both forms
                              hold a matrix against the same limit, so that what one has read, the other reads. Set it

@@ -717,23 +717,27 @@ SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i
     return v;
 }
 
+/* "ELL", or "ELL(81%)" where it does not hold all. */
+static void spmv__put_share(spmv__text *t, spmv_format f, uint64_t nnz, uint64_t all)
+{
+    const char *c;
+    if (!nnz) return;
+    for (c = spmv_format_name(f); *c; c++) spmv__put_char(t, *c - 'a' + 'A');
+    if (nnz == all) return;
+    spmv__put_char(t, '(');
+    spmv__put_count(t, (uint64_t)((double)nnz * 100 / (double)all + 0.5));
+    spmv__put_text(t, "%)");
+}
+
 SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size)
 {
     if (!s || !plan) return spmv_print(out, size, "%s", "");
     spmv__text t;
     uint64_t all = 0;
-    const char *c;
     int i;
     spmv__text_open(&t, out, size);
     for (i = 0; i < s->count; i++) all += s->nnz[i];
-    for (i = 0; i < s->count; i++) {
-        if (!s->nnz[i]) continue;
-        for (c = spmv_format_name(plan->part[i].format); *c; c++) spmv__put_char(&t, *c - 'a' + 'A');
-        if (s->nnz[i] == all) continue;
-        spmv__put_char(&t, '(');
-        spmv__put_count(&t, (uint64_t)((double)s->nnz[i] * 100 / (double)all + 0.5));
-        spmv__put_text(&t, "%)");
-    }
+    for (i = 0; i < s->count; i++) spmv__put_share(&t, plan->part[i].format, s->nnz[i], all);
     return spmv__text_close(&t);
 }
 
@@ -765,30 +769,62 @@ static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, c
     return s;
 }
 
+SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    spmv_split split;
+    spmv_status s = spmv_split_make(&split, &out->plan, a, &out->hooks);
+    if (s) return s;
+    spmv_split_print(&split, &out->plan, out->shares, sizeof out->shares);
+    s = spmv__store_parts(out, &split, a, how);
+    spmv_split_free(&split);
+    return s;
+}
+
+/* A plan of one part that takes all rows as they are: nothing is split, and small matrices pay for no more than their part. */
+static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    spmv__text shares;
+    spmv_view v;
+    void *block;
+    spmv_status s;
+    memset(&v, 0, sizeof v);
+    v.a = a;
+    v.rows = a->rows;
+    spmv__text_open(&shares, out->shares, sizeof out->shares);
+    spmv__put_share(&shares, out->plan.part[0].format, a->nnz, a->nnz);
+    spmv__text_close(&shares);
+    s = spmv__new(&out->hooks, &block, a->nnz != 0, sizeof *out->part, 0);
+    if (s || !a->nnz) return s;
+    out->part = (spmv_part *)block;
+    s = spmv_part_build(out->part, &out->plan.part[0], &v, how, &out->hooks);
+    if (!s) out->count = 1;
+    return s;
+}
+
+/* Stores a by the plan that stands in out already, with its hooks; all else in out is zero. */
+static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const spmv_build *how)
+{
+    const spmv_spec *first = &out->plan.part[0];
+    spmv_status s = spmv_plan_check(&out->plan, how->strict, &out->hooks);
+    out->type = how->type;
+    out->rows = a->rows;
+    out->cols = a->cols;
+    out->nnz = a->nnz;
+    if (!s && out->plan.count == 1 && spmv__takes_all(first) && !first->key[SPMV_KEY_ROWS]) s = spmv__store_whole(out, a, how);
+    else if (!s) s = spmv__store_split(out, a, how);
+    if (s) spmv_store_free(out);
+    return s;
+}
+
 SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
     if (!out || !plan || !a || !how)
         return spmv__null(hooks, "spmv_store_make", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", out, sizeof *out);
-    spmv_split split;
-    spmv_status s;
     memset(out, 0, sizeof *out);
     if (hooks) out->hooks = *hooks;
-    s = spmv_plan_check(plan, how->strict, hooks);
-    if (s) return s;
     out->plan = *plan;
-    out->type = how->type;
-    out->rows = a->rows;
-    out->cols = a->cols;
-    out->nnz = a->nnz;
-    s = spmv_split_make(&split, plan, a, hooks);
-    if (!s) {
-        spmv_split_print(&split, plan, out->shares, sizeof out->shares);
-        s = spmv__store_parts(out, &split, a, how);
-        spmv_split_free(&split);
-    }
-    if (s) spmv_store_free(out);
-    return s;
+    return spmv__store_by_plan(out, a, how);
 }
 
 SPMV_API spmv_status spmv_store_update(spmv_store *st, const spmv_csr *a)
@@ -1031,7 +1067,7 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
     uint64_t r;
     for (r = 0; r < a->rows; r += height) {
         uint64_t end = a->rows - r < height ? a->rows : r + height;
-        bytes += INDEX + slot * (double)spmv__round_up(a->ptr[end] - a->ptr[r], SECTOR);
+        bytes += (double)INDEX + slot * (double)spmv__round_up(a->ptr[end] - a->ptr[r], SECTOR);
     }
     return bytes;
 }
@@ -1119,7 +1155,7 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
-static spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
+SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
     spmv_status s;
     if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == 0 && !(m->hints && m->hints->measure))
@@ -1134,6 +1170,16 @@ static spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
     }
     spmv_free(m->h, m->longer);
     return s;
+}
+
+/* Does text ask for the choice of that name? "auto" and "cocktail" are no plans but left to spmv_auto.h. */
+SPMV__SHARED int spmv__is_choice(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    while (*text == ' ' || *text == '\t') text++;
+    if (strncmp(text, name, n) != 0) return 0;
+    for (text += n; *text == ' ' || *text == '\t';) text++;
+    return !*text;
 }
 
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,

@@ -404,12 +404,26 @@ static void check_product(const spmv_csr *a, const spmv_desc *d, const char *wha
     free(y);
 }
 
+/* The bundled table of the host as the caller's own, with which small matrices are chosen for as well. */
+static spmv_tuning host_table(void)
+{
+    spmv_tuning t;
+    size_t length;
+    const char *text = spmv_tuning_bundled("host", "host", &length, NULL);
+    if (!text || spmv_tuning_read(&t, text, length, "host", NULL) != SPMV_OK) cr_assert_fail("the host's table");
+    return t;
+}
+
 Test(choice, multiplies_right, .timeout = 120)
 {
     static const char *const plans[] = { NULL, "auto", " cocktail " };
+    spmv_tuning t = host_table();
+    spmv_build_hints hints;
     matrix m;
     size_t p;
     int i;
+    memset(&hints, 0, sizeof hints);
+    hints.tuning = &t;
     for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
         spmv_csr a = matrix_csr(&m, SPMV_F64);
         for (p = 0; p < 3; p++) {
@@ -418,12 +432,61 @@ Test(choice, multiplies_right, .timeout = 120)
             d.csr = &a;
             d.plan = plans[p];
             check_product(&a, &d, m.name);
+            d.hints = &hints;
+            check_product(&a, &d, m.name);
             d.strict = 1;
             check_product(&a, &d, m.name);
         }
         spmv_csr_free(&a);
         matrix_free(&m);
     }
+    spmv_tuning_free(&t);
+}
+
+/* Up to a size nothing is read and nothing looked at, and one entry more is chosen for; so is what the caller brings a table for. */
+Test(choice, tiny_matrices_are_csr)
+{
+    spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_tuning t = host_table();
+    char text[200];
+    uint64_t more;
+    memset(&how, 0, sizeof how);
+    for (more = 0; more < 2; more++) {
+        const uint64_t rows = 127, nnz = (SPMV_TINY_BYTES - (rows + 1) * 8) / 12; /* 12 bytes an entry, 8 a row pointer */
+        matrix m;
+        spmv_csr a;
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        uint64_t r, k;
+        matrix_open(&m, "tiny", rows, 1000);
+        for (r = 0; r < rows; r++) {
+            for (k = 0; k < nnz / rows + (r < nnz % rows) + (r == 126 ? more : 0); k++) matrix_add(&m, r + k);
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        CHECK(a.nnz == nnz + more, "%d entries", (int)a.nnz);
+        memset(&hints, 0, sizeof hints);
+        CHECK(spmv_choose(c, NULL, &a, &how, NULL, &hints, NULL, &h) == SPMV_OK, "%s", l.text);
+        CHECK(c->tiny == !more && (l.calls == 0) == !more && (c->count == 0) == !more, "%d requests, %d options", (int)l.calls, c->count);
+        spmv_explain(c, text, sizeof text);
+        CHECK(!strcmp(text, "plan      csr: a matrix of up to 16384 bytes costs less than a choice would\n") == !more, "%s", text);
+        if (!more) CHECK(c->plan.count == 1 && c->plan.part[0].format == SPMV_CSR && !*c->variant, "not csr");
+        hints.tuning = &t;
+        CHECK(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, &h) == SPMV_OK && !c->tiny && c->count, "%s", l.text);
+        memset(&hints, 0, sizeof hints);
+        hints.without = 1u << SPMV_CSR;
+        CHECK(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, &h) == SPMV_OK && !c->tiny, "%s", l.text);
+        CHECK(c->plan.part[c->plan.count - 1].format != SPMV_CSR, "csr was to be left out");
+        CHECK(spmv_choose(c, "cocktail", &a, &how, NULL, NULL, NULL, &h) == SPMV_OK && !c->tiny, "%s", l.text);
+        CHECK(l.live == 0, "%d blocks left", (int)l.live);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+    spmv_tuning_free(&t);
+    free(c);
 }
 
 static spmv_csr grid(matrix *m)
@@ -858,7 +921,7 @@ Test(choice, every_allocation_fails, .timeout = 120)
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
     spmv_build how;
     memset(&how, 0, sizeof how);
-    matrix_blocks(&m, "blocks", 60, 60, 3, 3);
+    matrix_blocks(&m, "blocks", 120, 120, 3, 3);
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     for (n = 1; s != SPMV_OK; n++) {

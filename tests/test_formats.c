@@ -1181,6 +1181,20 @@ Test(input, bad_indices)
     cr_assert(refusals == 19, "%d refusals", refusals);
 }
 
+/* Of a matrix to be transposed, places are named as they are stored. */
+Test(input, bad_places_of_transposes)
+{
+    BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.in.transpose = 1; s.col[1] = 4);
+    BAD(CSC, SPMV_ERR_INDEX, "entry 3: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[3] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 4: row index 3 is outside 0 .. 2", s.in.transpose = 1; s.row[4] = 3);
+    BAD(COO, SPMV_ERR_INDEX, "entry 0: column index 9 is outside 0 .. 3", s.in.transpose = 1; s.col[0] = 9);
+    BAD(BSR, SPMV_ERR_INDEX, "entry 1: block column index 3 is outside 0 .. 1", s.in.transpose = 1; s.in.block_rows = 1;
+        s.in.block_cols = 2; s.ptr[1] = 2);
+    BAD(CSR, SPMV_ERR_DUPLICATE, "row 0, column 3", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.col[0] = 3);
+    BAD(CSC, SPMV_ERR_DUPLICATE, "row 2, column 0", s.in.transpose = 1; s.in.duplicates = SPMV_DUP_REFUSE; s.row[0] = 2);
+    cr_assert(refusals == 7, "%d refusals", refusals);
+}
+
 Test(input, duplicates_refused_by_place)
 {
     BAD(CSR, SPMV_OK, "", s.in.duplicates = SPMV_DUP_REFUSE);
@@ -1230,6 +1244,391 @@ Test(input, sizes_beyond_memory)
     s.in.nnz = s.ptr64[1] = (int64_t)1 << 62;
     cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_ERR_OVERFLOW);
     cr_assert(l.live == 0);
+}
+
+/* ---- input: transposes and halves ------------------------------------------------------------------------------------ */
+
+/* Entries of what should be made, from the entries that are stored: the library is not asked. */
+static triplets triplets_whole(const triplets *t, int transpose, spmv_symmetry symmetry, uint64_t block)
+{
+    triplets w;
+    uint64_t i;
+    w.n = 0;
+    w.row = (uint64_t *)need(2 * t->n, 8);
+    w.col = (uint64_t *)need(2 * t->n, 8);
+    w.val = (double *)need(2 * t->n, 8);
+    for (i = 0; i < t->n; i++) {
+        int mirrored = symmetry && t->row[i] / block != t->col[i] / block, j;
+        for (j = 0; j <= mirrored; j++, w.n++) {
+            w.row[w.n] = transpose ^ j ? t->col[i] : t->row[i];
+            w.col[w.n] = transpose ^ j ? t->row[i] : t->col[i];
+            w.val[w.n] = j && symmetry == SPMV_SKEW ? -t->val[i] : t->val[i];
+        }
+    }
+    return w;
+}
+
+/* The CSR against a search among the entries: sums in the order given, a place for each entry and no more. */
+static const char *whole_difference(const spmv_csr *a, const triplets *w, uint64_t rows, uint64_t cols)
+{
+    uint64_t r, c, i, k = 0;
+    if (a->rows != rows || a->cols != cols) return "shape";
+    for (r = 0; r < rows; r++) {
+        if (a->ptr[r] != k) return "ptr";
+        for (c = 0; c < cols; c++) {
+            double sum = 0;
+            int found = 0;
+            for (i = 0; i < w->n; i++)
+                if (w->row[i] == r && w->col[i] == c) sum = found++ ? sum + w->val[i] : w->val[i];
+            if (!found) continue;
+            if (k == a->nnz || a->col[k] != c) return "col";
+            if (csr_value(a, k) != sum) return "val";
+            k++;
+        }
+    }
+    return k == a->nnz ? NULL : "nnz";
+}
+
+/* Stored entries of a small matrix in a random order, some places several times; with symmetry those of one half only. */
+static triplets triplets_stored(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, uint64_t copies)
+{
+    triplets t;
+    uint64_t r, c, i;
+    t.n = 0;
+    t.row = (uint64_t *)need(rows * cols * copies, 8);
+    t.col = (uint64_t *)need(rows * cols * copies, 8);
+    t.val = (double *)need(rows * cols * copies, 8);
+    for (r = 0; r < rows; r++)
+        for (c = 0; c < cols; c++) {
+            if ((symmetry && (upper ? c < r : c > r)) || rng_below(3) == 0) continue;
+            for (i = 1 + rng_below(copies); i; i--, t.n++) {
+                t.row[t.n] = r;
+                t.col[t.n] = c;
+                t.val[t.n] = symmetry == SPMV_SKEW && r == c ? 0 : ldexp(rng_int(), (int)rng_below(3) * 40);
+            }
+        }
+    for (i = t.n; i > 1; i--) triplets_swap(&t, i - 1, rng_below(i));
+    return t;
+}
+
+/* What spmv_csr_from makes of an input, and spmv_csr_update of new values, must be what the stored entries mean. */
+static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
+{
+    spmv_csr a;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    uint64_t rows = (uint64_t)(in->transpose ? in->cols : in->rows), cols = (uint64_t)(in->transpose ? in->rows : in->cols), i, j;
+    double *old = t->val;
+    int n;
+    spmv_status s;
+    in->val = t->val;
+    in->updatable = 1;
+    s = spmv_csr_from(&a, in, SPMV_F64, &h);
+    CHECK(s == SPMV_OK, "%s: %s, %s", what, spmv_status_name(s), l.text);
+    for (n = 0; n < 2; n++) {
+        triplets w = triplets_whole(t, in->transpose, in->symmetry, block);
+        const char *diff = whole_difference(&a, &w, rows, cols);
+        CHECK(!diff, "%s, layout %d, symmetry %d, transpose %d: %s of %s", what, (int)in->layout, (int)in->symmetry, in->transpose, diff,
+              n ? "an update" : "a new matrix");
+        triplets_free(&w);
+        if (n) break;
+        t->val = (double *)need_exact(t->n * 8);
+        for (i = 0; i < t->n; i++) t->val[i] = in->symmetry == SPMV_SKEW && t->row[i] == t->col[i] ? 0 : rng_int();
+        for (i = 0; i < t->n && block > 1; i++) /* both halves of a block on the diagonal */
+            for (j = 0; j < i; j++)
+                if (in->symmetry && t->row[i] / block == t->col[i] / block && t->row[j] == t->col[i] && t->col[j] == t->row[i])
+                    t->val[j] = in->symmetry == SPMV_SKEW ? -t->val[i] : t->val[i];
+        CHECK(spmv_csr_update(&a, t->val) == SPMV_OK, "%s: %s", what, l.text);
+    }
+    spmv_csr_free(&a);
+    CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", what, (int)l.live);
+    free(t->val);
+    t->val = old;
+}
+
+/* The stored entries as COO, CSR and CSC of every width and base. */
+static void whole_in_layouts(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, int n)
+{
+    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32, layout;
+    triplets t = triplets_stored(rows, cols, symmetry, upper, n & 8 ? 3 : 1);
+    for (layout = SPMV_IN_CSR; layout <= SPMV_IN_COO; layout++) {
+        int csc = layout == SPMV_IN_CSC;
+        uint64_t lines = csc ? cols : rows, *ptr = layout == SPMV_IN_COO ? NULL : triplets_group(&t, lines, csc);
+        void *lines_ptr = ptr ? indices(ptr, lines + 1, ptr_bits, base) : NULL;
+        void *row = indices(t.row, t.n, bits, base), *col = indices(t.col, t.n, bits, base);
+        spmv_input in;
+        memset(&in, 0, sizeof in);
+        in.layout = (spmv_layout)layout;
+        in.rows = (int64_t)rows;
+        in.cols = (int64_t)cols;
+        in.nnz = (int64_t)t.n;
+        in.ptr = lines_ptr;
+        in.row = layout == SPMV_IN_CSR ? NULL : row;
+        in.col = csc ? NULL : col;
+        in.ptr_bits = ptr_bits;
+        in.index_bits = bits;
+        in.base = base;
+        in.symmetry = symmetry;
+        in.transpose = n >> 4 & 1;
+        in.borrow = (int)(rng() & 1);
+        whole(&in, &t, 1, "entries");
+        free(ptr);
+        free(lines_ptr);
+        free(row);
+        free(col);
+    }
+    triplets_free(&t);
+}
+
+Test(input, transposes_and_halves)
+{
+    static const uint64_t sizes[][2] = { { 0, 0 }, { 1, 1 }, { 1, 5 }, { 5, 1 }, { 6, 9 }, { 9, 6 }, { 2, 2 }, { 9, 9 }, { 0, 4 },
+                                        { 4, 0 } };
+    int i, n;
+    for (i = 0; i < 10; i++)
+        for (n = 0; n < 32; n++) {
+            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
+            if (sizes[i][0] != sizes[i][1]) continue;
+            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
+            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
+            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
+            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
+        }
+    cr_assert(checks_done > 4000);
+}
+
+/* Blocks in a random order, some of them twice; on the diagonal in full and, with symmetry, as it wants them. */
+static void whole_in_blocks(uint64_t rows, uint64_t cols, uint64_t bh, uint64_t bw, spmv_symmetry symmetry, int upper, int n)
+{
+    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, by_columns = n >> 2 & 1;
+    uint64_t *ptr = (uint64_t *)need(rows + 1, 8), *col = (uint64_t *)need(2 * rows * cols, 8), o, b, i, j, blocks = 0, size = bh * bw;
+    triplets t;
+    spmv_input in;
+    void *p, *q;
+    t.n = 0;
+    t.row = (uint64_t *)need(2 * rows * cols * size, 8);
+    t.col = (uint64_t *)need(2 * rows * cols * size, 8);
+    t.val = (double *)need(2 * rows * cols * size, 8);
+    for (o = 0; o < rows; o++) {
+        for (b = 2 * cols; b--;) {
+            uint64_t at = b % cols;
+            if ((symmetry && (upper ? at < o : at > o)) || rng_below(3) == 0) continue;
+            for (i = 0; i < size; i++, t.n++) {
+                t.row[t.n] = o * bh + (by_columns ? i % bh : i / bw);
+                t.col[t.n] = at * bw + (by_columns ? i / bh : i % bw);
+                t.val[t.n] = symmetry == SPMV_SKEW && t.row[t.n] == t.col[t.n] ? 0 : rng_int();
+            }
+            for (i = 0; symmetry && at == o && i < bh; i++)
+                for (j = 0; j < i; j++)
+                    t.val[blocks * size + i * bw + j] = symmetry == SPMV_SKEW ? -t.val[blocks * size + j * bw + i]
+                                                                              : t.val[blocks * size + j * bw + i];
+            col[blocks++] = at;
+        }
+        ptr[o + 1] = blocks;
+    }
+    p = indices(ptr, rows + 1, bits, base);
+    q = indices(col, blocks, bits, base);
+    memset(&in, 0, sizeof in);
+    in.layout = SPMV_IN_BSR;
+    in.rows = (int64_t)(rows * bh);
+    in.cols = (int64_t)(cols * bw);
+    in.nnz = (int64_t)blocks;
+    in.ptr = p;
+    in.col = q;
+    in.ptr_bits = in.index_bits = bits;
+    in.base = base;
+    in.block_rows = (int)bh;
+    in.block_cols = (int)bw;
+    in.block_by_columns = by_columns;
+    in.symmetry = symmetry;
+    in.transpose = n >> 3 & 1;
+    whole(&in, &t, symmetry ? bh : 1, "blocks");
+    triplets_free(&t);
+    free(p);
+    free(q);
+    free(ptr);
+    free(col);
+}
+
+Test(input, transposes_and_halves_of_blocks)
+{
+    static const uint64_t sizes[][2] = { { 1, 1 }, { 1, 3 }, { 2, 1 }, { 2, 2 }, { 3, 4 }, { 3, 3 } };
+    int i, n;
+    for (i = 0; i < 6; i++)
+        for (n = 0; n < 16; n++) {
+            whole_in_blocks(3, 4, sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
+            if (sizes[i][0] != sizes[i][1]) continue;
+            whole_in_blocks(4, 4, sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
+            whole_in_blocks(4, 4, sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
+            whole_in_blocks(4, 4, sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
+            whole_in_blocks(4, 4, sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
+        }
+    cr_assert(checks_done > 800);
+}
+
+/* The rows of the transpose are the columns of CSC: nothing need be copied. Nothing else can be borrowed. */
+Test(input, borrowed_columns_are_rows_of_the_transpose)
+{
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_input in;
+    spmv_csr a;
+    CHECK(matrix_awkward(&m, 18, INTEGERS), "matrix");
+    in = matrix_input(&m, SPMV_F64); /* read as CSC, these arrays are a matrix of cols rows and rows columns */
+    in.layout = SPMV_IN_CSC;
+    in.row = in.col;
+    in.col = NULL;
+    in.rows = (int64_t)m.cols;
+    in.cols = (int64_t)m.rows;
+    in.borrow = 1;
+    in.transpose = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && l.calls == 0, "%s", l.text);
+    cr_assert(a.ptr == m.ptr && a.col == m.col && a.val == m.val && a.rows == m.rows && a.cols == m.cols && a.owned == 0);
+    spmv_csr_free(&a);
+    in.transpose = 0;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
+    spmv_csr_free(&a);
+    in = matrix_input(&m, SPMV_F64);
+    in.borrow = 1;
+    in.transpose = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    CHECK(matrix_awkward(&m, 24, INTEGERS), "matrix"); /* tridiagonal: as a lower half, without what lies above */
+    in = matrix_input(&m, SPMV_F64);
+    in.borrow = 1;
+    in.symmetry = SPMV_SYMMETRIC;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_ERR_INDEX, "both halves");
+    matrix_free(&m);
+    cr_assert(l.live == 0);
+}
+
+/* A 3 x 4 sample made square: the last column stays empty but for what a case puts there. */
+#define HALF(form, want, words, kind, ...) \
+    BAD(form, want, words, s.in.rows = s.in.cols = s.in.layout == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
+
+Test(input, halves_that_contradict)
+{
+    /* (0,0) (0,1) (1,1) (2,0) (2,2) and its like */
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.col[1] = 1);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SKEW, s.col[1] = 1);
+    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 below it", SPMV_SYMMETRIC, (void)0);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.in.base = 1;
+         for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.col[1] = 2);
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3", SPMV_SYMMETRIC, s.col[1] = 1; s.in.transpose = 1);
+    HALF(CSR, SPMV_OK, "", SPMV_SYMMETRIC, s.col[1] = 0);
+    HALF(CSR, SPMV_OK, "", SPMV_SKEW, s.col[1] = 0);
+    HALF(CSR, SPMV_ERR_ARGUMENT, "value 2, at row and column 1, is not zero", SPMV_SKEW, s.col[1] = 0; s.val[2] = -4);
+    HALF(COO, SPMV_ERR_ARGUMENT, "value 4, at row and column 2, is not zero", SPMV_SKEW, s.col[1] = 0; s.val[4] = NAN);
+    HALF(COO, SPMV_ERR_ARGUMENT, "value 0, at row and column 0, is not zero", SPMV_SKEW, s.col[1] = 0; s.in.val = NULL);
+    HALF(CSR, SPMV_ERR_DUPLICATE, "row 2, column 0 occurs twice", SPMV_SYMMETRIC, s.col[1] = 0; s.col[0] = 0; s.ptr[1] = 1; s.col[1] = 1;
+         s.ptr[2] = 2; s.col[2] = 0; s.in.duplicates = SPMV_DUP_REFUSE);
+    HALF(CSR, SPMV_ERR_ARGUMENT, "square, not 3 x 4", SPMV_SYMMETRIC, s.in.cols = 4);
+    HALF(COO, SPMV_ERR_ARGUMENT, "symmetry 3 is unknown", (spmv_symmetry)3, (void)0);
+    HALF(BSR, SPMV_ERR_ARGUMENT, "square, not 3 x 1", SPMV_SYMMETRIC, s.in.block_rows = 3; s.in.block_cols = 1);
+    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 above it", SPMV_SYMMETRIC,
+         s.in.block_rows = s.in.block_cols = 1; s.col[1] = 1);
+    HALF(BSR, SPMV_ERR_ARGUMENT, "block 0 lies on the diagonal but is not symmetric in itself: row 1, column 0", SPMV_SYMMETRIC,
+         s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[1] = 5);
+    HALF(BSR, SPMV_ERR_ARGUMENT, "not skew-symmetric in itself: row 2, column 1", SPMV_SKEW,
+         s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[5] = s.val[7] = 5);
+    HALF(BSR, SPMV_ERR_ARGUMENT, "value 4, at row and column 1, is not zero", SPMV_SKEW,
+         s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[4] = 1);
+    cr_assert(refusals == 16, "%d refusals", refusals);
+}
+
+/* New values may not break what was promised; nothing has changed then. */
+Test(input, updates_keep_the_diagonal_zero)
+{
+    static const int32_t row[] = { 1, 1, 2 }, col[] = { 0, 1, 1 };
+    static const double val[] = { 3, 0, 4 }, good_ones[] = { 5, -0.0, 6 }, bad_ones[] = { 7, 1, 8 };
+    spmv_input in;
+    spmv_csr a;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    memset(&in, 0, sizeof in);
+    in.layout = SPMV_IN_COO;
+    in.rows = in.cols = in.nnz = 3;
+    in.row = row;
+    in.col = col;
+    in.val = val;
+    in.symmetry = SPMV_SKEW;
+    in.updatable = 1;
+    cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK, "%s", l.text);
+    cr_assert(spmv_csr_update(&a, good_ones) == SPMV_OK);
+    cr_assert(a.nnz == 5 && csr_value(&a, 0) == -5 && csr_value(&a, 1) == 5 && csr_value(&a, 3) == -6 && csr_value(&a, 4) == 6);
+    cr_assert(spmv_csr_update(&a, bad_ones) == SPMV_ERR_ARGUMENT && strstr(l.text, "value 1 is not zero"), "%s", l.text);
+    cr_assert(csr_value(&a, 0) == -5 && csr_value(&a, 2) == 0 && csr_value(&a, 4) == 6, "changed by a refused update");
+    spmv_csr_free(&a);
+    cr_assert(l.live == 0);
+}
+
+/* A prepared matrix has them too: y of A^T, of a half, and of new values. */
+Test(input, products_of_transposes_and_halves)
+{
+    static const int32_t ptr[] = { 0, 1, 3, 5 }, col[] = { 0, 0, 1, 1, 2 };
+    static const double val[] = { 1, 2, 3, 4, 5 }, fresh[] = { 10, 20, 30, 40, 50 }, x[] = { 1, 100, 10000 };
+    static const struct {
+        spmv_symmetry symmetry;
+        int transpose;
+        double y[3];
+    } cases[] = { { SPMV_GENERAL, 0, { 1, 302, 50400 } }, { SPMV_GENERAL, 1, { 201, 40300, 50000 } },
+                  { SPMV_SYMMETRIC, 0, { 201, 40302, 50400 } }, { SPMV_SYMMETRIC, 1, { 201, 40302, 50400 } } };
+    static const char *const some[] = { "csr", "coo", "sell", "dia", "bcsr:b=2x2", "cmrs" };
+    size_t i, j;
+    int k, n;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (j = 0; j < sizeof some / sizeof *some; j++) {
+            spmv_desc d;
+            spmv_matrix a;
+            double y[3];
+            memset(&d, 0, sizeof d);
+            d.matrix.rows = d.matrix.cols = 3;
+            d.matrix.ptr = ptr;
+            d.matrix.col = col;
+            d.matrix.val = val;
+            d.matrix.symmetry = cases[i].symmetry;
+            d.matrix.transpose = cases[i].transpose;
+            d.plan = some[j];
+            d.updatable = 1;
+            CHECK(spmv_create(&a, &d) == SPMV_OK, "%s", some[j]);
+            for (n = 0; n < 2; n++) {
+                CHECK(spmv_mul(&a, 1, x, 0, y) == SPMV_OK, "%s", some[j]);
+                for (k = 0; k < 3; k++) CHECK(y[k] == (n ? 10 : 1) * cases[i].y[k], "%s, case %d: y[%d] is %g", some[j], (int)i, k, y[k]);
+                CHECK(spmv_update(&a, fresh) == SPMV_OK, "%s", some[j]);
+            }
+            spmv_destroy(&a);
+        }
+    cr_assert(checks_done > 200);
+}
+
+/* ---- input: sizes that are only claimed ------------------------------------------------------------------------------- */
+
+/* A few bytes of input, one block of as many columns as there can be: 2^41 entries. */
+Test(input, one_block_wider_than_memory, .timeout = 10)
+{
+    static const int32_t ptr[] = { 0, 1 }, col[] = { 0 };
+    int i;
+    for (i = 0; i < 4; i++) {
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_input in;
+        spmv_csr a;
+        memset(&in, 0, sizeof in);
+        in.layout = SPMV_IN_BSR;
+        in.rows = in.block_rows = i & 1 ? 0x7fffffff : 1000;
+        in.cols = in.block_cols = i & 1 ? 1000 : 0x7fffffff;
+        in.transpose = i & 1; /* so that the row pointers of what is made stay small */
+        in.nnz = 1;
+        in.ptr = ptr;
+        in.col = col;
+        in.updatable = i >> 1;
+        l.cap = (size_t)1 << 33;
+        cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_ERR_MEMORY, "%s", l.text);
+        cr_assert(strstr(l.text, "2147483647000 elements"), "%s", l.text);
+        cr_assert(l.live == 0 && !a.rows && l.calls == 1, "the first request is the one that fails");
+    }
 }
 
 /* ---- updates ------------------------------------------------------------------------------------------------------ */
@@ -1973,6 +2372,100 @@ Test(memory, whole_matrices)
         }
     matrix_free(&m);
     cr_assert(faults > 500, "%ld faults", faults);
+}
+
+/* ---- what small things cost, and what a matrix says of itself ---------------------------------------------------------- */
+
+/* Whose hooks see every block: what is asked for in making a matrix, the largest block of it, and what a made one holds. */
+static void costs(const spmv_desc *d, long *calls, size_t *most, long *live)
+{
+    ledger l;
+    spmv_desc with = *d;
+    spmv_matrix a;
+    with.hooks = ledger_hooks(&l);
+    CHECK(spmv_create(&a, &with) == SPMV_OK, "%s", l.text);
+    *calls = l.calls;
+    *most = l.largest;
+    *live = l.live;
+    spmv_destroy(&a);
+    CHECK(l.live == 0, "%d blocks left", (int)l.live);
+}
+
+/* No choice is allocated, no table read; of a caller's CSR nothing is copied but the row pointers, as the product reads them. */
+Test(small, a_given_plan_costs_its_parts)
+{
+    static const char *const given[] = { "csr", " csr ", NULL, "auto" };
+    matrix m;
+    size_t i, most;
+    long calls, live;
+    CHECK(matrix_awkward(&m, 20, INTEGERS), "matrix");
+    for (i = 0; i < 4; i++) {
+        spmv_desc d;
+        memset(&d, 0, sizeof d);
+        d.matrix = matrix_input(&m, SPMV_F64);
+        d.plan = given[i];
+        d.matrix.borrow = 1;
+        costs(&d, &calls, &most, &live);
+        CHECK(calls == 2 && live == 2 && most == sizeof(spmv_part), "%s: %d requests, the largest %d", given[i] ? given[i] : "NULL",
+              (int)calls, (int)most);
+        d.matrix.borrow = 0; /* then columns and values as well, and row pointers of the copy until the part is made */
+        costs(&d, &calls, &most, &live);
+        CHECK(calls == 5 && live == 4, "%s: %d requests, %d left", given[i] ? given[i] : "NULL", (int)calls, (int)live);
+    }
+    matrix_free(&m);
+}
+
+/* 1000 x 10^9 with three entries: plans that need nothing a column ask for nothing a column. */
+Test(small, columns_cost_nothing)
+{
+    static const char *const narrow[] = { "csr", "csr:rows=nonempty", "csr:run=64", "coo", "ell", "sell", "sell:h=8,rows=sorted", "cmrs",
+                                          "cmrs:h=8,rows=nonempty", "ell:w=1+coo", "sell:fill=0.5+csr", "hyb:rows=1", "hybr:rows=1" };
+    static const int64_t row[] = { 0, 500, 500 }, col[] = { 999999999, 0, 500000000 };
+    static const double val[] = { 1, 2, 3 };
+    size_t i, most;
+    long calls, live;
+    for (i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        spmv_desc d;
+        memset(&d, 0, sizeof d);
+        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.rows = 1000;
+        d.matrix.cols = 1000000000;
+        d.matrix.nnz = 3;
+        d.matrix.row = row;
+        d.matrix.col = col;
+        d.matrix.index_bits = 64;
+        d.matrix.val = val;
+        d.plan = narrow[i];
+        costs(&d, &calls, &most, &live);
+        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* 8 bytes a row, twice and a little for ell's padding */
+    }
+}
+
+Test(matrix, says_its_shape)
+{
+    static const int32_t row[] = { 0, 2, 2, 2 }, col[] = { 1, 0, 3, 3 };
+    static const double val[] = { 1, 0, 3, 4 };
+    spmv_matrix a;
+    spmv_desc d;
+    int i;
+    memset(&a, 0, sizeof a);
+    cr_assert(!spmv_rows(NULL) && !spmv_cols(NULL) && !spmv_nnz(NULL) && !spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
+    for (i = 0; i < 4; i++) {
+        memset(&d, 0, sizeof d);
+        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.rows = 3;
+        d.matrix.cols = 4;
+        d.matrix.nnz = 4;
+        d.matrix.row = row;
+        d.matrix.col = col;
+        d.matrix.val = val;
+        d.matrix.transpose = i & 1;
+        d.plan = i & 2 ? "dense" : "csr";
+        cr_assert(spmv_create(&a, &d) == SPMV_OK);
+        cr_assert(spmv_rows(&a) == (i & 1 ? 4 : 3) && spmv_cols(&a) == (i & 1 ? 3 : 4) && spmv_nnz(&a) == 3, "case %d", i);
+        spmv_destroy(&a);
+        cr_assert(!spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
+    }
 }
 
 /* ---- parts together, names, messages -------------------------------------------------------------------------------- */

@@ -58,6 +58,14 @@ for cc in gcc clang; do
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
+    say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto && $sym $o/$cc-noauto no-choice"
+    say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
+    for opt in -O2 -Os; do # what a tiny matrix costs is a promise of builds that are optimised
+        say "$cc/small$opt"         "$cc $w $opt $i $host $t/small.c -o $o/$cc-small$opt -pthread && $o/$cc-small$opt"
+        say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
+    done
+    say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
@@ -81,6 +89,21 @@ for cxx in g++ clang++; do
     say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
     say "$cxx/host"   "$cxx $x -O0 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
     say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
+done
+# Newer standards warn of more: arithmetic between enumerations and doubles. c++2b is what compilers of the time call C++23.
+for cxx in g++ clang++; do
+    for std in c++14 c++17 c++20 c++2b; do
+        say "$cxx/$std"        "$cxx $x -Wpedantic -std=$std -fsyntax-only -I. $t/cxx11.cpp"
+    done
+    say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO $t/cxx11.cpp"
+done
+# OpenCL's headers not there: no directory of the system is searched, and what else is included is empty. The preprocessor alone is
+# asked, and has nothing to say against the same without OpenCL.
+mkdir -p "$o/bare"
+for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
+for cc in gcc clang; do
+    bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
+    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL .* or install' $o/$cc-bare.txt"
 done
 for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
