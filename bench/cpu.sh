@@ -50,7 +50,7 @@ done
 echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores; $(date -u +%Y-%m-%d)"
 echo "Peers: plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb (tuned)${mkl:+, Intel MKL 2025.0.1}; $("${CXX:-c++}" --version | head -n 1)"
 echo "Ours: build/spmv as make builds it, $("${CC:-cc}" --version | head -n 1)"
-echo "Products in a row by the wall clock, medians, the faster of ${ROUNDS:-2} rounds."
+echo "Products in a row by the wall clock, medians; rounds of which each side's fastest counts: ${ROUNDS:-2}."
 echo "Command: ${PREFIX:+PREFIX=\"$PREFIX\" }${mkl:+MKL=... }sh bench/cpu.sh FILE..."
 echo
 python3 "$root/bench/compare.py" "$out/peers.json" "$out/ours.json"

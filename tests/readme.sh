@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/readme.sh - README.md's quick start: its first C block is compiled by its first cc line, in a directory with nothing
 # but the headers, and run; what it prints must be the first text block. The other C blocks must compile as they stand in one
-# function. Every format, key, builder and example must be named.
+# function. Every format, key, builder and example must be named, and the table of speed be what bench/results says.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
@@ -42,6 +42,7 @@ cd "$root" || exit 1
 [ -z "$(block c 5)" ] || { echo "README.md has more C blocks than this test looks at"; exit 1; }
 
 rc=0
+python3 bench/readme.py --check || rc=1
 list() { # list MACRO: the second column of one of the headers' tables
     awk -v m="define $1" 'index($0, m) { on = 1; next }
         on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' spmv_formats.h spmv_plan.h
