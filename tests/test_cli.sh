@@ -682,8 +682,8 @@ done
 gives 'tune: a table without merge or compare' 2 tune a.tune
 gives 'tune: budget of nothing' 2 tune --budget 0
 gives 'tune: compare wants two' 2 tune --compare a.tune
-gives 'tune: resume without a name' 2 tune --resume --rows-max 1024
-gives 'tune' 0 tune --budget 2 --rows-max 1024 --out a.tune
+gives 'tune: resume without a name' 2 tune --resume --rows-max 65536
+gives 'tune' 0 tune --budget 2 --rows-max 65536 --out a.tune
 says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* samples \(and 0 from before\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
 says 'tune: head' a.tune '^spmv tuning table 1$'
 says 'tune: its device' a.tune '^device host$'
@@ -693,20 +693,20 @@ verdict 'tune: at most 24 KB' $?
 [ -s a.tune.journal ]
 verdict 'tune: a budget that ended leaves a journal' $?
 printf 's f64 banded csr/ 10' >>a.tune.journal # as an interruption leaves it
-gives 'tune --resume' 0 tune --budget 1 --rows-max 1024 --out a.tune --resume
+gives 'tune --resume' 0 tune --budget 1 --rows-max 65536 --out a.tune --resume
 says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before\)'
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
-gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 65536 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
 for bad in 'nan' '5 6' '-5' '1e999' '0x5' '' '5x'; do
     { head -n 3 a.tune.journal; printf 's f64 banded csr/ 1024 4 5\ns f64 banded csr/ 1024 4 %s\n' "$bad"; } >b.tune.journal
-    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+    gives "tune --resume: a rate of '$bad'" 1 tune --budget 1 --rows-max 65536 --out b.tune --resume
     says "tune --resume: a rate of '$bad': its line" err 'b.tune.journal, line 5: '
 done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
-gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 1024 --out b.tune --resume
+gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 65536 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
-gives 'tune: to standard output' 0 tune --budget 2 --rows-max 1024 --type f32
+gives 'tune: to standard output' 0 tune --budget 2 --rows-max 65536 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
 gives 'tune --compare with itself' 0 tune --compare a.tune a.tune
 says 'tune --compare with itself: no difference' out 'geometric mean 1.000, from 1.000 over median 1.000 to 1.000$'
@@ -814,7 +814,7 @@ full_disk 'mul' old.mtx mul big.mtx -o old.mtx
 full_disk 'plot' old.png plot big.mtx -o old.png
 full_disk 'plot of a table' old.svg plot tune table.tune -o old.svg
 full_disk 'tune --merge' old.tune tune --merge b.tune c.tune --out old.tune
-full_disk 'tune --resume' a.tune.journal tune --out a.tune --resume --rows-max 1024 --budget 1
+full_disk 'tune --resume' a.tune.journal tune --out a.tune --resume --rows-max 65536 --budget 1
 cp big.mtx before
 gives 'convert to itself through a link' 0 convert big.mtx link.mtx
 [ -L link.mtx ] && cmp -s before big.mtx && [ "$(ls -l big.mtx | cut -c 1-10)" = '-rw-r-----' ]
@@ -874,19 +874,19 @@ verdict 'an interrupted convert leaves the old file and nothing else' $?
 
 # ---- the journal of tune ----
 cp a.tune.journal before
-gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 1024 --out a.tune
+gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 65536 --out a.tune
 says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the samples .*--resume'
 cmp -s before a.tune.journal
 verdict 'tune: a journal is as it was' $?
 head -n 3 a.tune.journal >k.tune.journal
-"$spmv" tune --rows-max 1024 --out k.tune >out 2>err </dev/null &
+"$spmv" tune --rows-max 65536 --out k.tune >out 2>err </dev/null &
 measuring=$!
 until [ "$(wc -l <k.tune.journal)" -ge 8 ] || ! kill -0 $measuring 2>/dev/null; do sleep 0.05; done
 kill -KILL $measuring
 wait $measuring 2>/dev/null
 [ $? -eq 137 ] && [ ! -e k.tune ]
 verdict 'tune: a journal without samples is begun anew; killed' $?
-gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 1024 --out k.tune --resume
+gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 65536 --out k.tune --resume
 says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from before\)'
 
 # ---- numbers in options ----
