@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import regret
+from rows import mean
 
 # Our name; GFLOP/s of Table 2: NVIDIA's HYB, the best single format, clSpMV; of Table 4: the best single format, clSpMV
 PAPER = [
@@ -35,7 +36,7 @@ def shares(spmv, path, plan):
 
 def main():
     args, groups, wrong, products, found, _ = regret.begin()
-    by_key = {t[-1]: t for t in found}
+    by_key = {r.key: r for r in found}
     for device, kind in sorted({k[:2] for k in by_key}):
         print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
         print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
@@ -46,7 +47,7 @@ def main():
             if key not in by_key:
                 print(f"{name:13} {'-':>8}")
                 continue
-            _, _, _, _, auto, single, _, _ = by_key[key]
+            auto, single = by_key[key].auto, by_key[key].single
             hyb = next((r for r in groups[key] if r["builder"] == "hyb"), None)
             ratio = auto["gflops"] / single["gflops"]
             ratios["ours"].append(ratio)
@@ -59,10 +60,10 @@ def main():
             part = shares(args.spmv, f"{args.matrices}/{key[2]}.bin", auto["plan"])
             print(f"{name:13} {hyb['gflops'] if hyb else float('nan'):8.2f} {single['gflops']:8.2f} {single['plan'][:24]:24} "
                   f"{auto['gflops']:8.2f} {ratio:21.3f}  {cl2 / single2:8.3f} {cl4 / single4:8.3f}  {part}")
-        mean = {k: sum(v) / max(len(v), 1) for k, v in ratios.items()}
-        print(f"means over {len(ratios['ours'])}: auto over the best single {mean['ours']:.3f} "
-              f"(paper, the same matrices: {mean['t2']:.3f} and {mean['t4']:.3f}); "
-              f"the irregular six, {len(ratios['irregular'])} of them: {mean['irregular']:.3f}; auto over HYB {mean['hyb']:.3f}\n")
+        means = {k: mean(v) for k, v in ratios.items()}
+        print(f"means over {len(ratios['ours'])}: auto over the best single {means['ours']:.3f} "
+              f"(paper, the same matrices: {means['t2']:.3f} and {means['t4']:.3f}); "
+              f"the irregular six, {len(ratios['irregular'])} of them: {means['irregular']:.3f}; auto over HYB {means['hyb']:.3f}\n")
     print(f"products wrong: {wrong} of {products}")
     return 1 if wrong else 0
 
