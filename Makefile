@@ -52,7 +52,9 @@ help:
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
 	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
 	@echo 'make man          manual pages of the command line in build/man, by help2man; look at one with man -l build/man/spmv.1'
-	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
+	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   times beside other libraries: Eigen, librsb and MKL, or cuSPARSE'
+	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  what the choice costs against the best plan that a search finds'
+	@echo 'make bench-report FROM=DIRECTORY NAME=N              bench/results/N* and the README'"'"'s table from what was measured'
 	@echo 'make clean'
 
 # ---- programs ----
@@ -83,16 +85,6 @@ build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
 	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
-
-build/host_lib.o: bench/host_lib.c $(HEADERS)
-	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c $< -o $(NEW) && mv $(NEW) $@
-
-build/host_csr: bench/host_csr.cpp build/host_lib.o $(HEADERS)
-	@mkdir -p build
-	@sh tools/install.sh bench
-	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
-	    bench/host_csr.cpp build/host_lib.o -o $(NEW) -lz && mv $(NEW) $@
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
@@ -171,11 +163,20 @@ variants:
 	@sh bench/variants.sh
 man: build/spmv
 	sh tools/man.sh build/spmv build/man
-bench-host: build/host_csr
-	build/host_csr $(FILES)
+
+# ---- benchmarks; the scripts say what else can be set ----
+DEVICE = host
+TYPE   = f64
+bench-peers: build/spmv
+	@DEVICE="$(DEVICE)" sh bench/peers.sh $(FILES)
+bench-regret: build/spmv
+	@sh bench/regret.sh "$(DEVICE)" "$(TYPE)" $(FILES)
+bench-report:
+	@sh bench/report.sh $(FROM) $(NAME) $(MATRICES)
 
 clean:
 	rm -rf build dist
 
 .PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
-        suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean
+        suite oclgrind rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
+        clean

@@ -11,7 +11,7 @@ test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang li
 
 # only for the 32-bit builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev"
-bench="$demo g++ libeigen3-dev"
+bench="$demo g++ libeigen3-dev librsb-dev python3"
 
 case ${1-} in
 demo) want=$demo ;;
