@@ -60,7 +60,7 @@ export POCL_CACHE_DIR
 # half as fast keeps within that, too. The rest runs in "make test-all" only.
 quick() {
     case $1 in
-    self/* | tidy/* | headers/* | unit/* | cli/suite | readme/* | examples/* | package/cmake-subdirectory | package/pkg-config) ;;
+    self/* | tidy/* | headers/* | unit/* | cli/bench | cli/suite | readme/* | examples/* | package/cmake-subdirectory | package/pkg-config) ;;
     compile/mingw/*) return 1 ;;
     compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/openmp | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/*/static | compile/*/prefix | compile/*/two-units | compile/*/single | compile/*/single-host) ;;
@@ -229,6 +229,7 @@ group() { # group NAME: its checks
     cli)
         check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
+        check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
