@@ -54,10 +54,10 @@ for f in list results; do : >"$out/$f"; done
 POCL_CACHE_DIR=$(pwd)/build/pocl
 export POCL_CACHE_DIR
 
-# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the builds that users
-# make most, with gcc and clang, the examples, the README's program, packages, and what takes no time. The run may take 6 minutes on
-# two cores: the processor times of its lines should sum up to 300 s at most on a fast machine (250 s in 2026-11), so that a machine
-# half as fast keeps within that, too. The rest runs in "make test-all" only.
+# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the most common builds
+# with gcc and clang, the examples, the README's program, packages, and whatever takes next to no time. The run may take 6 minutes on
+# two cores: the processor times of its lines should add up to at most 300 s on a fast machine (250 s in 2026-11), so that a machine
+# half as fast stays within the limit, too. All other checks run in "make test-all" only.
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | cli/bench | cli/suite | readme/* | examples/* | package/cmake-subdirectory | package/pkg-config) ;;
@@ -245,7 +245,7 @@ group() { # group NAME: its checks
 }
 
 # select_checks GROUP|CHECK...: fills the list; a group without checks becomes a failure, and so does a word of the caller's that
-# stands for nothing to be run
+# selects no check
 select_checks() {
     for word; do
         : >"$out/part"
@@ -293,8 +293,8 @@ stop() {
 workers=
 trap stop HUP INT TERM
 
-# What several checks want is built once, before they start. What make is told on its command line
-# (CC=...) holds here as well; its -j does not.
+# Programs that several checks need are built once, before the checks start. Variables from make's command line (CC=...) are passed
+# on; its -j is not.
 build() {
     case ${MAKEFLAGS-} in
     *' -- '*) MAKEFLAGS="-- ${MAKEFLAGS#* -- }" ;;
@@ -317,7 +317,7 @@ work() {
     wait
 }
 
-# ---- what came out ----
+# ---- results ----
 # A check without a result is one whose worker died.
 report() {
     awk '{ print $3 }' "$out/results" >"$out/part"
