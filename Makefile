@@ -62,7 +62,7 @@ build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO) -lm && mv $(NEW) $@
 
-# Its kernels can be given defects, to show that the tests find them. It is also the build without cairo, which refuses pictures.
+# its kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses pictures
 build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
 	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
@@ -78,7 +78,7 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 
 build/tests/test_tools build/san/test_tools: tools/cli.h
 
-# these tests include the command line's own headers
+# these look into the command line's own headers
 build/tests/test_tools build/san/test_tools: $(wildcard tools/*.h)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)

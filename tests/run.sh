@@ -190,7 +190,7 @@ group() { # group NAME: its checks
             if grep -q spmv_device "$t"; then # compiling every knob's kernels takes as long as all else
                 program="build/tests/$n -j1 --timeout 600"
                 check "unit/$n" criterion "make -s build/tests/$n && $program --filter '!(knobs|pairs|self_check)/*'"
-                # a knob's meaning does not hang on what PoCL's optimiser makes of it, but the time does
+                # PoCL's optimiser changes the time that a knob's tests take, but not their results
                 grep -qE '^Test\((knobs|pairs|self_check),' "$t" || continue
                 check "knobs/$n" criterion "make -s build/tests/$n &&" \
                     "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $program --filter '@(knobs|pairs|self_check)/*'"
