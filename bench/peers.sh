@@ -79,8 +79,7 @@ fi
 plans=
 for p in ${PLANS-$(sh "$root/bench/candidates.sh" $class peers)}; do plans="$plans --plan $p"; done
 begun=$(date +%s)
-rm -f "$out"/*.json
-: >"$out/ours.err"
+for file in "$peer.json" ours.json ours.err; do : >"$out/$file"; done
 for f; do
     if [ "${SECONDS_LEFT:-}" ] && [ $(($(date +%s) - begun)) -ge "$SECONDS_LEFT" ]; then
         echo "no time left for $f" >&2
