@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Plain make; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
+# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
@@ -16,7 +16,7 @@ HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# What a rule writes has another name until it is whole, so that two runs of make at once never see half a program.
+# A rule writes under a temporary name and renames the file when it is complete, so that two makes at once never see half a program.
 NEW    = $@.$$$$
 VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
 # Where "make install" puts things: $(DESTDIR)$(PREFIX)/include and so on; what is installed refers to PREFIX.
@@ -29,31 +29,33 @@ PACKAGES    = spmv.pc spmv-host.pc
 all: build/spmv
 
 help:
-	@echo 'make              the command line, build/spmv'
-	@echo 'make demo         a real matrix, multiplied in every format on the host and on OpenCL'
-	@echo 'make test         what tells most, in at most six minutes on two cores; ends with "N passed, N failed"'
-	@echo 'make test-all     everything that must hold, make test'"'"'s checks first; a quarter of an hour'
-	@echo 'make single       the whole library as one header, dist/spmv.h'
-	@echo 'make dist         the same with its version in the name, and a checksum'
-	@echo 'make install      headers, CMake and pkg-config files, and the command line, in PREFIX (/usr/local), behind DESTDIR'
-	@echo '                  (its manual pages too, if "make man" was run before)'
-	@echo 'make install-headers  without the command line; make uninstall removes either'
-	@echo 'make headers      writes the generated headers again (needs xxd)'
-	@echo 'make check-headers   fails if they are not what the sources give'
+	@echo 'make              builds the command line, build/spmv'
+	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
+	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
+	@echo 'make test-all     runs every test, those of make test first; a quarter of an hour'
+	@echo 'make single       writes the whole library as one header, dist/spmv.h'
+	@echo 'make dist         writes it with its version in the name, and a checksum'
+	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
+	@echo '                  (and its manual pages, if "make man" was run before)'
+	@echo 'make install-headers  installs all but the command line; make uninstall removes either'
+	@echo 'make headers      writes the generated headers anew (needs xxd)'
+	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
-	@echo 'make compile-checks  compilers, languages, cuts, symbols'
-	@echo 'make unit         the unit tests without sanitizers'
-	@echo 'make sanitize     the unit tests under address and undefined-behaviour sanitizers'
-	@echo 'make pairs        every pair of values of two knobs on the first OpenCL device; some minutes'
-	@echo 'make suite        makes every matrix of the papers and checks its size; a minute or two'
-	@echo 'make oclgrind     every listed variant under a simulator that sees races and uninitialised memory'
-	@echo 'make rusticl      every listed variant on Mesa'"'"'s rusticl, and reproducible products there'
-	@echo 'make variants     the table of listed variants on the host and on the OpenCL drivers of the tests'
+	@echo 'make compile-checks  compiles with several compilers, languages and macros, and checks the symbols'
+	@echo 'make unit         runs the unit tests without sanitizers'
+	@echo 'make sanitize     runs the unit tests under the address and undefined-behaviour sanitizers'
+	@echo 'make pairs        tries every pair of values of two knobs on the first OpenCL device; some minutes'
+	@echo 'make suite        generates every matrix of the papers and checks its size; a minute or two'
+	@echo 'make oclgrind     runs every listed variant under a simulator that detects races and uninitialised memory'
+	@echo 'make rusticl      runs every listed variant on Mesa'"'"'s rusticl, and reproducible products there'
+	@echo 'make variants     prints how many variants work on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
-	@echo 'make sizes        object sizes of builds with parts left out, and lines of each header'
-	@echo 'make man          manual pages of the command line in build/man, by help2man; look at one with man -l build/man/spmv.1'
-	@echo 'make bench-host FILES="a.mtx ..."   host csr beside a plain loop and Eigen'
-	@echo 'make clean'
+	@echo 'make sizes        prints object sizes of builds with parts left out, and the lines of each header'
+	@echo 'make man          writes manual pages of the command line to build/man, by help2man; see one with man -l build/man/spmv.1'
+	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   times products beside other libraries'"'"': Eigen, librsb and MKL, or cuSPARSE'
+	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
+	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the README'"'"'s table from what was measured'
+	@echo 'make clean        removes build and dist'
 
 # ---- programs ----
 build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
@@ -84,16 +86,6 @@ build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
 	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
 
-build/host_lib.o: bench/host_lib.c $(HEADERS)
-	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) -c $< -o $(NEW) && mv $(NEW) $@
-
-build/host_csr: bench/host_csr.cpp build/host_lib.o $(HEADERS)
-	@mkdir -p build
-	@sh tools/install.sh bench
-	$(CXX) -std=c++17 $(OPT) $(OMP) $(WARN) -I. -isystem /usr/include/eigen3 -DFLAGS='"$(OPT) $(OMP) $(CXXFLAGS)"' $(CXXFLAGS) \
-	    bench/host_csr.cpp build/host_lib.o -o $(NEW) -lz && mv $(NEW) $@
-
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -pthread && mv $(NEW) $@
@@ -110,7 +102,7 @@ dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
 	sh tools/single.sh >$(NEW) && mv $(NEW) $@
 
-# ---- releases and installation; nothing refers to DESTDIR, which only says where the tree is put together ----
+# ---- releases and installation; no installed file refers to DESTDIR, which is only where the tree is staged ----
 dist: dist/spmv.h
 	cp dist/spmv.h dist/spmv-$(VERSION).h.new && mv dist/spmv-$(VERSION).h.new dist/spmv-$(VERSION).h
 	cd dist && sha256sum spmv-$(VERSION).h >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
@@ -127,14 +119,14 @@ install-headers:
 	for p in $(PACKAGES); do \
 	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
 
-# what these two put there, and their own directory
+# removes what these two installed, and their own directory
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
 	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
 	    $(foreach f,$(CMAKE_FILES),"$(DESTDIR)$(PREFIX)/share/cmake/spmv/$(notdir $f)")
 	if [ -d "$(DESTDIR)$(PREFIX)/share/cmake/spmv" ]; then rmdir "$(DESTDIR)$(PREFIX)/share/cmake/spmv"; fi
 
-# ---- what must hold ----
+# ---- tests ----
 test:
 	@sh tools/install.sh test
 	@sh tests/run.sh --quick
@@ -160,7 +152,7 @@ examples:
 fuzz: $(addprefix build/fuzz/,$(FUZZ))
 	@sh tests/fuzz.sh $(FUZZ)
 
-# ---- what to look at ----
+# ---- demonstration, sizes and manual pages ----
 demo:
 	@sh tools/install.sh demo
 	@$(MAKE) --no-print-directory build/spmv
@@ -171,11 +163,20 @@ variants:
 	@sh bench/variants.sh
 man: build/spmv
 	sh tools/man.sh build/spmv build/man
-bench-host: build/host_csr
-	build/host_csr $(FILES)
+
+# ---- benchmarks; the scripts say what else can be set ----
+DEVICE = host
+TYPE   = f64
+bench-peers: build/spmv
+	@DEVICE="$(DEVICE)" sh bench/peers.sh $(FILES)
+bench-regret: build/spmv
+	@sh bench/regret.sh "$(DEVICE)" "$(TYPE)" $(FILES)
+bench-report:
+	@sh bench/report.sh $(FROM) $(NAME) $(MATRICES)
 
 clean:
 	rm -rf build dist
 
 .PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
-        suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean
+        suite oclgrind rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
+        clean

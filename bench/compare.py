@@ -5,38 +5,14 @@
 PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of "spmv bench --json".
 The peer counts with its fastest variant. Ours are the plan that "auto" chose and the fastest of all plans that were tried; the
 ratios are the peer's time over each (above 1: ours is faster)."""
-import json
-import math
 import sys
 
-
-def lines(paths):
-    for path in paths:
-        with open(path, encoding="utf-8") as f:
-            for line in f:
-                if line.startswith("{"):
-                    yield json.loads(line)
-
-
-def fastest(rows):
-    return min(rows, key=lambda r: r["us"])
-
-
-def grouped(rows, key):
-    groups = {}
-    for r in rows:
-        if r.get("us") and r.get("ok", True):
-            groups.setdefault(key(r), []).append(r)
-    return groups
-
-
-def mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+from rows import OUR_KEYS, PEER_KEYS, fastest, geometric_mean, grouped, is_wrong, read, where
 
 
 def summary(name, ratios):
     slower = sum(r < 1 for r in ratios)
-    print(f"  {name}: geometric mean {mean(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}, "
+    print(f"  {name}: geometric mean {geometric_mean(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}, "
           f"behind on {slower} of {len(ratios)}")
 
 
@@ -67,15 +43,15 @@ def section(device, kind, matrices, peers):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    ours = list(lines(sys.argv[2:]))
-    peers = grouped(lines(sys.argv[1:2]), lambda r: (r["matrix"], r["dtype"]))
+    ours = [row for path in sys.argv[2:] for row in read(path, OUR_KEYS)]
+    peers = grouped(read(sys.argv[1], PEER_KEYS), lambda r: (r["matrix"], r["dtype"]))
     places = {}
-    for (device, kind, matrix), rows in grouped(ours, lambda r: (r["device"], r["type"], r["matrix"])).items():
+    for (device, kind, matrix), rows in grouped(ours, where).items():
         if (matrix, kind) in peers:
             places.setdefault((device, kind), {})[matrix] = rows
     for (device, kind), matrices in sorted(places.items()):
         section(device, kind, matrices, peers)
-    print(f"products wrong: {sum(r.get('ok') is False for r in ours)} of {sum(1 for r in ours if r.get('us'))}")
+    print(f"products wrong: {sum(map(is_wrong, ours))} of {sum(bool(r['us']) for r in ours)}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 alone, csr in runs apart, for hyb, hyb-csr and hybr, and for other plans of several parts: microseconds of the fastest plan and variant of
 each that was tried, the fastest of a line marked with *, and its name. Input: lines of "spmv bench --json". Plans that the library chose
 are left out."""
-import json
 import sys
+
+from rows import fastest, grouped, is_wrong, read, where
 
 ORDER = ["dense", "coo", "csr", "csr:run", "dia", "bdia", "ell", "sell", "bell", "sbell", "bcsr", "cmrs", "hyb", "hyb-csr", "hybr", "parts"]
 
@@ -19,26 +20,37 @@ def column(row):
     return "csr:run" if name == "csr" and "run=" in keys else name
 
 
+def cells_of(rows):
+    """{column: the fastest row of it}."""
+    columns = grouped((r for r in rows if r["builder"] not in ("auto", "cocktail")), column)
+    return {name: fastest(of) for name, of in columns.items()}
+
+
+def cell(name, cells, first):
+    if name not in cells:
+        return f"{'-':>9} "
+    return f"{cells[name]['us']:9.1f}{'*' if cells[name] is first else ' '}"
+
+
+def section(device, kind, matrices):
+    print(f"{device}, {kind}; microseconds")
+    print(f"{'':26}" + "".join(f"{c:>9} " for c in ORDER) + " fastest")
+    for matrix, cells in sorted(matrices.items()):
+        first = fastest(cells.values())
+        print(f"{matrix:26}" + "".join(cell(c, cells, first) for c in ORDER) + f" {first['plan']}")
+    print()
+
+
 def main():
-    best, wrong = {}, 0
-    for path in sys.argv[1:]:
-        with open(path, encoding="utf-8") as f:
-            for line in f:
-                row = json.loads(line)
-                wrong += row["ok"] is False
-                if not row["us"] or not row["ok"] or row["builder"] in ("auto", "cocktail"):
-                    continue
-                cells = best.setdefault((row["device"], row["type"]), {}).setdefault(row["matrix"], {})
-                if column(row) not in cells or row["us"] < cells[column(row)]["us"]:
-                    cells[column(row)] = row
-    for (device, kind), matrices in sorted(best.items()):
-        print(f"{device}, {kind}; microseconds")
-        print(f"{'':26}" + "".join(f"{c:>9} " for c in ORDER) + " fastest")
-        for matrix, cells in sorted(matrices.items()):
-            first = min(cells.values(), key=lambda r: r["us"])
-            print(f"{matrix:26}" + "".join(f"{cells[c]['us']:9.1f}{'*' if cells[c] is first else ' '}" if c in cells else f"{'-':>9} "
-                                           for c in ORDER) + f" {first['plan']}")
-        print()
+    rows = [row for path in sys.argv[1:] for row in read(path)]
+    places = {}
+    for (device, kind, matrix), of in grouped(rows, where).items():
+        cells = cells_of(of)
+        if cells:
+            places.setdefault((device, kind), {})[matrix] = cells
+    for (device, kind), matrices in sorted(places.items()):
+        section(device, kind, matrices)
+    wrong = sum(map(is_wrong, rows))
     print(f"products wrong: {wrong}")
     return 1 if wrong else 0
 

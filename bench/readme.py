@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""README's table of speed: readme.py prints it from bench/results; readme.py --check fails if README.md says something else.
+"""README's table of speed, made from bench/results: readme.py prints it, readme.py --write puts it into README.md, and readme.py --check
+fails if README.md says something else.
 
-Each file of TABLES is the output of bench/gpu.sh or bench/cpu.sh: its first line names the machine, its sections the device and type."""
+Each file of TABLES is the output of bench/peers.sh: its first line names the machine, its sections the device and type."""
 import os
 import re
 import sys
@@ -43,16 +44,27 @@ def table():
 
 
 def main():
-    text = table()
-    if sys.argv[1:] != ["--check"]:
+    text, asked = table(), sys.argv[1:]
+    if asked not in ([], ["--check"], ["--write"]):
+        sys.exit("usage: readme.py [--check|--write]")
+    if not asked:
         print(text, end="")
         return 0
-    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
-        readme = f.read()
-    if BEGIN + text + END in readme:
+    path = os.path.join(ROOT, "README.md")
+    with open(path, encoding="utf-8") as f:
+        before, begin, rest = f.read().partition(BEGIN)
+    old, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"README.md: no table of speed between {BEGIN.strip()} and {END.strip()}")
+    if old == text:
         return 0
-    print("README.md: its table of speed is not what bench/readme.py prints:\n" + text)
-    return 1
+    if asked == ["--check"]:
+        print("README.md: its table of speed is not what bench/readme.py prints:\n" + text)
+        return 1
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(before + begin + text + end + after)
+    print("README.md: its table of speed is new")
+    return 0
 
 
 if __name__ == "__main__":

@@ -10,21 +10,32 @@ other files chose (under --refine, say), looked up among the times that were mea
 question mark and left out of the means."""
 import argparse
 import json
-import math
 import os
 import re
 import subprocess
 import sys
+from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 
+from rows import fastest, geometric_mean, is_right, is_wrong, read, where
 
-def mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+CHOOSERS = ("auto", "cocktail")
+
+# What auto cost on a matrix: its row, those of the best plan of one part and of the best of any, and times over others'.
+# prepare: choice, conversion and upload, in products of csr
+Regret = namedtuple("Regret", "over_single over_best cocktail_over_single prepare auto single best key")
 
 
 def named(row):
     """What was multiplied how, and whether it was asked for or who chose it."""
-    return row["plan"], row["variant"], row["builder"] if row["builder"] in ("auto", "cocktail") else None
+    return row["plan"], row["variant"], row["builder"] if row["builder"] in CHOOSERS else None
+
+
+def as_measured(row):
+    """csr in runs with wide columns is the code of csr on the host: the same plan, measured again."""
+    if row["device"] == "host":
+        row["plan"] = re.sub(r"csr(:rows=nonempty)?(:|,)run=\d+(?!\d|,idx)", r"csr\1", row["plan"])
+    return row
 
 
 def load(paths):
@@ -32,27 +43,28 @@ def load(paths):
     earlier files have of the same plan and variant."""
     groups, wrong, products = {}, 0, 0
     for path in paths:
-        with open(path, encoding="utf-8") as f:
-            for line in f:
-                row = json.loads(line)
-                products += row["us"] is not None
-                wrong += row["ok"] is False
-                if row["device"] == "host":  # csr in runs with wide columns is the same code there: the same plan, measured again
-                    row["plan"] = re.sub(r"csr(:rows=nonempty)?(:|,)run=\d+(?!\d|,idx)", r"csr\1", row["plan"])
-                if row["us"] and row["ok"]:
-                    rows = groups.setdefault((row["device"], row["type"], row["matrix"]), [])
-                    row["file"] = path
-                    same = (i for i, r in enumerate(rows) if named(r) == named(row) and (row.get("again") or r["file"] != path))
-                    at = next(same, len(rows))
-                    rows[at:at + 1] = [row]  # in its place: the first of a plan is the one without knobs
+        for row in map(as_measured, read(path)):
+            products += row["us"] is not None
+            wrong += is_wrong(row)
+            if is_right(row):
+                put(groups.setdefault(where(row), []), row, path)
     return groups, wrong, products
+
+
+def put(rows, row, path):
+    row["file"] = path
+    same = (i for i, r in enumerate(rows) if named(r) == named(row) and (row.get("again") or r["file"] != path))
+    at = next(same, len(rows))
+    rows[at:at + 1] = [row]  # in its place: the first of a plan is the one without knobs
 
 
 def choice(spmv, path, kind, table):
     """Plan and knobs that spmv chooses now."""
-    run = subprocess.run([spmv, "plan", path, "--type", kind, "--table", table, "--explain"], capture_output=True, text=True, check=True)
-    found = re.search(r"^plan +(\S+?)(?: / (\S+))?: ", run.stdout, re.M)
-    return found[1], found[2] or ""
+    run = subprocess.run([spmv, "plan", path, "--type", kind, "--table", table, "--json"], capture_output=True, text=True, check=False)
+    if run.returncode:
+        sys.exit(f"{path}: {spmv} plan failed: {run.stderr.strip()}")
+    plan = json.loads(run.stdout)
+    return plan["plan"], plan["variant"] or ""
 
 
 def measured(rows, plan, knobs):
@@ -61,13 +73,13 @@ def measured(rows, plan, knobs):
     found = []
     for row in rows:
         full = [set(part.split(",")) for part in (row["variant"] or "").split("+")]
-        if row["plan"] != plan or row["builder"] in ("auto", "cocktail"):
+        if row["plan"] != plan or row["builder"] in CHOOSERS:
             continue
         if not any(asked) and row["variant"] != "host":  # the first of a plan was asked for without knobs
             return row
         if row["variant"] == "host" or (len(full) == len(asked) and all(a <= f for a, f in zip(asked, full))):
             found.append(row)
-    return min(found, key=lambda r: r["us"]) if found else None
+    return fastest(found)
 
 
 def chosen_now(groups, spmv, table, matrices):
@@ -81,33 +93,33 @@ def chosen_now(groups, spmv, table, matrices):
 def chosen_there(groups, path):
     """The row measured here of what auto chose in that file, for each group."""
     chosen = {}
-    with open(path, encoding="utf-8") as f:
-        for row in map(json.loads, f):
-            rows = groups.get((row["device"], row["type"], row["matrix"]), [])
-            same = [r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]
-            if row["us"] and rows:
-                chosen[row["device"], row["type"], row["matrix"]] = same[0] if same else row["plan"]
+    for row in read(path):
+        rows = groups.get(where(row), [])
+        same = [r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]
+        if row["us"] and rows:
+            chosen[where(row)] = same[0] if same else row["plan"]
     return chosen
 
 
 def table_of(groups, now):
+    """The regrets, worst first, and (key, plan, best single) where what is chosen now was not measured."""
     table, unknown = [], []
     for key, rows in groups.items():
         csr = [r for r in rows if r["plan"] == "csr"]
         rows = [r for r in rows if r.get("again")] or rows
-        of = {b: [r for r in rows if r["builder"] == b] for b in ("auto", "cocktail")}
+        of = {b: [r for r in rows if r["builder"] == b] for b in CHOOSERS}
         singles = [r for r in rows if r["builder"] not in of and "+" not in r["plan"]]
         auto = now.get(key) if now is not None else of["auto"][0] if of["auto"] else None
         if not singles or not csr or not auto:
             continue
-        single, best = min(singles, key=lambda r: r["us"]), min(rows, key=lambda r: r["us"])
+        single, best = fastest(singles), fastest(rows)
         if isinstance(auto, str):
             unknown.append((key, auto, single))
             continue
         cocktail = of["cocktail"][0] if of["cocktail"] else auto
-        table.append((auto["us"] / single["us"], auto["us"] / best["us"], cocktail["us"] / single["us"],
-                      auto["prepare_us"] / csr[0]["us"], auto, single, best, key))
-    return sorted(table, key=lambda t: -t[0]), unknown
+        table.append(Regret(auto["us"] / single["us"], auto["us"] / best["us"], cocktail["us"] / single["us"],
+                            auto["prepare_us"] / csr[0]["us"], auto, single, best, key))
+    return sorted(table, key=lambda r: -r.over_single), unknown
 
 
 def begin():
@@ -126,24 +138,36 @@ def begin():
     return args, groups, wrong, products, *table_of(groups, now)
 
 
+def line_of(r):
+    return (f"{r.key[2]:28} {r.auto['us']:9.1f} {r.over_single:7.3f} {r.over_best:6.3f} {r.cocktail_over_single:6.3f} {r.prepare:8.1f}  "
+            f"{r.auto['plan']} | {r.single['plan']} {r.single['us']:.1f} | {r.best['plan']} {r.best['us']:.1f}")
+
+
+def section(table, unknown):
+    """The lines of one device and type."""
+    print(f"{'matrix':28} {'auto us':>9} {'/single':>7} {'/best':>6} {'cockt.':>6} {'prepare':>8}  auto | best single | best")
+    for r in table:
+        print(line_of(r))
+    for key, plan, single in unknown:
+        print(f"{key[2]:28}         ?                                {plan} | {single['plan']} {single['us']:.1f}")
+    if not table:
+        print("none of what was chosen was measured\n")
+        return
+    for what, ratios in (("auto over the best single", [r.over_single for r in table]),
+                         ("auto over the best", [r.over_best for r in table]),
+                         ("cocktail over the best single", [r.cocktail_over_single for r in table])):
+        print(f"geometric mean, {what}: {geometric_mean(ratios):.3f}, worst {max(ratios):.3f}, "
+              f"over 1.05: {sum(ratio > 1.05 for ratio in ratios)} of {len(ratios)}")
+    prepare = sorted(r.prepare for r in table)
+    print(f"prepare in products of csr: median {prepare[len(prepare) // 2]:.1f}, worst {prepare[-1]:.1f}\n")
+
+
 def main():
     args, _, wrong, products, table, unknown = begin()
-    for device, kind in sorted({t[-1][:2] for t in table}):
-        by = f"by {args.table}" if args.table else f"in {os.path.basename(args.chosen)}" if args.chosen else ""
+    by = f"by {args.table}" if args.table else f"in {os.path.basename(args.chosen)}" if args.chosen else ""
+    for device, kind in sorted({r.key[:2] for r in table} | {u[0][:2] for u in unknown}):
         print(f"{device}, {kind}" + (f"; auto as it chooses {by}, looked up" if by else ""))
-        print(f"{'matrix':28} {'auto us':>9} {'/single':>7} {'/best':>6} {'cockt.':>6} {'prepare':>8}  auto | best single | best")
-        mine = [t for t in table if t[-1][:2] == (device, kind)]
-        for single_ratio, best_ratio, cocktail_ratio, prepare, auto, single, best, key in mine:
-            print(f"{key[2]:28} {auto['us']:9.1f} {single_ratio:7.3f} {best_ratio:6.3f} {cocktail_ratio:6.3f} {prepare:8.1f}  "
-                  f"{auto['plan']} | {single['plan']} {single['us']:.1f} | {best['plan']} {best['us']:.1f}")
-        for key, plan, single in unknown:
-            if key[:2] == (device, kind):
-                print(f"{key[2]:28}         ?                                {plan} | {single['plan']} {single['us']:.1f}")
-        for what, column in (("auto over the best single", 0), ("auto over the best", 1), ("cocktail over the best single", 2)):
-            print(f"geometric mean, {what}: {mean([t[column] for t in mine]):.3f}, worst {max(t[column] for t in mine):.3f}, "
-                  f"over 1.05: {sum(t[column] > 1.05 for t in mine)} of {len(mine)}")
-        prepare = sorted(t[3] for t in mine)
-        print(f"prepare in products of csr: median {prepare[len(prepare) // 2]:.1f}, worst {prepare[-1]:.1f}\n")
+        section([r for r in table if r.key[:2] == (device, kind)], [u for u in unknown if u[0][:2] == (device, kind)])
     print(f"products wrong: {wrong} of {products}")
     return 1 if wrong else 0
 

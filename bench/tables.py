@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import regret
+from rows import mean
 
 # Our name; GFLOP/s of Table 2: NVIDIA's HYB, the best single format, clSpMV; of Table 4: the best single format, clSpMV
 PAPER = [
@@ -33,36 +34,41 @@ def shares(spmv, path, plan):
     return next(line.split()[1] for line in run.stdout.splitlines() if line.startswith("shares"))
 
 
+def section(args, found, groups, device, kind):
+    """The lines of one device and type, and the means of their ratios."""
+    print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
+    print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
+    print(f"{'matrix':13} {'HYB':>8} {'single':>8} {'format':24} {'auto':>8} {'ours':>21}  {'paper':>8} {'paper':>8}  shares")
+    ratios = {"ours": [], "irregular": [], "t2": [], "t4": [], "hyb": []}
+    for name, _, single2, cl2, single4, cl4 in PAPER:
+        key = (device, kind, "clspmv_" + name)
+        if key not in found:
+            print(f"{name:13} {'-':>8}")
+            continue
+        auto, single = found[key].auto, found[key].single
+        hyb = next((r for r in groups[key] if r["builder"] == "hyb"), None)
+        ratio = auto["gflops"] / single["gflops"]
+        ratios["ours"].append(ratio)
+        ratios["t2"].append(cl2 / single2)
+        ratios["t4"].append(cl4 / single4)
+        if name in IRREGULAR:
+            ratios["irregular"].append(ratio)
+        if hyb:
+            ratios["hyb"].append(auto["gflops"] / hyb["gflops"])
+        part = shares(args.spmv, f"{args.matrices}/{key[2]}.bin", auto["plan"])
+        print(f"{name:13} {hyb['gflops'] if hyb else float('nan'):8.2f} {single['gflops']:8.2f} {single['plan'][:24]:24} "
+              f"{auto['gflops']:8.2f} {ratio:21.3f}  {cl2 / single2:8.3f} {cl4 / single4:8.3f}  {part}")
+    means = {k: mean(v) for k, v in ratios.items()}
+    print(f"means over {len(ratios['ours'])}: auto over the best single {means['ours']:.3f} "
+          f"(paper, the same matrices: {means['t2']:.3f} and {means['t4']:.3f}); "
+          f"the irregular six, {len(ratios['irregular'])} of them: {means['irregular']:.3f}; auto over HYB {means['hyb']:.3f}\n")
+
+
 def main():
-    args, groups, wrong, products, found, _ = regret.begin()
-    by_key = {t[-1]: t for t in found}
-    for device, kind in sorted({k[:2] for k in by_key}):
-        print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
-        print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
-        print(f"{'matrix':13} {'HYB':>8} {'single':>8} {'format':24} {'auto':>8} {'ours':>21}  {'paper':>8} {'paper':>8}  shares")
-        ratios = {"ours": [], "irregular": [], "t2": [], "t4": [], "hyb": []}
-        for name, _, single2, cl2, single4, cl4 in PAPER:
-            key = (device, kind, "clspmv_" + name)
-            if key not in by_key:
-                print(f"{name:13} {'-':>8}")
-                continue
-            _, _, _, _, auto, single, _, _ = by_key[key]
-            hyb = next((r for r in groups[key] if r["builder"] == "hyb"), None)
-            ratio = auto["gflops"] / single["gflops"]
-            ratios["ours"].append(ratio)
-            ratios["t2"].append(cl2 / single2)
-            ratios["t4"].append(cl4 / single4)
-            if name in IRREGULAR:
-                ratios["irregular"].append(ratio)
-            if hyb:
-                ratios["hyb"].append(auto["gflops"] / hyb["gflops"])
-            part = shares(args.spmv, f"{args.matrices}/{key[2]}.bin", auto["plan"])
-            print(f"{name:13} {hyb['gflops'] if hyb else float('nan'):8.2f} {single['gflops']:8.2f} {single['plan'][:24]:24} "
-                  f"{auto['gflops']:8.2f} {ratio:21.3f}  {cl2 / single2:8.3f} {cl4 / single4:8.3f}  {part}")
-        mean = {k: sum(v) / max(len(v), 1) for k, v in ratios.items()}
-        print(f"means over {len(ratios['ours'])}: auto over the best single {mean['ours']:.3f} "
-              f"(paper, the same matrices: {mean['t2']:.3f} and {mean['t4']:.3f}); "
-              f"the irregular six, {len(ratios['irregular'])} of them: {mean['irregular']:.3f}; auto over HYB {mean['hyb']:.3f}\n")
+    args, groups, wrong, products, table, _ = regret.begin()
+    found = {r.key: r for r in table}
+    for device, kind in sorted({key[:2] for key in found}):
+        section(args, found, groups, device, kind)
     print(f"products wrong: {wrong} of {products}")
     return 1 if wrong else 0
 

@@ -3,7 +3,8 @@
 # bench/variants.sh [DEVICE [self-check options...]] - a section of bench/results/variants.txt: of each format's listed
 # variants, by type, how many there are, were built, came out exact on integers and within the bound on reals (-: not tried),
 # were refused, failed or were wrong; and below which are not usable and why. DEVICE is one of
-#   host      spmv bench: each layout that the self-check lists on each of three small matrices of integers is a line's one
+#   host      spmv bench: a variant is a layout on one of three small matrices of integers. The layouts are those that the self-check
+#             tries, which it names while it runs on the first OpenCL device: about a minute on PoCL, once for each build
 #   rusticl, oclgrind           (oclgrind with --brief, which tries integers only)
 #   what spmv --device takes    0, gpu, part of a name (pthread is PoCL)
 # Without arguments: host, pthread, rusticl and oclgrind, and it fails if one is not there. TYPES="f32 f64" takes these only.
@@ -15,6 +16,17 @@ if [ $# = 0 ]; then
     for d in host pthread rusticl oclgrind; do sh bench/variants.sh $d || rc=1; echo; done
     exit $rc
 fi
+layouts() { # writes build/variants.layouts: those of the self-check, one a line
+    [ -s build/variants.layouts ] && [ build/variants.layouts -nt build/spmv ] && return 0
+    build/spmv self-check --brief --type f32 --json >build/variants.self 2>build/variants.self.err
+    if ! grep -q ' variants: ' build/variants.self.err; then # its last line, with the counts
+        echo "bench/variants.sh host: the layouts come from a self-check, which needs an OpenCL device and must end:"
+        cat build/variants.self.err
+        return 1
+    fi
+    sed 's/.*"plan": "\([^"]*\)".*/\1/' build/variants.self | uniq >build/variants.layouts
+}
+
 device=$1 call="bench/variants.sh $*"
 shift
 out=build/variants-$device.json
@@ -30,8 +42,8 @@ esac
 : >"$out.err"
 rc=0
 if [ "$device" = host ]; then
-    layouts=$(sed -n 's/^#define SPMV__CHECK_[A-Z]* *"\(.*\)"$/\1/p' spmv_cl.h)
-    set -- "$@" $(for l in $layouts; do echo "--plan $l"; done)
+    layouts || exit 1
+    while read -r l; do set -- "$@" --plan "$l"; done <build/variants.layouts
     for m in gr_9_8 ch4-5-b2 mycielskian6; do
         build/spmv gen $m -o "build/variants-$m.mtx" >/dev/null || exit 1
         for type in ${TYPES:-f64 f32 mixed}; do

@@ -54,13 +54,14 @@ for f in list results; do : >"$out/$f"; done
 POCL_CACHE_DIR=$(pwd)/build/pocl
 export POCL_CACHE_DIR
 
-# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the builds that users
-# make most, with gcc and clang, the examples, the README's program, packages, and what takes no time. The run may take 6 minutes on
-# two cores: the processor times of its lines should sum up to 300 s at most on a fast machine (250 s in 2026-11), so that a machine
-# half as fast keeps within that, too. The rest runs in "make test-all" only.
+# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the most common builds
+# with gcc and clang, the examples, the README's program, packages, and whatever takes next to no time. The run may take 6 minutes on
+# two cores: the processor times of its lines should add up to at most 300 s on a fast machine (250 s in 2026-11), so that a machine
+# half as fast stays within the limit, too. All other checks run in "make test-all" only.
 quick() {
     case $1 in
-    self/* | tidy/* | headers/* | unit/* | cli/suite | readme/* | examples/* | package/cmake-subdirectory | package/pkg-config) ;;
+    self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
+    cli/bench | cli/suite | package/cmake-subdirectory | package/pkg-config) ;;
     compile/mingw/*) return 1 ;;
     compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/openmp | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/*/static | compile/*/prefix | compile/*/two-units | compile/*/single | compile/*/single-host) ;;
@@ -189,7 +190,7 @@ group() { # group NAME: its checks
             if grep -q spmv_device "$t"; then # compiling every knob's kernels takes as long as all else
                 program="build/tests/$n -j1 --timeout 600"
                 check "unit/$n" criterion "make -s build/tests/$n && $program --filter '!(knobs|pairs|self_check)/*'"
-                # a knob's meaning does not hang on what PoCL's optimiser makes of it, but the time does
+                # PoCL's optimiser changes the time that a knob's tests take, but not their results
                 grep -qE '^Test\((knobs|pairs|self_check),' "$t" || continue
                 check "knobs/$n" criterion "make -s build/tests/$n &&" \
                     "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $program --filter '@(knobs|pairs|self_check)/*'"
@@ -229,6 +230,7 @@ group() { # group NAME: its checks
     cli)
         check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
+        check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
@@ -244,7 +246,7 @@ group() { # group NAME: its checks
 }
 
 # select_checks GROUP|CHECK...: fills the list; a group without checks becomes a failure, and so does a word of the caller's that
-# stands for nothing to be run
+# selects no check
 select_checks() {
     for word; do
         : >"$out/part"
@@ -292,8 +294,8 @@ stop() {
 workers=
 trap stop HUP INT TERM
 
-# What several checks want is built once, before they start. What make is told on its command line
-# (CC=...) holds here as well; its -j does not.
+# Programs that several checks need are built once, before the checks start. Variables from make's command line (CC=...) are passed
+# on; its -j is not.
 build() {
     case ${MAKEFLAGS-} in
     *' -- '*) MAKEFLAGS="-- ${MAKEFLAGS#* -- }" ;;
@@ -316,7 +318,7 @@ work() {
     wait
 }
 
-# ---- what came out ----
+# ---- results ----
 # A check without a result is one whose worker died.
 report() {
     awk '{ print $3 }' "$out/results" >"$out/part"

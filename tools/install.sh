@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/install.sh demo|test|bench - sees to it that the Debian packages are there.
-# Installs what is missing as root or through sudo -n; where it may do neither it prints the line to run and fails.
+# tools/install.sh demo|test|bench - installs the Debian packages that are missing, as root or through sudo -n.
+# Where it may do neither, it prints the command to run and fails.
 set -u
 
 demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
@@ -11,7 +11,7 @@ test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang li
 
 # only for the 32-bit builds of the compile checks
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev"
-bench="$demo g++ libeigen3-dev"
+bench="$demo g++ libeigen3-dev librsb-dev python3"
 
 case ${1-} in
 demo) want=$demo ;;
@@ -21,7 +21,7 @@ bench) want=$bench ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
-    echo "This is not Debian: what Debian calls" $want "must be there."
+    echo "This is not Debian. These packages, by their Debian names, must be installed:" $want
     exit 0
 fi
 

@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/peers.sh FILE... - products of this library beside those of others on the same device, both sides timed alike: products in a row,
+# medians. On the host (the default) the peers are a plain OpenMP loop, Eigen, librsb and, where MKL says so, Intel MKL; on an NVIDIA GPU
+# (DEVICE=gpu, or whatever "spmv --device" takes) cuSPARSE. FILE is Matrix Market, .gz or not, or the binary form. The table goes to
+# standard output; it can be made again from build/peers/host or build/peers/gpu, where rows and their description stay: "make bench-report".
+# Variables: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2 on the host, else 1);
+# SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, put before each timed command ("chrt -f 5" on a machine that
+# others use too); MKL, a folder made by bench/peers/mkl.sh; SPMV, PEER, CSRB: programs that are already built.
+# The host's peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
+set -eu
+if [ $# = 0 ]; then
+    echo "usage: bench/peers.sh FILE..." >&2
+    exit 2
+fi
+root=$(cd "$(dirname "$0")/.." && pwd)
+device=${DEVICE:-host}
+case $device in host) class=host ;; *) class=gpu ;; esac
+out=$root/build/peers/$class
+types=${TYPES:-f64 f32}
+mkdir -p "$out"
+
+# Each class: begin_CLASS builds the peers' programs and sets peer (whose rows, and the name of their file) and rounds;
+# run_CLASS FILE prints their rows; describe_CLASS prints what a reader of the table should know.
+begin_host() {
+    peer=peers rounds=${ROUNDS:-2} mkl=
+    [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include -L$MKL/lib -Wl,-rpath,$MKL/lib"
+    export MKL_THREADING_LAYER=GNU
+    if [ "${PEER:-}" ]; then return; fi
+    sh "$root/tools/install.sh" bench
+    compile peers -O3 -march=native
+    # gcc 12 makes gathers of the plain loop with -march=native, which are slower than no vectors at all in f32
+    compile peers-O2 -O2 '-DSUFFIX="-O2"'
+}
+compile() { # compile NAME FLAGS...
+    name=$1
+    shift
+    # shellcheck disable=SC2086
+    "${CXX:-c++}" "$@" -fopenmp -w "$root/bench/peers/cpu.cpp" -o "$out/$name" -I/usr/include/eigen3 $mkl -lrsb ${mkl:+-lmkl_rt}
+}
+run_host() {
+    if [ "${PEER:-}" ]; then
+        ${RUN:-} "$PEER" "$1"
+    else
+        ${RUN:-} "$out/peers" "$1"
+        ${RUN:-} "$out/peers-O2" "$1"
+    fi
+}
+describe_host() {
+    echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores; $(date -u +%Y-%m-%d)"
+    echo "Peers: plain OpenMP CSR and Eigen (-O3 -march=native, and -O2 where the name says so), librsb (tuned)${mkl:+, Intel MKL 2025.0.1}; $("${CXX:-c++}" --version | head -n 1)"
+    echo "Ours: build/spmv as make builds it, $("${CC:-cc}" --version | head -n 1)"
+    echo "Products in a row by the wall clock, medians; rounds of which each side's fastest counts: $rounds."
+}
+
+begin_gpu() {
+    peer=cuSPARSE rounds=${ROUNDS:-1}
+    if [ "${PEER:-}" ]; then return; fi
+    PEER=$out/cusparse
+    nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
+}
+run_gpu() { ${RUN:-} "$PEER" "$1"; }
+describe_gpu() {
+    echo "Machine: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1); $(date -u +%Y-%m-%d)"
+    echo "Peer: cuSPARSE, the fastest of csr_alg1, csr_alg2, coo_alg1, sell32, bsr2, bsr3, bsr4, bsr6 and bsr8."
+    echo "Both sides: products in a row, warm caches, medians of batches of at least 2 ms; the peer by CUDA's events around a batch, ours by the"
+    echo "wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
+}
+
+if [ -z "${SPMV:-}" ]; then
+    make -s -C "$root" --no-print-directory build/spmv
+    SPMV=$root/build/spmv
+fi
+if [ -z "${CSRB:-}" ]; then
+    CSRB=$out/csrb
+    "${CC:-cc}" -std=c99 -O2 -I"$root" "$root/bench/csrb.c" -o "$CSRB"
+fi
+"begin_$class"
+plans=
+for p in ${PLANS-$(sh "$root/bench/candidates.sh" $class peers)}; do plans="$plans --plan $p"; done
+begun=$(date +%s)
+for file in "$peer.json" ours.json ours.err; do : >"$out/$file"; done
+for f; do
+    if [ "${SECONDS_LEFT:-}" ] && [ $(($(date +%s) - begun)) -ge "$SECONDS_LEFT" ]; then
+        echo "no time left for $f" >&2
+        continue
+    fi
+    name=$(basename "$f" .gz)
+    name=${name%.*}
+    "$SPMV" convert "$f" "$out/$name.bin" >/dev/null
+    "$CSRB" "$out/$name.bin" "$out/$name.csrb"
+    round=1
+    while [ "$round" -le "$rounds" ]; do
+        "run_$class" "$out/$name.csrb" >>"$out/$peer.json"
+        for t in $types; do # a plan that is refused fails: ours.err has the reason, and its row "ok": null
+            # shellcheck disable=SC2086
+            ${RUN:-} "$SPMV" bench "$out/$name.bin" $plans --device "$device" --type "$t" --json >>"$out/ours.json" 2>>"$out/ours.err" || true
+        done
+        round=$((round + 1))
+    done
+    rm -f "$out/$name.bin" "$out/$name.csrb"
+    echo "$(($(date +%s) - begun)) s  $name" >&2
+done
+{
+    "describe_$class"
+    echo "Command: ${RUN:+RUN=\"$RUN\" }${MKL:+MKL=... }make bench-peers FILES=... DEVICE=$device"
+} >"$out/head.txt"
+cat "$out/head.txt"
+echo
+python3 "$root/bench/compare.py" "$out/$peer.json" "$out/ours.json"

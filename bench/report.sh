@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from what was measured and brought to DIRECTORY, as far as it is
+# there, and the README's table of speed from bench/results; without arguments only that table.
+#   NAME.txt, NAME.png   from what bench/peers.sh leaves: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json
+#   NAME-plans.txt, NAME-regret.txt, NAME-tables.txt
+#                        from clock_*.json (bench/regret.sh, or other lines of "spmv bench --json --again 4") with
+#                        machine.txt: a line that names machine and driver, a line with the date, and what else a reader should know
+#                        plans.txt: a sentence that says which plans were tried on which matrices
+#                        more_*.json, if there: earlier runs, for the plans alone
+#                        refined_*.json, if there: lines of "auto" under --refine
+#                        now, if there: "auto" is what the library would choose now by tuning/NAME.tune instead of what a run had
+# MATRICES has the matrices' binary files, which shares and choices are made from.
+set -eu
+cd "$(dirname "$0")/.."
+case $# in
+0)
+    python3 bench/readme.py --write
+    exit ;;
+2 | 3) from=$1 name=$2 matrices=${3:-} ;;
+*)
+    echo "usage: bench/report.sh [DIRECTORY NAME [MATRICES]]" >&2
+    exit 2 ;;
+esac
+results=bench/results written=
+
+write() { # write FILE COMMAND...: what the command prints becomes the file, if it succeeds
+    file=$1
+    shift
+    if ! "$@" >"$results/$file.new"; then
+        rm -f "$results/$file.new"
+        echo "bench/report.sh: $results/$file was not written" >&2
+        exit 1
+    fi
+    mv "$results/$file.new" "$results/$file"
+    written="$written $file"
+}
+needs() { # needs FILE...: all must be in the directory
+    for f; do
+        if [ ! -e "$from/$f" ]; then
+            echo "bench/report.sh: $from/$f is missing" >&2
+            exit 1
+        fi
+    done
+}
+
+peers_table() { cat "$from/head.txt" && echo && python3 bench/compare.py "$1" "$from/ours.json"; }
+head_of() {
+    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
+    sed 1,2d "$from/machine.txt"
+}
+plans_table() {
+    head_of
+    echo "By the clock, products in a row. Command: spmv bench FILE... --plan P... --again 4 --device D --type T --json; python3 bench/plans.py clock_*.json"
+    echo "A dash: refused, not reached, or not among the plans tried for that matrix: $(cat "$from/plans.txt")"
+    echo
+    set -- "$from"/clock_*.json
+    for f in "$from"/more_*.json; do
+        if [ -e "$f" ]; then set -- "$f" "$@"; fi
+    done
+    python3 bench/plans.py "$@"
+}
+table() { # table WHAT HEADING OPTIONS...: what bench/WHAT.py prints under a heading
+    what=$1
+    printf '%s\nCommand: python3 bench/%s.py' "$2" "$what"
+    shift 2
+    printf ' %s' "$@" | sed "s|${matrices:-MATRICES}|MATRICES|g; s|$from/||g"
+    printf ' clock_*.json\n\n'
+    python3 "bench/$what.py" "$@" "$from"/clock_*.json && echo
+}
+regret_tables() {
+    head_of
+    echo "By the clock, products in a row; the plans of $name-plans.txt, the four or five fastest and what was chosen timed again side by side."
+    echo
+    if [ -e "$from/now" ]; then
+        table regret "auto as the library chooses now, its time looked up among those; cocktail is of the run, prepare that plan without the choice." \
+            --table "tuning/$name.tune" --matrices "$matrices" || return 1
+    else
+        table regret "auto as the run had it." || return 1
+    fi
+    for f in "$from"/refined_*.json; do
+        [ ! -e "$f" ] || table regret "auto under --refine 4, which times the four best by estimate." --chosen "$f" || return 1
+    done
+}
+paper_tables() {
+    head_of
+    echo "By the clock, products in a row; the plans of $name-plans.txt."
+    echo
+    if [ -e "$from/now" ]; then
+        table tables "auto as the library chooses now." --table "tuning/$name.tune" --matrices "$matrices"
+    else
+        table tables "auto as the run had it." --matrices "$matrices"
+    fi
+}
+
+make -s --no-print-directory build/spmv
+for peer in "$from/cuSPARSE.json" "$from/peers.json"; do
+    if [ ! -e "$peer" ]; then continue; fi
+    needs head.txt ours.json
+    write "$name.txt" peers_table "$peer"
+    build/spmv plot ratio "$from/ours.json" "$peer" --plan auto -o "$results/$name.png"
+    written="$written $name.png"
+done
+set -- "$from"/clock_*.json
+if [ -e "$1" ]; then
+    needs machine.txt plans.txt
+    write "$name-plans.txt" plans_table
+    write "$name-regret.txt" regret_tables
+    write "$name-tables.txt" paper_tables
+fi
+if [ -z "$written" ]; then
+    echo "bench/report.sh: $from has neither clock_*.json nor cuSPARSE.json nor peers.json" >&2
+    exit 1
+fi
+echo "written:$written"
+python3 bench/readme.py --write

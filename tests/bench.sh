@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/bench.sh - the reports of bench/: what they make of a few rows whose ratios are known, what they say of a line that is no row,
+# and that the library understands every plan that bench/candidates.sh names. Ends with "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+passed=0 failed=0
+result() { # result WHAT: of the command before
+    if [ $? = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL: $1"; fi
+}
+row() { # row BUILDER PLAN US OK: a line as of "spmv bench --json"
+    printf '{"matrix": "gr_9_8", "device": "host", "builder": "%s", "plan": "%s", "variant": "host", "type": "f64", "us": %s, %s}\n' \
+        "$1" "$2" "$3" "\"gflops\": 1, \"prepare_us\": 8, \"again\": false, \"ok\": $4"
+}
+{ row auto csr 4 true; row csr csr 4 true; row sell sell 2 true; row dia dia null null; row ell ell 1 false; } >"$dir/ours.json"
+echo '{"matrix": "gr_9_8", "dtype": "f64", "variant": "loop", "us": 3.0}' >"$dir/peer.json"
+build/spmv gen gr_9_8 -o "$dir/gr_9_8.bin" >/dev/null || exit 1
+report() { # report NAME ARGUMENTS...: its output and exit status are kept
+    name=$1
+    shift
+    python3 "bench/$name.py" "$@" >"$dir/out" 2>&1
+    status=$?
+}
+has() { grep -qE "$1" "$dir/out" || { cat "$dir/out"; return 1; }; } # has PATTERN: a line of the last output
+
+report compare "$dir/peer.json" "$dir/ours.json"
+has '^gr_9_8 +3\.0 loop +4\.0 +0\.75 +csr +2\.0 +1\.50 +sell$'
+result "compare: the peer's time over auto's and over the fastest plan's, the wrong one left out"
+[ $status = 0 ] && has '^products wrong: 1 of 4$'
+result "compare: wrong products are counted, refused plans are no products"
+report plans "$dir/ours.json"
+[ $status = 1 ] && has '^gr_9_8 .* 4\.0 .* 2\.0\* .* sell$'
+result "plans: the fastest is marked; exit status 1 where a product was wrong"
+report regret "$dir/ours.json"
+[ $status = 1 ] && has '^gr_9_8 +4\.0 +2\.000 +2\.000 +2\.000 +2\.0  csr \| sell 2\.0 \| sell 2\.0$'
+result "regret: auto over the best single plan"
+report regret --table tuning/host.tune --matrices "$dir" "$dir/ours.json"
+has '^host, f64; auto as it chooses by tuning/host.tune, looked up$'
+result "regret --table: asks the command line for its choice"
+report tables --matrices "$dir" "$dir/ours.json"
+[ $status = 1 ] && has '^means over 0: '
+result "tables: a matrix that the papers do not have is not in the means"
+
+echo 'killed' >>"$dir/ours.json"
+echo '{"matrix": "gr_9_8"}' >>"$dir/peer.json"
+for name in plans regret tables; do
+    report $name "$dir/ours.json"
+    [ $status = 1 ] && has 'ours\.json:6: not a line of JSON'
+    result "$name: a line that is no JSON is named by file and number"
+done
+report compare "$dir/peer.json" "$dir/ours.json"
+[ $status = 1 ] && has 'ours\.json:6: not a line of JSON'
+result "compare: a line that is no JSON is named by file and number"
+sed -i 6d "$dir/ours.json"
+report compare "$dir/peer.json" "$dir/ours.json"
+[ $status = 1 ] && has 'peer\.json:2: .*missing: dtype, variant, us$'
+result "compare: keys that a row lacks are named"
+report plans "$dir/none.json"
+[ $status = 1 ] && has 'none\.json: No such file'
+result "plans: a file that is not there is named"
+
+for class in host cpu gpu; do
+    for set in peers short all; do
+        sh bench/candidates.sh $class $set >"$dir/plans"
+        result "candidates $class $set"
+        n=0
+        while read -r plan; do # knobs, behind the slash, are a device's
+            n=$((n + 1))
+            build/spmv plan "$dir/gr_9_8.bin" --builder "${plan%%/*}" >/dev/null 2>"$dir/err" || { n=-1000; cat "$dir/err"; }
+        done <"$dir/plans"
+        [ $n -ge 9 ] && grep -qx auto "$dir/plans" && grep -qx csr "$dir/plans"
+        result "candidates $class $set: the library knows each, auto and csr are among them"
+    done
+done
+sh bench/candidates.sh host none >"$dir/out" 2>&1
+[ $? = 2 ] && has '^usage: '
+result "candidates: a set that does not exist is a wrong call"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
