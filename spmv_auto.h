@@ -94,28 +94,7 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
  * as far behind the best of its format, and that behind the best of all, as at the measured sizes around. 0: the row has no sample. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
-/* ---- features ----------------------------------------------------------------------------------------------------
- * What the choice looks at (clSpMV 3.3: histograms over diagonals, blocks and rows). */
-enum { SPMV_BLOCK_SIZES = 11, SPMV_FILL_BINS = 64 };
-
-typedef struct spmv_block_features {
-    int      bh, bw;
-    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
-    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
-    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
-} spmv_block_features;
-
-typedef struct spmv_features {
-    uint64_t rows, cols, nnz;
-    uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
-    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
-    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
-    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
-    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
-    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
-    spmv_block_features block[SPMV_BLOCK_SIZES];
-} spmv_features;
+/* ---- features ---------------------------------------------------------------------------------------------------- */
 
 /* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
  * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
@@ -434,18 +413,6 @@ static double spmv__exp2(double v)
     return scale * sum;
 }
 
-/* Bytes of column indices for each slot. */
-static double spmv__index_bytes(const spmv_spec *s)
-{
-    double narrow = s->key[SPMV_KEY_IDX] ? 2 : 4;
-    switch (s->format) {
-    case SPMV_DENSE: case SPMV_DIA: case SPMV_BDIA: return 0;
-    case SPMV_COO: return 8;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return narrow / (double)(spmv__block_rows(s) * spmv__block_cols(s));
-    default: return narrow;
-    }
-}
-
 /* Seconds to read so many bytes: from the cache, if x, y and what else there is leave room for them (H200: up to 40 MB, from 50 MB on
  * not, of the 56 MiB that reading alone shows). */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
@@ -462,7 +429,7 @@ static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
     if (!(t->read > 0)) return 0;
-    return spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, nnz * (width + spmv__index_bytes(layout)) + rows * (2 * width + 4))));
+    return spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4))));
 }
 
 #define SPMV__GAP (-1e9f)
@@ -726,17 +693,6 @@ SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, d
 }
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-/* A view with what is known of its rows. */
-typedef struct spmv__look {
-    const spmv_view  *v;
-    const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
-    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
-    uint64_t          longest, nnz, rows; /* rows that are not empty */
-} spmv__look;
 
 static void spmv__look_free(spmv__look *l)
 {
@@ -1107,16 +1063,21 @@ static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_
     return s;
 }
 
-enum {
-    SPMV__DIAGONAL_BITS = 1u << SPMV_DIA | 1u << SPMV_BDIA,
-    SPMV__BLOCK_BITS = 1u << SPMV_BELL | 1u << SPMV_SBELL | 1u << SPMV_BCSR
-};
+/* Bits of the formats of a class. */
+static unsigned spmv__class_bits(spmv_format_class category)
+{
+    unsigned bits = 0;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (spmv_format_class_of((spmv_format)f) == category) bits |= 1u << f;
+    return bits;
+}
 
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     static const int sizes[][2] = {
 #define X(h, w, u) { h, w },
-        SPMV__BLOCK_SIZES(X)
+        SPMV_BLOCK_LIST(X)
 #undef X
     };
     spmv__beyond_w all;
@@ -1139,8 +1100,8 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
         f->block[i].bw = sizes[i][1];
     }
     s = spmv__look_gather(l, sample, &f->gather);
-    if (!s && ~without & SPMV__DIAGONAL_BITS && f->nnz) s = spmv__look_diagonals(l, f);
-    if (!s && ~without & SPMV__BLOCK_BITS && f->nnz) s = spmv__look_blocks(l, sample, f);
+    if (!s && ~without & spmv__class_bits(SPMV_CLASS_DIAGONAL) && f->nnz) s = spmv__look_diagonals(l, f);
+    if (!s && ~without & spmv__class_bits(SPMV_CLASS_BLOCK) && f->nnz) s = spmv__look_blocks(l, sample, f);
     return s;
 }
 
@@ -1155,75 +1116,9 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
     return s;
 }
 
-/* ---- slots of a layout without storing it -------------------------------------------------------------------------- */
-
-/* Slices of h rows that follow each other. */
-static double spmv__slots_in_order(const spmv__look *l, uint64_t h, uint64_t w)
-{
-    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
-    double slots = 0;
-    for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
-        if (++i < h && r + 1 < rows) continue;
-        slots += (double)(h * spmv__smaller(most, w));
-        i = most = 0;
-    }
-    return slots;
-}
-
-/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
-static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t w, uint64_t sigma, double *slots)
-{
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
-    void *block;
-    uint32_t *with;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
-    if (s) return s;
-    with = (uint32_t *)block;
-    *slots = 0;
-    if (!sigma) sigma = rows ? rows : 1;
-    for (begin = 0; begin < rows; begin += sigma) {
-        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
-        for (most = 0, r = begin; r < end; r++) {
-            with[l->len[r]]++;
-            if (l->len[r] > most) most = l->len[r];
-        }
-        for (k = most; k > 0; k--) {
-            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
-            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h), width = spmv__smaller(k, w);
-            if (with[k] && place % h && width > open) *slots += (double)(h * (width - open));
-            if (with[k] && (opened || width > open)) open = width;
-            *slots += (double)(opened * h * width);
-            place = next;
-            with[k] = 0;
-        }
-        with[0] = 0;
-    }
-    spmv_free(l->h, block);
-    return SPMV_OK;
-}
-
-/* Do the columns of every h neighbouring rows fit 16 bits? */
-static int spmv__narrow_fits(const spmv__look *l, uint64_t h)
-{
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
-    if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (r = 0; r < rows; r++) {
-        if (l->low[r] <= l->high[r]) {
-            if (l->low[r] < low) low = l->low[r];
-            if (l->high[r] > high) high = l->high[r];
-        }
-        if (++i < h && r + 1 < rows) continue;
-        if (!spmv__span_fits(low, high)) return 0;
-        i = high = 0;
-        low = UINT64_MAX;
-    }
-    return 1;
-}
-
 /* ---- candidates ---------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__GROUPS = SPMV_FORMAT_COUNT + 3 };
+enum { SPMV__GROUPS = (int)SPMV_FORMAT_COUNT + (int)SPMV_CLASS_COUNT };
 
 /* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
 typedef struct spmv__candidate {
@@ -1264,19 +1159,16 @@ static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
 }
 
-/* Flat, diagonal, block. */
-static int spmv__class_of(spmv_format f)
-{
-    unsigned bit = 1u << f;
-    return bit & SPMV__DIAGONAL_BITS ? 1 : bit & SPMV__BLOCK_BITS ? 2 : 0;
-}
-
+/* Flat formats without fill, which can take whatever other parts leave. */
 static int spmv__is_flat(spmv_format f)
 {
-    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
+    return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
 }
 
-static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
+static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
+
+/* Flat formats that pad rows, up to a width. */
+static int spmv__is_padded(spmv_format f) { return spmv__is_flat(f) && spmv_format_takes_key(f, SPMV_KEY_W); }
 
 /* Group: a format, or SPMV_FORMAT_COUNT + a class. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
@@ -1305,7 +1197,7 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
         const spmv_tune_row *r = &c->t->row[i];
         if (r->type != type || !r->curve) continue;
         spmv__raise_best(c, r, (int)r->layout.format);
-        spmv__raise_best(c, r, SPMV_FORMAT_COUNT + spmv__class_of(r->layout.format));
+        spmv__raise_best(c, r, SPMV_FORMAT_COUNT + (int)spmv_format_class_of(r->layout.format));
         if (!spmv__usable(c, r->layout.format)) continue;
         for (j = 0; j < c->cands; j++)
             if (spmv__same_spec(c->cand[j].layout, &r->layout) && !strcmp(c->cand[j].variant, r->variant)) break;
@@ -1349,29 +1241,21 @@ static void spmv__lend_rows(spmv__chooser *c)
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
-/* What a part asks of a candidate. */
-typedef struct spmv__load {
-    double rows, slots, nnz;
-    double gather;  /* as in spmv_features */
-    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
-    double spread;  /* deviation of row lengths over their mean */
-    double longest; /* slots of the longest row (super-row: of one of its rows) */
-    double bands;   /* groups of neighbouring diagonals */
-} spmv__load;
-
 /* Seconds for a kind of matrix. Where the table lacks this candidate it was never near the best: it counts as a little worse than its
  * layout, which as its format, or as worse than the best of its class; what one block size does says nothing of another. 0: nothing is
  * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
+    spmv_format_class category = spmv_format_class_of(k->layout->format);
+    /* dense is measured on full matrices only: what x costs it elsewhere goes by the flat formats */
+    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + (int)(category == SPMV_CLASS_DENSE ? SPMV_CLASS_FLAT : category);
     spmv__tune_place p;
     spmv_spec plain;
     if (k->kind[kind]) {
         p = spmv__tune_at(c->t, c->rates, k->layout, rows, per_row);
         return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
-    if (spmv__class_of(k->layout->format) == 2) return 0;
+    if (category == SPMV_CLASS_BLOCK) return 0;
     plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
     plain.key[SPMV_KEY_IDX] = 0;
     p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
@@ -1410,12 +1294,10 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 {
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
-    int block = spmv__class_of(spec->format) == 2;
-    if (spec->format == SPMV_COO || (spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]) || spmv__class_of(spec->format) == 1 ||
-        spec->format == SPMV_DENSE) return 0;
+        if (spmv__spec_even(spec)) return 0;
     if (strcmp(c->t->device_class, "gpu") != 0)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
-    if (block) {
+    if (spmv__is_block(spec->format)) {
         steps /= (double)spmv__block_cols(spec);
         mean /= (double)spmv__block_cols(spec);
         rows /= (double)spmv__block_rows(spec);
@@ -1440,12 +1322,12 @@ static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k,
     if (f == SPMV_BCSR)
         more += (c->how->type == SPMV_F64 && spmv__block_rows(k->layout) == 3 && spmv__block_cols(k->layout) == 3 ? 0 : 0.2) +
                 (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
-    if (gpu && spmv__class_of(f) == 2) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
+    if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
     if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
     if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
     if (*k->variant) more *= 1.1;
     if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
-    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__class_of(f) == 2 ? 2 : 1.25;
+    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__is_block(f) ? 2 : 1.25;
     if (cpu && f == SPMV_SELL && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
     if (!gpu && (f == SPMV_ELL || f == SPMV_BELL) && entries > 64) more *= 1 + spmv__log2(entries / 64);
     if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
@@ -1474,64 +1356,16 @@ static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const
     return longest > base ? longest : base;
 }
 
-/* What a whole-taking layout of the view would be. 0 if it makes no sense there. */
-static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, uint64_t w,
-                         spmv__load *out, spmv_status *s)
+/* What a layout that takes all of the view would be. 0 if it makes no sense there. */
+static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out,
+                         spmv_status *s)
 {
-    uint64_t h = spec->key[SPMV_KEY_H] ? (uint64_t)spec->key[SPMV_KEY_H] : 32;
-    double rows = (double)f->rows, element = (double)spmv_value_size(c->how->type), widest;
-    int i;
-    memset(out, 0, sizeof *out);
-    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : rows;
-    h = spmv__smaller(h, spmv__round_up(spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows, 32));
-    if (!h) h = 32;
-    out->nnz = out->slots = (double)f->nnz;
-    out->gather = f->gather;
-    out->spread = f->uneven;
-    out->longest = (double)spmv__smaller(l->longest, w);
-    switch (spec->format) {
-    case SPMV_DENSE:
-        out->slots = rows * (double)f->cols;
-        break;
-    case SPMV_DIA: case SPMV_BDIA:
-        out->slots = rows * (double)f->diagonals;
-        out->gather = 0;
-        out->bands = (double)f->bands;
-        break;
-    case SPMV_ELL:
-        out->slots = out->rows * (double)spmv__smaller(l->longest, w);
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32)) return 0;
-        break;
-    case SPMV_SELL:
-        if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
-            *s = spmv__slots_sorted(l, h, w, (uint64_t)spec->key[SPMV_KEY_SIGMA], &out->slots);
-            out->uneven = f->uneven;
-        } else
-            out->slots = spmv__slots_in_order(l, h, w);
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, spec->key[SPMV_KEY_SIGMA] ? (uint64_t)spec->key[SPMV_KEY_SIGMA] : h)) return 0;
-        break;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR:
-        for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-            if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) break;
-        if (i == SPMV_BLOCK_SIZES || f->block[i].sampled <= 0) return 0;
-        out->slots = f->block[i].blocks * (double)(f->block[i].bh * f->block[i].bw);
-        /* a sample may have missed the longest row; its blocks are at least as many as it fills */
-        widest = (double)l->longest / (double)f->block[i].bw;
-        if (widest < f->block[i].widest) widest = f->block[i].widest;
-        if (spec->format == SPMV_BELL) out->slots = widest * rows * (double)f->block[i].bw;
-        if (spec->format == SPMV_SBELL)
-            out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
-        out->longest = widest * (double)f->block[i].bw;
-        out->gather /= (double)f->block[i].bw;
-        out->uneven = f->uneven;
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32 * (uint64_t)f->block[i].bh)) return 0;
-        break;
-    default:
-        out->uneven = f->uneven;
-        h = (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1; /* rows of a run */
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h)) return 0;
+    *s = spmv__spec_estimate(spec, l, f, out);
+    if (*s == SPMV_ERR_UNSUPPORTED) {
+        *s = SPMV_OK;
+        return 0;
     }
-    return !*s && out->slots * element <= c->limit;
+    return !*s && out->slots * (double)spmv_value_size(c->how->type) <= c->limit;
 }
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -1543,20 +1377,6 @@ typedef struct spmv__mix {
     double      seconds, convert;
 } spmv__mix;
 
-enum { SPMV__CONVERT_CSR = 4 };
-
-/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
-static double spmv__convert_cost(const spmv_spec *s)
-{
-    switch (s->format) {
-    case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 5 : SPMV__CONVERT_CSR;
-    case SPMV_COO: case SPMV_CMRS: case SPMV_DENSE: return 8;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return s->key[SPMV_KEY_D] ? 60 : 40;
-    case SPMV_DIA: case SPMV_BDIA: return 45;
-    default: return 20;
-    }
-}
-
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
@@ -1565,7 +1385,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
     m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && !strcmp(c->t->device_class, "host") ? 1.4 * seconds : seconds;
-    m->convert += spmv__convert_cost(spec) + (m->count > 1 ? 4 : 0);
+    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
 }
@@ -1777,7 +1597,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         int sell = k->layout->format == SPMV_SELL;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
         if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
-        if (!spmv__load_of(c, &spec, l, f, UINT64_MAX, &load, &s)) {
+        if (!spmv__load_of(c, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[sell] <= 0) best[sell] = i + 1;
             continue;
         }
@@ -1877,12 +1697,10 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
 static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
-    const spmv_block_features *b = NULL;
+    const spmv_block_features *b = spmv__features_of_block(f, k->layout);
     spmv__load load;
     spmv__prefix p, mine;
-    int i, n;
-    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-        if (f->block[i].bh == (int)spmv__block_rows(k->layout) && f->block[i].bw == (int)spmv__block_cols(k->layout)) b = &f->block[i];
+    int n;
     if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest super-row of a part is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
@@ -1941,7 +1759,7 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
     if (all_there && split.nnz[count]) {
         s = spmv__look_make(&l, &rest, c->h);
         if (!s) {
-            s = spmv__look_features(&l, &f, 0, SPMV__DIAGONAL_BITS | SPMV__BLOCK_BITS);
+            s = spmv__look_features(&l, &f, 0, spmv__class_bits(SPMV_CLASS_DIAGONAL) | spmv__class_bits(SPMV_CLASS_BLOCK));
             if (!s) s = spmv__offer_flat(c, &l, &f, &m);
             spmv__look_free(&l);
         }
@@ -2086,13 +1904,13 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     double t;
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->cands && !s; i++) {
-        if (c->cand[i].layout->format != SPMV_CSR || !spmv__load_of(c, c->cand[i].layout, l, f, UINT64_MAX, &load, &s)) continue;
+        if (c->cand[i].layout->format != SPMV_CSR || !spmv__load_of(c, c->cand[i].layout, l, f, &load, &s)) continue;
         t = spmv__cost(c, &c->cand[i], &load);
         if (t > 0 && (c->out->csr <= 0 || t < c->out->csr)) c->out->csr = t;
     }
     for (i = 0; i < c->cands && !s; i++) {
         const spmv_spec *spec = c->cand[i].layout;
-        if (spmv__is_flat(spec->format) || !spmv__load_of(c, spec, l, f, UINT64_MAX, &load, &s)) continue;
+        if (spmv__is_flat(spec->format) || !spmv__load_of(c, spec, l, f, &load, &s)) continue;
         t = spmv__cost(c, &c->cand[i], &load);
         memset(&m, 0, sizeof m);
         if (t > 0) spmv__mix_add(c, &m, spec, c->cand[i].variant, t, load.rows);
@@ -2131,9 +1949,9 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     memset(diagonal, 0, sizeof diagonal);
     memset(block, 0, sizeof block);
     for (i = 0; i < c->cands; i++) {
-        unsigned bit = 1u << c->cand[i].layout->format;
-        if (bit & SPMV__DIAGONAL_BITS) spmv__policy_diagonals(c, f, &c->cand[i], diagonal);
-        else if (bit & SPMV__BLOCK_BITS) spmv__policy_blocks(c, f, &c->cand[i], block);
+        spmv_format_class category = spmv_format_class_of(c->cand[i].layout->format);
+        if (category == SPMV_CLASS_DIAGONAL) spmv__policy_diagonals(c, f, &c->cand[i], diagonal);
+        else if (category == SPMV_CLASS_BLOCK) spmv__policy_blocks(c, f, &c->cand[i], block);
     }
     for (j = 0; j < SPMV__PREFIXES && !s; j++) {
         two[0] = &diagonal[j];

@@ -189,6 +189,18 @@ enum {
 };
 SPMV_API unsigned spmv_format_flags(spmv_format f);
 
+/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, stands alone). */
+typedef enum spmv_format_class {
+    SPMV_CLASS_FLAT = 0, /* any nonzeros */
+    SPMV_CLASS_DIAGONAL, /* diagonals that are mostly full */
+    SPMV_CLASS_BLOCK,    /* small dense blocks; block sizes do not compete with each other */
+    SPMV_CLASS_DENSE,    /* matrices that are mostly full */
+    SPMV_CLASS_COUNT
+} spmv_format_class;
+
+/* SPMV_CLASS_COUNT if there is no such format. Formats that a cut removed keep their class. */
+SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
+
 /* ---- specification of a part -------------------------------------------------------------------------------------
  * X(KEY, key, kind). What a part takes and how it is laid out follows from these and the matrix alone. Zero is every
  * key's default. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
@@ -214,6 +226,17 @@ typedef enum spmv_key {
 } spmv_key;
 
 enum { SPMV_ROWS_ALL, SPMV_ROWS_NONEMPTY, SPMV_ROWS_SORTED };
+
+/* X(rows, columns, unit): the blocks that key b can name; unit is the width of what is loaded at once. clSpMV's sizes, and 2x2, 3x3,
+ * 6x6 for meshes with that many unknowns a node. */
+#define SPMV_BLOCK_LIST(X) \
+    X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
+
+enum {
+#define X(rows, cols, unit) + 1
+    SPMV_BLOCK_SIZES = 0 SPMV_BLOCK_LIST(X)
+#undef X
+};
 
 /* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
 typedef struct spmv_spec {
@@ -405,6 +428,30 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
  * Padding does not come back, explicit zeros do. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
+
+/* ---- features ----------------------------------------------------------------------------------------------------
+ * What the choice looks at, and what the size of a part is estimated from without building it (clSpMV 3.3: histograms over diagonals,
+ * blocks and rows). spmv_features_make of spmv_auto.h fills it. */
+enum { SPMV_FILL_BINS = 64 };
+
+typedef struct spmv_block_features {
+    int      bh, bw;
+    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
+    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
+    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
+} spmv_block_features;
+
+typedef struct spmv_features {
+    uint64_t rows, cols, nnz;
+    uint64_t longest, empty;             /* row lengths */
+    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
+    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
+    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
+    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
+    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
+    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
+    spmv_block_features block[SPMV_BLOCK_SIZES];
+} spmv_features;
 
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
  * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
@@ -730,6 +777,7 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
 SPMV__SHARED uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
@@ -1420,30 +1468,6 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #define SPMV__ANY_BLOCK
 #endif
 
-#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
-#define SPMV__KEYS_LIST (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
-#define SPMV__KEYS_DENSE SPMV__KEYS_LIST
-#define SPMV__KEYS_COO   0u
-#define SPMV__KEYS_CSR   (SPMV__KEYS_LIST | SPMV__KEY(RUN) | SPMV__KEY(IDX))
-#define SPMV__KEYS_DIA   SPMV__KEY(D)
-#define SPMV__KEYS_BDIA  (SPMV__KEY(D) | SPMV__KEY(W))
-#define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX))
-#define SPMV__KEYS_SELL  (SPMV__KEYS_ELL | SPMV__KEY(H) | SPMV__KEY(GROW))
-#define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX))
-#define SPMV__KEYS_SBELL (SPMV__KEYS_BELL | SPMV__KEY(H))
-#define SPMV__KEYS_BCSR  SPMV__KEYS_BELL
-#define SPMV__KEYS_CMRS  (SPMV__KEYS_LIST | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE))
-
-SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
-{
-    static const unsigned keys[] = {
-#define X(NAME, name, text) SPMV__KEYS_##NAME,
-        SPMV_FORMAT_LIST(X)
-#undef X
-    };
-    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (keys[f] >> k & 1u);
-}
-
 SPMV__SHARED int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
 SPMV__SHARED int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
@@ -1454,14 +1478,10 @@ SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
     return s->format == SPMV_CMRS ? 4 : 32;
 }
 
-/* clSpMV's block sizes, and 2x2, 3x3, 6x6 for meshes with that many unknowns a node: X(rows, columns, unit). */
-#define SPMV__BLOCK_SIZES(X) \
-    X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
-
 static int spmv__block_known(int64_t b)
 {
 #define X(bh, bw, uw) if (b == ((bh) << 8 | (bw))) return 1;
-    SPMV__BLOCK_SIZES(X)
+    SPMV_BLOCK_LIST(X)
 #undef X
     return b == 0;
 }
@@ -1475,7 +1495,10 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
     if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
     if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
-    if (!spmv__block_known(k[SPMV_KEY_B])) return "b must be 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8 2x2 3x3 or 6x6";
+    if (!spmv__block_known(k[SPMV_KEY_B])) return
+#define X(bh, bw, uw) " " #bh "x" #bw
+        "b must be one of" SPMV_BLOCK_LIST(X);
+#undef X
     if (s->format == SPMV_CMRS)
         h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 16 && !(k[SPMV_KEY_H] & (k[SPMV_KEY_H] - 1));
     if (!h_ok) return s->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
@@ -1546,12 +1569,55 @@ typedef struct spmv__sink {
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
 typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 
+/* ---- what a part would be without being built ---------------------------------------------------------------------- */
+
+/* A view with what is known of its rows. */
+typedef struct spmv__look {
+    const spmv_view  *v;
+    const spmv_hooks *h;
+    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
+    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows that are not empty */
+} spmv__look;
+
+/* What a product with a part would have to do. */
+typedef struct spmv__load {
+    double rows, slots, nnz;
+    double gather;  /* as in spmv_features */
+    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
+    double spread;  /* deviation of row lengths over their mean */
+    double longest; /* slots of the longest row (super-row: of one of its rows) */
+    double bands;   /* groups of neighbouring diagonals */
+} spmv__load;
+
+/* Estimates for a part that takes all of a view. out has what holds for every format: rows, nonzeros, as many slots, how x is met, and the
+ * longest row; a format changes what differs. SPMV_ERR_UNSUPPORTED, without a message: such a part makes no sense there. */
+typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
+
+/* What else is known of a format; it stands at the head of the format's section. */
+typedef struct spmv__traits {
+    unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
+    spmv_format_class category;
+    double            indices;  /* columns, and rows, that are stored for each slot (of blocks: for each block) */
+    unsigned          even;     /* bits of keys with which a long row holds up no product, as it is dealt out in pieces; SPMV__EVEN:
+                                   always */
+    double            convert, convert_more; /* analysis and conversion, in products of csr: in general, with the key more */
+    spmv_key          more;
+} spmv__traits;
+
+#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
+#define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
+enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* of spmv__traits: with any keys */ };
+
+enum { SPMV__CONVERT_CSR = 4 /* products of csr */ };
+
 typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
     unsigned flags;
+    spmv__estimate estimate;
 } spmv__ops;
 
 static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->v->list ? s->v->list[i] : i; }
@@ -1644,12 +1710,55 @@ SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end
 
 SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
 
+/* ---- estimates that several formats share -------------------------------------------------------------------------- */
+
+/* Do the columns of every h neighbouring rows fit 16 bits? */
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    for (r = 0; r < rows; r++) {
+        if (l->low[r] <= l->high[r]) {
+            if (l->low[r] < low) low = l->low[r];
+            if (l->high[r] > high) high = l->high[r];
+        }
+        if (++i < h && r + 1 < rows) continue;
+        if (!spmv__span_fits(low, high)) return 0;
+        i = high = 0;
+        low = UINT64_MAX;
+    }
+    return 1;
+}
+
+/* Does every group of h neighbouring rows have its columns in 16 bits, if the key asks for that? */
+SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
+{
+    return spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+}
+
+/* Nothing is padded, and rows are as uneven as they are. */
+SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
+{
+    out->uneven = f->uneven;
+    return SPMV_OK;
+}
+
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
+#define SPMV__TRAITS_DENSE { SPMV__LISTS, SPMV_CLASS_DENSE, 0, SPMV__EVEN, 8, 8, SPMV_KEY_W }
+
 #ifndef SPMV_NO_DENSE
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
     spmv__want(&p->a[0], spmv__sat_mul(p->rows, p->cols), p->a[0].width);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    out->slots = (double)f->rows * (double)f->cols;
     return SPMV_OK;
 }
 
@@ -1672,6 +1781,8 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
+#define SPMV__TRAITS_COO { 0, SPMV_CLASS_FLAT, 2, SPMV__EVEN, 8, 8, SPMV_KEY_W }
+
 #ifndef SPMV_NO_COO
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
@@ -1680,6 +1791,13 @@ static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[1], p->nnz, 4);
     spmv__want(&p->a[2], p->nnz, 4);
     return SPMV_OK;
+}
+
+static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_entries(f, out);
 }
 
 static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1703,6 +1821,9 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
+#define SPMV__TRAITS_CSR \
+    { SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, SPMV__KEY(RUN), SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN }
+
 #ifndef SPMV_NO_CSR
 /* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
  * of a run's size, so that no group has more to do than the others. */
@@ -1785,6 +1906,13 @@ static void spmv__csr_runs(spmv_part *p, spmv__source *s)
         memset(p->a[5].data, 0, (size_t)p->a[5].count * 4);
         spmv__run_bases(p, s);
     }
+}
+
+static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    double mean = f->mean > 1 ? f->mean : 1, rows = (double)spec->key[SPMV_KEY_RUN] / mean + 1; /* of a run */
+    spmv__estimate_entries(f, out);
+    return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1945,6 +2073,15 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     return status;
 }
 
+/* x is read in the order of the rows. */
+static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
+{
+    out->slots = (double)f->rows * (double)f->diagonals;
+    out->gather = 0;
+    out->bands = (double)f->bands;
+    return SPMV_OK;
+}
+
 static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
 {
     return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
@@ -1967,6 +2104,8 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 }
 #endif
 
+#define SPMV__TRAITS_DIA { SPMV__KEY(D), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
+
 #ifndef SPMV_NO_DIA
 static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
@@ -1977,6 +2116,13 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
     spmv__want(&p->a[1], p->n[0], 4);
     return status;
+}
+
+static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_diagonals(f, out);
 }
 
 static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1993,6 +2139,8 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
+#define SPMV__TRAITS_BDIA { SPMV__KEY(D) | SPMV__KEY(W), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
+
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
@@ -2002,6 +2150,13 @@ static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[1], p->n[0], 4);
     spmv__want(&p->a[2], p->n[0] + 1, 4);
     return status;
+}
+
+static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_diagonals(f, out);
 }
 
 static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2062,6 +2217,9 @@ static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint6
 }
 #endif
 
+#define SPMV__TRAITS_ELL \
+    { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, 0, 20, 20, SPMV_KEY_W }
+
 #ifndef SPMV_NO_ELL
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
@@ -2076,6 +2234,13 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
     spmv__want_columns(p, &p->a[1], &p->a[2], p->a[0].count, p->n[1] / 32, fits);
     return SPMV_OK;
+}
+
+static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)f;
+    out->slots = out->rows * (double)l->longest;
+    return spmv__estimate_columns(spec, l, 32);
 }
 
 static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2096,6 +2261,10 @@ static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
     for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], &p->a[2], i / 32, i, i, p->n[1], p->n[0], visit, user);
 }
 #endif
+
+#define SPMV__TRAITS_SELL                                                                                                       \
+    { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), SPMV_CLASS_FLAT, 1, 0, 20, \
+      20, SPMV_KEY_W }
 
 #ifndef SPMV_NO_SELL
 /* Rows of slice t of a stored part, and of the next slice while building. */
@@ -2132,12 +2301,17 @@ static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint
     return end > first ? end : first + 1;
 }
 
+/* Rows of a slice of a part of so many rows: a slice above all of them would be padding. */
+static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
+{
+    return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
+}
+
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
     uint64_t first, end, total = 0, low, high;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    p->n[0] = spmv__height(&p->spec);
-    if (p->n[0] > spmv__round_up(p->rows, 32) && p->rows) p->n[0] = spmv__round_up(p->rows, 32); /* a slice above all rows is padding */
+    p->n[0] = spmv__sell_height(&p->spec, p->rows);
     p->n[1] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
@@ -2152,6 +2326,65 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
     spmv__want_columns(p, &p->a[2], &p->a[4], total, p->n[1], fits);
     spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
     return SPMV_OK;
+}
+
+/* Slices of h rows that follow each other. */
+static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
+{
+    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
+    double slots = 0;
+    for (r = 0; r < rows; r++) {
+        if (l->len[r] > most) most = l->len[r];
+        if (++i < h && r + 1 < rows) continue;
+        slots += (double)(h * most);
+        i = most = 0;
+    }
+    return slots;
+}
+
+/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
+static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
+{
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
+    void *block;
+    uint32_t *with;
+    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
+    if (s) return s;
+    with = (uint32_t *)block;
+    *slots = 0;
+    if (!sigma) sigma = rows ? rows : 1;
+    for (begin = 0; begin < rows; begin += sigma) {
+        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
+        for (most = 0, r = begin; r < end; r++) {
+            with[l->len[r]]++;
+            if (l->len[r] > most) most = l->len[r];
+        }
+        for (k = most; k > 0; k--) {
+            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
+            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
+            if (with[k] && (opened || k > open)) open = k;
+            *slots += (double)(opened * h * k);
+            place = next;
+            with[k] = 0;
+        }
+        with[0] = 0;
+    }
+    spmv_free(l->h, block);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
+    spmv_status s = SPMV_OK;
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
+        s = spmv__slots_sorted(l, h, sigma, &out->slots);
+        out->uneven = f->uneven;
+    } else {
+        out->slots = spmv__slots_in_order(l, h);
+    }
+    return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
 static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2253,6 +2486,20 @@ SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uin
 {
     uint64_t i;
     for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
+}
+
+/* The key d makes the analysis of every block part of the conversion. */
+#define SPMV__TRAITS_BELL  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
+#define SPMV__TRAITS_SBELL { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
+#define SPMV__TRAITS_BCSR  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
+
+/* Of the block size that a specification names; NULL: nothing is known of it. */
+SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
+{
+    int i;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+        if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) return &f->block[i];
+    return NULL;
 }
 
 #ifdef SPMV__ANY_BLOCK
@@ -2365,6 +2612,51 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Blocks in the widest super-row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
+static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
+{
+    double filled = (double)l->longest / (double)b->bw;
+    return filled < b->widest ? b->widest : filled;
+}
+
+/* What the three have in common; the slots are those of bcsr, which pads nothing. */
+static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    if (!b || b->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
+    out->slots = b->blocks * (double)(b->bh * b->bw);
+    out->longest = spmv__block_widest(l, b) * (double)b->bw;
+    out->gather /= (double)b->bw;
+    out->uneven = f->uneven;
+    return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
+}
+
+#ifndef SPMV_NO_BELL
+static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (!s) out->slots = out->longest * (double)f->rows;
+    return s;
+}
+#endif
+
+#ifndef SPMV_NO_SBELL
+static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (!s) out->slots = b->slots + (spmv__block_widest(l, b) - b->widest) * 32 * (double)(b->bh * b->bw);
+    return s;
+}
+#endif
+
+#ifndef SPMV_NO_BCSR
+static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    return spmv__block_estimate(spec, l, f, out);
+}
+#endif
+
 static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t super, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
@@ -2442,6 +2734,9 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+#define SPMV__TRAITS_CMRS \
+    { SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W }
+
 #ifndef SPMV_NO_CMRS
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {
@@ -2462,6 +2757,13 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
     s->seen = (spmv__pair *)block;
     return status;
+}
+
+static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_entries(f, out);
 }
 
 static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2657,8 +2959,8 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 #define SPMV__FLAGS_CMRS  SPMV_CAN_LIST
 
 #define SPMV__ROW(name, product, repeat, flags) \
-    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), repeat, flags }
-#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, { NULL, NULL, NULL }, flags }
+    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), repeat, flags, spmv__##name##_estimate }
+#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, { NULL, NULL, NULL }, flags, NULL }
 #ifndef SPMV_NO_DENSE
 #define SPMV__OPS_DENSE SPMV__ROW(dense, dense, SPMV__REPEAT_NONE, SPMV__FLAGS_DENSE)
 #else
@@ -2721,9 +3023,62 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 #undef X
 };
 
+/* Formats that a cut removed have theirs as well. */
+static const spmv__traits spmv__trait[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) SPMV__TRAITS_##NAME,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
 SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
 
 SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__table[f].flags : 0; }
+
+SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f].category : SPMV_CLASS_COUNT;
+}
+
+SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f].keys >> k & 1u);
+}
+
+/* Does a long row hold up no product with the part? */
+SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
+{
+    unsigned even = spmv__trait[spec->format].even;
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (even >> k & 1u && spec->key[k]) return 1;
+    return even == SPMV__EVEN;
+}
+
+/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
+SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
+{
+    const spmv__traits *t = &spmv__trait[spec->format];
+    return spec->key[t->more] ? t->convert_more : t->convert;
+}
+
+/* Bytes of column indices for each slot. */
+SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
+{
+    double narrow = spec->key[SPMV_KEY_IDX] ? 2 : 4, bytes = spmv__trait[spec->format].indices * narrow;
+    return spmv__trait[spec->format].category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
+}
+
+/* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */
+SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    memset(out, 0, sizeof *out);
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
+    out->nnz = out->slots = (double)f->nnz;
+    out->gather = f->gather;
+    out->spread = f->uneven;
+    out->longest = (double)l->longest;
+    return spmv__table[spec->format].estimate(spec, l, f, out);
+}
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */
 
@@ -3418,7 +3773,7 @@ static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPM
 {
     switch (p->n[0] << 8 | p->n[1]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(supers)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
-        SPMV__BLOCK_SIZES(X)
+        SPMV_BLOCK_LIST(X)
 #undef X
     }
 }

@@ -44,7 +44,11 @@ typedef struct block_info {
     double   bytes_f64, bytes_f32; /* a nonzero, stored as bcsr; NAN: there is none */
 } block_info;
 
-static const unsigned block_sizes[][2] = {{1, 4}, {2, 4}, {4, 4}, {8, 4}, {1, 8}, {2, 8}, {4, 8}, {8, 8}, {2, 2}, {3, 3}, {6, 6}};
+static const unsigned block_sizes[][2] = {
+#define X(rows, cols, unit) {rows, cols},
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
 
 enum { BLOCK_SIZES = sizeof block_sizes / sizeof *block_sizes };
 

@@ -205,19 +205,13 @@ static void axis_tidy(spmv_tuning *t)
 
 /* ---- small enough ---------------------------------------------------------------------------------------------- */
 
-/* What competes: formats of the paper's categories (clSpMV 2, 3.3), and among blocks those of one size, as which size a matrix has
- * is not a choice. */
+/* What competes: formats of a class, and among blocks those of one size, as which size a matrix has is not a choice: the size, or what
+ * is at most 0. */
 static int64_t row_class(const spmv_tune_row *r)
 {
-    switch (r->layout.format) {
-    case SPMV_DENSE:
-    case SPMV_DIA:
-    case SPMV_BDIA: return 1;
-    case SPMV_BELL:
-    case SPMV_SBELL:
-    case SPMV_BCSR: return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : (4 << 8 | 4);
-    default: return 0;
-    }
+    spmv_format_class category = spmv_format_class_of(r->layout.format);
+    if (category != SPMV_CLASS_BLOCK) return -(int64_t)category;
+    return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : (4 << 8 | 4);
 }
 
 /* 1: a takes b's place where it is faster, which short columns do not for long ones: they do not fit every matrix. */

@@ -455,7 +455,7 @@ static void layouts_add(tuner *u)
     static const char *const names[] = {"sbell", "bcsr", "bell"}, *const ends[] = {"", ",idx=16"};
     static const int sizes[][2] = {
 #define X(bh, bw, unit) {bh, bw},
-        SPMV__BLOCK_SIZES(X)
+        SPMV_BLOCK_LIST(X)
 #undef X
     };
     char plan[64];
