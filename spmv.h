@@ -213,8 +213,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
  * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
 {
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD ||
-           s == SPMV_ERR_MEMORY || s == SPMV_ERR_OPENCL;
+    return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_OPENCL;
 }
 
 /* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */

@@ -1356,6 +1356,9 @@ static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const
     return longest > base ? longest : base;
 }
 
+/* May a part with so many slots be stored, as far as its values tell? */
+static int spmv__fits(const spmv__chooser *c, double slots) { return slots * (double)spmv_value_size(c->how->type) <= c->limit; }
+
 /* What a layout that takes all of the view would be. 0 if it makes no sense there. */
 static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out,
                          spmv_status *s)
@@ -1365,7 +1368,7 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
         *s = SPMV_OK;
         return 0;
     }
-    return !*s && out->slots * (double)spmv_value_size(c->how->type) <= c->limit;
+    return !*s && spmv__fits(c, out->slots);
 }
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -1544,7 +1547,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
         load.longest = (double)w;
         first = spmv__cost(c, k, &load);
         tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather, (double)(l->longest - w)) : 0;
-        if (first <= 0 || tail <= 0 || slots * (double)spmv_value_size(c->how->type) > c->limit) continue;
+        if (first <= 0 || tail <= 0 || !spmv__fits(c, slots)) continue;
         if (best->w && first + tail >= best->first + best->tail) continue;
         best->w = w;
         best->rest = rest;
@@ -1821,7 +1824,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
             load.slots = load.nnz = before;
             if (spec->format == SPMV_COO) load.rows = b.rows;
         }
-        if (load.nnz <= 0 || load.slots * (double)spmv_value_size(c->how->type) > c->limit) return;
+        if (load.nnz <= 0 || !spmv__fits(c, load.slots)) return;
         k = spmv__candidate_for(c, spec, &load, &t);
         if (!k) return;
         spmv__mix_add(c, &m, spec, k->variant, t, load.rows);
@@ -2049,7 +2052,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.without = hints ? hints->without : 0;
     c.greedy = greedy;
     if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
-    c.limit = how->max_bytes ? (double)how->max_bytes : 16777216.0 + 16.0 * ((double)a->nnz * 12 + (double)a->rows * 8);
+    c.limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(&c, place, &own);
     if (!s) {
         memcpy(out->table, c.t->device, sizeof out->table);

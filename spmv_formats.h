@@ -69,32 +69,34 @@ extern "C" {
  * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
  * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
  * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
- * message names function and argument, and what the function would have filled in is zeroed. */
+ * message names function and argument, and what the function would have filled in is zeroed.
+ *
+ * X(NAME, refusal, "what it means"); refusal: see spmv_status_is_refusal. */
 #define SPMV_STATUS_LIST(X)                                                                 \
-    X(OK,              "done")                                                              \
-    X(ERR_ARGUMENT,    "an argument is outside its documented range")                       \
-    X(ERR_MEMORY,      "memory could not be allocated")                                     \
-    X(ERR_OVERFLOW,    "a size does not fit the integers it needs")                         \
-    X(ERR_INDEX,       "a row pointer or an index does not fit the matrix")                 \
-    X(ERR_DUPLICATE,   "an entry occurs twice and duplicates were to be refused")           \
-    X(ERR_PLAN,        "the plan's text does not follow the grammar")                       \
-    X(ERR_INCOMPLETE,  "the plan leaves nonzeros that no part takes")                       \
-    X(ERR_TOO_LARGE,   "the format would need more memory than allowed for this matrix")    \
-    X(ERR_STRICT,      "a format with fill cannot be used in strict mode")                  \
-    X(ERR_UNSUPPORTED, "not supported in this build or by this format")                     \
-    X(ERR_FIXED,       "the matrix was not made updatable")                                 \
-    X(ERR_IO,          "a file could not be opened, read or written")                       \
-    X(ERR_PARSE,       "the file does not follow its format")                               \
-    X(ERR_COMPLEX,     "complex matrices are not supported")                                \
-    X(ERR_NO_DEVICE,   "no such device")                                                    \
-    X(ERR_NO_F64,      "the device has no double precision")                                \
-    X(ERR_BUILD,       "a kernel did not build")                                            \
-    X(ERR_LIMIT,       "the device cannot take this size")                                  \
-    X(ERR_OPENCL,      "an OpenCL call failed")                                             \
-    X(ERR_BUSY,        "another thread is using it")
+    X(OK,              0, "done")                                                           \
+    X(ERR_ARGUMENT,    0, "an argument is outside its documented range")                    \
+    X(ERR_MEMORY,      1, "memory could not be allocated")                                  \
+    X(ERR_OVERFLOW,    1, "a size does not fit the integers it needs")                      \
+    X(ERR_INDEX,       0, "a row pointer or an index does not fit the matrix")              \
+    X(ERR_DUPLICATE,   0, "an entry occurs twice and duplicates were to be refused")        \
+    X(ERR_PLAN,        0, "the plan's text does not follow the grammar")                    \
+    X(ERR_INCOMPLETE,  1, "the plan leaves nonzeros that no part takes")                    \
+    X(ERR_TOO_LARGE,   1, "the format would need more memory than allowed for this matrix") \
+    X(ERR_STRICT,      1, "a format with fill cannot be used in strict mode")               \
+    X(ERR_UNSUPPORTED, 1, "not supported in this build or by this format")                  \
+    X(ERR_FIXED,       0, "the matrix was not made updatable")                              \
+    X(ERR_IO,          0, "a file could not be opened, read or written")                    \
+    X(ERR_PARSE,       0, "the file does not follow its format")                            \
+    X(ERR_COMPLEX,     0, "complex matrices are not supported")                             \
+    X(ERR_NO_DEVICE,   0, "no such device")                                                 \
+    X(ERR_NO_F64,      0, "the device has no double precision")                             \
+    X(ERR_BUILD,       0, "a kernel did not build")                                         \
+    X(ERR_LIMIT,       1, "the device cannot take this size")                               \
+    X(ERR_OPENCL,      0, "an OpenCL call failed")                                          \
+    X(ERR_BUSY,        0, "another thread is using it")
 
 typedef enum spmv_status {
-#define X(name, text) SPMV_##name,
+#define X(name, refusal, text) SPMV_##name,
     SPMV_STATUS_LIST(X)
 #undef X
     SPMV_STATUS_COUNT
@@ -104,6 +106,9 @@ typedef enum spmv_status {
 SPMV_API const char *spmv_status_text(spmv_status s);
 /* Its name, for example "SPMV_ERR_INDEX"; never NULL. */
 SPMV_API const char *spmv_status_name(spmv_status s);
+/* 1 if the matrix, the build or the device does not allow what was asked, though nothing is wrong with it and another plan may be
+ * possible; 0 for success, for faulty input and for what broke. */
+SPMV_API int spmv_status_is_refusal(spmv_status s);
 
 /* ---- hooks -------------------------------------------------------------------------------------------------------
  * Where memory comes from and where messages go. All zero: SPMV_MALLOC and friends, and stderr (nowhere with
@@ -536,7 +541,7 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 SPMV_API const char *spmv_status_text(spmv_status s)
 {
     static const char *const text[] = {
-#define X(name, words) words,
+#define X(name, refusal, words) words,
         SPMV_STATUS_LIST(X)
 #undef X
     };
@@ -546,11 +551,21 @@ SPMV_API const char *spmv_status_text(spmv_status s)
 SPMV_API const char *spmv_status_name(spmv_status s)
 {
     static const char *const names[] = {
-#define X(name, words) "SPMV_" #name,
+#define X(name, refusal, words) "SPMV_" #name,
         SPMV_STATUS_LIST(X)
 #undef X
     };
     return (unsigned)s < SPMV_STATUS_COUNT ? names[s] : "unknown";
+}
+
+SPMV_API int spmv_status_is_refusal(spmv_status s)
+{
+    static const unsigned char refusals[] = {
+#define X(name, refusal, words) refusal,
+        SPMV_STATUS_LIST(X)
+#undef X
+    };
+    return (unsigned)s < SPMV_STATUS_COUNT && refusals[s];
 }
 
 static const char *const spmv__type_names[] = { "f64", "f32", "mixed" };
@@ -3100,10 +3115,16 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
 
+/* What a part may take: max_bytes of spmv_build, with its default. */
+SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
+{
+    const uint64_t times = 16, more = 1u << 24; /* bytes: small matrices may take any format */
+    return max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(spmv__csr_bytes(a), times), more);
+}
+
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
-    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a);
-    uint64_t limit = max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(csr, 16), 1u << 24);
+    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)

@@ -382,6 +382,48 @@ Test(slots, estimated_are_stored)
 
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */
 
+/* What is chosen can be stored with the default limit of memory, however fast the table says that larger formats are. */
+Test(choice, fits_the_memory_limit)
+{
+    static const struct {
+        const char *larger;
+        uint64_t    cols, longest; /* entries of the first row; all others have 100 */
+    } cases[] = { { "dense", 6000, 100 }, { "ell", 9000, 6000 } };
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        matrix m;
+        uint64_t r, k;
+        char table[200];
+        size_t length = spmv_print(table, sizeof table, "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
+                                   "f32 banded csr/ 1\nf32 banded %s/ 90000\n", cases[i].larger);
+        spmv_csr a;
+        spmv_tuning t;
+        spmv_build how;
+        spmv_build_hints hints;
+        spmv_choice c;
+        spmv_store store;
+        memset(&how, 0, sizeof how);
+        memset(&hints, 0, sizeof hints);
+        matrix_open(&m, cases[i].larger, 2000, cases[i].cols);
+        for (r = 0; r < m.rows; r++) {
+            uint64_t n = r ? 100 : cases[i].longest;
+            for (k = 0; k < n; k++) matrix_add(&m, k * (m.cols / n));
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F32);
+        how.type = SPMV_F32;
+        hints.tuning = &t;
+        cr_assert_eq(spmv_tuning_read(&t, table, length, NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_choose(&c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
+        CHECK(spmv_store_make(&store, &c.plan, &a, &how, NULL) == SPMV_OK, "%s is chosen but cannot be stored", c.option[0].plan);
+        spmv_store_free(&store);
+        spmv_tuning_free(&t);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+}
+
 static void check_product(const spmv_csr *a, const spmv_desc *d, const char *what)
 {
     spmv_matrix mat;

@@ -368,13 +368,6 @@ static void bench_catch(int number)
 
 /* ---- one plan -------------------------------------------------------------------------------------------------- */
 
-/* What a plan's failure means: the matrix or the device does not allow it, or something broke. */
-static int is_refusal(spmv_status s)
-{
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_STRICT || s == SPMV_ERR_UNSUPPORTED ||
-           s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_INCOMPLETE || s == SPMV_ERR_MEMORY;
-}
-
 static void result_rates(line *out, uint64_t nnz, timing took)
 {
     out->took = took;
@@ -463,7 +456,7 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
     progress_clear(b->t);
     out->status = s;
     if (s != SPMV_OK && *b->t->text) out->why = strdup(b->t->text);
-    out->refused = is_refusal(s);
+    out->refused = spmv_status_is_refusal(s);
     if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
     if (b->args->value[OPT_JSON]) print_json(b, out);
     if (s != SPMV_OK && b->args->value[OPT_JSON]) {

@@ -738,7 +738,7 @@ static void measure(tuner *u, candidate *c, int row, int per)
         u->samples++;
         u->failures = 0;
         journal_sample(u, c, row, per);
-    } else if (s != SPMV_OK && !is_refusal(s) && s != SPMV_ERR_ARGUMENT) {
+    } else if (s != SPMV_OK && !spmv_status_is_refusal(s) && s != SPMV_ERR_ARGUMENT) {
         strike(u, c, *u->t->text ? u->t->text : spmv_status_text(s));
         if (s == SPMV_ERR_OPENCL && ++u->failures == TUNE_FAILURES)
             complain(u->t, "%d failures in a row, the device may be lost: measuring ends here", TUNE_FAILURES);
