@@ -64,7 +64,8 @@ typedef struct spmv_tune_row {
 } spmv_tune_row;
 
 typedef struct spmv_tuning {
-    char           device[SPMV_TUNE_NAME], device_class[8], driver[SPMV_TUNE_NAME], date[16];
+    char           device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
+    spmv_device_class device_class;
     uint64_t       units, memory; /* memory: MiB */
     double         copy, read;    /* GB/s */
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
@@ -80,10 +81,9 @@ typedef struct spmv_tuning {
  * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
- * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
- * be NULL. */
-SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
+/* The bundled table for a device by its name, else one of its class: its text and length, or NULL if
+ * there is none. *exact: 1 if the device is the very one. device NULL: none is; length and exact may be NULL. */
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
 /* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
  * be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
@@ -131,9 +131,10 @@ typedef struct spmv_choice {
     int           exact;                     /* 1: it is the device's own, or the caller's; 0: one of its class, or the general one */
 } spmv_choice;
 
-/* Where products will run, by name and class as in a tuning table; both NULL: on the host. */
+/* Where products will run, by name and class as in a tuning table. All zero: on the host. */
 typedef struct spmv_place {
-    const char *device, *device_class;
+    const char       *device; /* NULL: no table is the device's own, but for the host's */
+    spmv_device_class device_class;
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
@@ -260,9 +261,10 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     else if (!strcmp(w, "driver")) spmv__rest_of_line(l, t->driver, sizeof t->driver);
     else if (!strcmp(w, "date")) spmv__rest_of_line(l, t->date, sizeof t->date);
     else if (!strcmp(w, "class")) {
-        spmv__rest_of_line(l, t->device_class, sizeof t->device_class);
-        if (strcmp(t->device_class, "gpu") && strcmp(t->device_class, "cpu") && strcmp(t->device_class, "host"))
-            s = spmv__bad_line(l, "class must be gpu, cpu or host");
+        char name[8];
+        spmv__rest_of_line(l, name, sizeof name);
+        t->device_class = spmv_device_class_from(name);
+        if (t->device_class == SPMV_DEVICE_CLASS_COUNT) s = spmv__bad_line(l, "class must be gpu, cpu or host");
     } else if (!strcmp(w, "units")) {
         s = spmv__tune_number(l, 1, &number);
         t->units = (uint64_t)number;
@@ -563,6 +565,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     l.name = name ? name : "tuning table";
     l.h = hooks ? hooks : &plain;
     out->hooks = *l.h;
+    out->device_class = SPMV_DEVICE_CLASS_COUNT;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
     else first[0] = 0;
     if (strcmp(first, "spmv tuning table 1") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 1\"");
@@ -574,7 +577,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         if (!s) s = spmv__tune_head(out, &l, &known);
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
-    if (!s && (!out->device[0] || !out->device_class[0])) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT)) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
     if (!s) s = spmv__fill_curves(out);
     if (s) spmv_tuning_free(out);
     return s;
@@ -625,14 +628,14 @@ static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAM
     }
 }
 
-SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact)
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact)
 {
     char word[SPMV_TUNE_NAME];
     size_t i, found = spmv_tuning_count();
     int same = 0;
     for (i = found; i-- > 0 && !same;) {
         spmv__tuning_word(i, "class", word);
-        if (strcmp(word, device_class ? device_class : "host") != 0) continue;
+        if (spmv_device_class_from(word) != device_class) continue;
         found = i;
         spmv__tuning_word(i, "device", word);
         same = device && !strcmp(word, device);
@@ -1295,7 +1298,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
         if (spmv__spec_even(spec)) return 0;
-    if (strcmp(c->t->device_class, "gpu") != 0)
+    if (c->t->device_class != SPMV_DEVICE_GPU)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
     if (spmv__is_block(spec->format)) {
         steps /= (double)spmv__block_cols(spec);
@@ -1316,7 +1319,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
-    int gpu = !strcmp(c->t->device_class, "gpu"), cpu = !strcmp(c->t->device_class, "cpu");
+    int gpu = c->t->device_class == SPMV_DEVICE_GPU, cpu = c->t->device_class == SPMV_DEVICE_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
@@ -1387,7 +1390,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && !strcmp(c->t->device_class, "host") ? 1.4 * seconds : seconds;
+    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_DEVICE_HOST ? 1.4 * seconds : seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
@@ -1430,14 +1433,14 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1, host = !strcmp(c->t->device_class, "host");
+    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_DEVICE_HOST;
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
     /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
      * host's but one is */
-    o.cost = o.predicted * (1 + (strcmp(c->t->device_class, "gpu") ? 0.5 : 0.15) * (m->count - 1));
+    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_DEVICE_GPU ? 0.15 : 0.5) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
@@ -1860,7 +1863,7 @@ static const char *const spmv__general_table =
 static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
 {
     const char *device = place && place->device ? place->device : "host";
-    const char *class_name = place && place->device_class ? place->device_class : "host";
+    spmv_device_class device_class = place ? place->device_class : SPMV_DEVICE_HOST;
     const char *text;
     size_t length;
     spmv_status s;
@@ -1868,7 +1871,7 @@ static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, s
     memset(own, 0, sizeof *own);
     c->t = c->hints ? c->hints->tuning : NULL;
     if (c->t) return SPMV_OK;
-    text = spmv_tuning_bundled(device, class_name, &length, &c->out->exact);
+    text = spmv_tuning_bundled(device, device_class, &length, &c->out->exact);
     if (!text) {
         text = spmv__general_table;
         length = strlen(text);

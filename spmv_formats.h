@@ -136,6 +136,24 @@ SPMV_API spmv_type spmv_type_from(const char *name);
 SPMV_API size_t spmv_value_size(spmv_type t);
 SPMV_API size_t spmv_vector_size(spmv_type t);
 
+/* ---- where products run ------------------------------------------------------------------------------------------
+ * X(NAME, "name"): what tuning tables and estimates tell apart. */
+#define SPMV_DEVICE_CLASS_LIST(X)                    \
+    X(HOST, "host") /* functions of these headers */ \
+    X(GPU,  "gpu")                                   \
+    X(CPU,  "cpu")  /* OpenCL on what is no GPU */
+
+typedef enum spmv_device_class {
+#define X(NAME, name) SPMV_DEVICE_##NAME,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+    SPMV_DEVICE_CLASS_COUNT
+} spmv_device_class;
+
+/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
+SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "what it is called"). Every list of formats in these headers, the tools and the tests expands from
  * here. Cuts (SPMV_NO_<NAME>, SPMV_ONLY) empty a row but leave the enum whole, so that units with different cuts
@@ -580,6 +598,24 @@ SPMV_API spmv_type spmv_type_from(const char *name)
     int t = 0;
     while (name && t < SPMV_TYPE_COUNT && strcmp(name, spmv__type_names[t]) != 0) t++;
     return name ? (spmv_type)t : SPMV_TYPE_COUNT;
+}
+
+static const char *const spmv__device_class_names[] = {
+#define X(NAME, name) name,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+};
+
+SPMV_API const char *spmv_device_class_name(spmv_device_class c)
+{
+    return (unsigned)c < SPMV_DEVICE_CLASS_COUNT ? spmv__device_class_names[c] : "unknown";
+}
+
+SPMV_API spmv_device_class spmv_device_class_from(const char *name)
+{
+    int c = 0;
+    while (name && c < SPMV_DEVICE_CLASS_COUNT && strcmp(name, spmv__device_class_names[c]) != 0) c++;
+    return name ? (spmv_device_class)c : SPMV_DEVICE_CLASS_COUNT;
 }
 
 SPMV_API size_t spmv_value_size(spmv_type t) { return t == SPMV_F64 ? 8 : 4; }

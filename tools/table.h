@@ -116,7 +116,8 @@ static void head_number(growing *out, const char *name, double v)
 static void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
     size_t i;
-    text_add(out, "spmv tuning table 1\ndevice %s\nclass %s\n", t->device, t->device_class);
+    text_add(out, "spmv tuning table 1\ndevice %s\nclass %s\n", t->device,
+             spmv_device_class_name(t->device_class));
     if (*t->driver) text_add(out, "driver %s\n", t->driver);
     text_add(out, "units %llu\nmemory %llu\n", (unsigned long long)t->units, (unsigned long long)t->memory);
     head_number(out, "copy", t->copy);

@@ -1445,7 +1445,7 @@ static void host_head(tuner *u)
     threads = omp_get_max_threads();
 #endif
     snprintf(u->head.device, sizeof u->head.device, "host");
-    snprintf(u->head.device_class, sizeof u->head.device_class, "host");
+    u->head.device_class = SPMV_DEVICE_HOST;
 #if defined(__clang__)
     snprintf(u->head.driver, sizeof u->head.driver, "%s, %d threads", __VERSION__, threads);
 #elif defined(__GNUC__)
@@ -1574,7 +1574,7 @@ static int device_head(tuner *u)
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
     if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);
     spmv_print(u->head.device, sizeof u->head.device, "%s", d->name);
-    snprintf(u->head.device_class, sizeof u->head.device_class, gpu ? "gpu" : "cpu");
+    u->head.device_class = spmv_place_of(u->device).device_class;
     spmv_print(u->head.driver, sizeof u->head.driver, "%s", d->driver);
     u->head.units = d->compute_units;
     u->head.memory = d->global_bytes >> 20;
