@@ -36,19 +36,7 @@
 extern "C" {
 #endif
 
-/* ---- tuning tables ------------------------------------------------------------------------------------------------
- * X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
-#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
-    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
-    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
-    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
-
-typedef enum spmv_tune_kind {
-#define X(ID, name, text) SPMV_TUNE_##ID,
-    SPMV_TUNE_KIND_LIST(X)
-#undef X
-    SPMV_TUNE_KIND_COUNT
-} spmv_tune_kind;
+/* ---- tuning tables ------------------------------------------------------------------------------------------------ */
 
 SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
 
@@ -430,8 +418,8 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
-    if (!(t->read > 0)) return 0;
-    return spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4))));
+    double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4);
+    return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, bytes))) : 0;
 }
 
 #define SPMV__GAP (-1e9f)
@@ -577,7 +565,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         if (!s) s = spmv__tune_head(out, &l, &known);
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
-    if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT)) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
+        s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
     if (!s) s = spmv__fill_curves(out);
     if (s) spmv_tuning_free(out);
     return s;

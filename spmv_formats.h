@@ -205,10 +205,11 @@ enum {
                            NaN in a row that does not use that element. Kept out of every plan in strict mode. */
     SPMV_ROW_BLOCK = 4, /* it stores blocks (key b) */
     SPMV_ADDS_ONLY = 8, /* its product can only add to y */
-    SPMV_REPEATS   = 16 /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
+    SPMV_REPEATS   = 16, /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
                            every 16th entry or 8th block of the row, then a tree; all others: entry after entry), so that y is
                            bitwise the same on the host and on any device, whatever the group size or number of threads. It
                            rests on IEEE arithmetic with subnormals: a compiler told otherwise (-ffast-math) breaks it */
+    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which rows of thousands of nonzeros gain by (clSpMV 3.2) */
 };
 SPMV_API unsigned spmv_format_flags(spmv_format f);
 
@@ -272,6 +273,30 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
 /* Checks every key of a specification against the format; SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED, with the reason
  * in *why (may be NULL; a string that lives as long as the program). */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
+
+/* ---- layouts ------------------------------------------------------------------------------------------------------
+ * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
+/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
+#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
+    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
+    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
+    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
+
+typedef enum spmv_tune_kind {
+#define X(ID, name, text) SPMV_TUNE_##ID,
+    SPMV_TUNE_KIND_LIST(X)
+#undef X
+    SPMV_TUNE_KIND_COUNT
+} spmv_tune_kind;
+
+typedef struct spmv_format_layout {
+    const char *plan;  /* of one part: "sell:h=8" */
+    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
+} spmv_format_layout;
+
+/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
+ * are; 0 and NULL if the format is not built. The array lives as long as the program. */
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
 
 /* ---- input -------------------------------------------------------------------------------------------------------
  * A matrix as the caller has it. Zero-initialise, then set what applies. */
@@ -1656,6 +1681,15 @@ typedef struct spmv__traits {
     spmv_key          more;
 } spmv__traits;
 
+/* Kinds of matrices that layouts are measured on. Columns of 16 bits cannot hold those of large scattered matrices; where they do, they
+ * are measured. */
+enum {
+    SPMV__BANDED = 1u << SPMV_TUNE_BANDED,
+    SPMV__UNEVEN = 1u << SPMV_TUNE_UNEVEN,
+    SPMV__BLOCKS = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED,
+    SPMV__ALL    = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED | 1u << SPMV_TUNE_UNEVEN
+};
+
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
 #define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
 enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* of spmv__traits: with any keys */ };
@@ -1797,6 +1831,10 @@ SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__lo
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 #define SPMV__TRAITS_DENSE { SPMV__LISTS, SPMV_CLASS_DENSE, 0, SPMV__EVEN, 8, 8, SPMV_KEY_W }
 
+static const spmv_format_layout spmv__dense_layouts[] = {
+    { "dense", SPMV__BANDED }
+};
+
 #ifndef SPMV_NO_DENSE
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
@@ -1833,6 +1871,10 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
 #define SPMV__TRAITS_COO { 0, SPMV_CLASS_FLAT, 2, SPMV__EVEN, 8, 8, SPMV_KEY_W }
+
+static const spmv_format_layout spmv__coo_layouts[] = {
+    { "coo", SPMV__ALL }
+};
 
 #ifndef SPMV_NO_COO
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
@@ -1874,6 +1916,17 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
 #define SPMV__TRAITS_CSR \
     { SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, SPMV__KEY(RUN), SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN }
+
+static const spmv_format_layout spmv__csr_layouts[] = {
+    { "csr", SPMV__ALL },
+    { "csr:run=1024", SPMV__ALL },
+    { "csr:run=256", SPMV__ALL },
+    { "csr:run=4096", SPMV__ALL },
+    { "csr:run=2048", SPMV__ALL },
+    { "csr:run=1024,idx=16", SPMV__ALL },
+    { "csr:run=256,idx=16", SPMV__ALL },
+    { "csr:run=2048,idx=16", SPMV__ALL }
+};
 
 #ifndef SPMV_NO_CSR
 /* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
@@ -2157,6 +2210,10 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 
 #define SPMV__TRAITS_DIA { SPMV__KEY(D), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
 
+static const spmv_format_layout spmv__dia_layouts[] = {
+    { "dia", SPMV__BANDED }
+};
+
 #ifndef SPMV_NO_DIA
 static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
@@ -2191,6 +2248,10 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #define SPMV__TRAITS_BDIA { SPMV__KEY(D) | SPMV__KEY(W), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
+
+static const spmv_format_layout spmv__bdia_layouts[] = {
+    { "bdia", SPMV__BANDED }
+};
 
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
@@ -2271,6 +2332,11 @@ static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint6
 #define SPMV__TRAITS_ELL \
     { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, 0, 20, 20, SPMV_KEY_W }
 
+static const spmv_format_layout spmv__ell_layouts[] = {
+    { "ell", SPMV__ALL },
+    { "ell:idx=16", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_ELL
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
@@ -2316,6 +2382,18 @@ static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 #define SPMV__TRAITS_SELL                                                                                                       \
     { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), SPMV_CLASS_FLAT, 1, 0, 20, \
       20, SPMV_KEY_W }
+
+static const spmv_format_layout spmv__sell_layouts[] = {
+    { "sell", SPMV__ALL },
+    { "sell:h=8", SPMV__ALL },
+    { "sell:h=64", SPMV__ALL },
+    { "sell:h=256", SPMV__ALL },
+    { "sell:h=32,rows=sorted,sigma=1024", SPMV__UNEVEN },
+    { "sell:idx=16", SPMV__ALL },
+    { "sell:h=64,idx=16", SPMV__ALL },
+    { "sell:h=256,idx=16", SPMV__ALL },
+    { "sell:h=32,rows=sorted,sigma=1024,idx=16", SPMV__UNEVEN }
+};
 
 #ifndef SPMV_NO_SELL
 /* Rows of slice t of a stored part, and of the next slice while building. */
@@ -2543,6 +2621,24 @@ SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uin
 #define SPMV__TRAITS_BELL  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
 #define SPMV__TRAITS_SBELL { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
 #define SPMV__TRAITS_BCSR  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
+
+static const spmv_format_layout spmv__bell_layouts[] = {
+#define X(bh, bw, uw) { "bell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const spmv_format_layout spmv__sbell_layouts[] = {
+#define X(bh, bw, uw) { "sbell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "sbell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const spmv_format_layout spmv__bcsr_layouts[] = {
+#define X(bh, bw, uw) { "bcsr:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bcsr:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
 
 /* Of the block size that a specification names; NULL: nothing is known of it. */
 SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
@@ -2788,6 +2884,13 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #define SPMV__TRAITS_CMRS \
     { SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W }
 
+static const spmv_format_layout spmv__cmrs_layouts[] = {
+    { "cmrs", SPMV__ALL },
+    { "cmrs:h=2", SPMV__ALL },
+    { "cmrs:h=8", SPMV__ALL },
+    { "cmrs:h=16", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_CMRS
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {
@@ -2997,17 +3100,17 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL)
-#define SPMV__FLAGS_COO   SPMV_ADDS_ONLY
-#define SPMV__FLAGS_CSR   (SPMV_CAN_LIST | SPMV_REPEATS)
+#define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS)
+#define SPMV__FLAGS_COO   (SPMV_ADDS_ONLY | SPMV_LONG_ROWS)
+#define SPMV__FLAGS_CSR   (SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS)
 #define SPMV__FLAGS_DIA   (SPMV_HAS_FILL | SPMV_REPEATS)
-#define SPMV__FLAGS_BDIA  (SPMV_HAS_FILL | SPMV_REPEATS)
+#define SPMV__FLAGS_BDIA  (SPMV_HAS_FILL | SPMV_REPEATS | SPMV_LONG_ROWS)
 #define SPMV__FLAGS_ELL   (SPMV_CAN_LIST | SPMV_REPEATS)
 #define SPMV__FLAGS_SELL  (SPMV_CAN_LIST | SPMV_REPEATS)
 #define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
 #define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_CMRS  SPMV_CAN_LIST
+#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS | SPMV_LONG_ROWS)
+#define SPMV__FLAGS_CMRS  (SPMV_CAN_LIST | SPMV_LONG_ROWS)
 
 #define SPMV__ROW(name, product, repeat, flags) \
     { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), repeat, flags, spmv__##name##_estimate }
@@ -3081,6 +3184,15 @@ static const spmv__traits spmv__trait[SPMV_FORMAT_COUNT] = {
 #undef X
 };
 
+static const struct {
+    const spmv_format_layout *list;
+    size_t                    count;
+} spmv__layouts[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) { spmv__##name##_layouts, sizeof spmv__##name##_layouts / sizeof *spmv__##name##_layouts },
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
 SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
 
 SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__table[f].flags : 0; }
@@ -3088,6 +3200,13 @@ SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_F
 SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
 {
     return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f].category : SPMV_CLASS_COUNT;
+}
+
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out)
+{
+    int built = spmv_format_built(f);
+    if (out) *out = built ? spmv__layouts[f].list : NULL;
+    return built ? spmv__layouts[f].count : 0;
 }
 
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
@@ -3115,8 +3234,9 @@ SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 /* Bytes of column indices for each slot. */
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
-    double narrow = spec->key[SPMV_KEY_IDX] ? 2 : 4, bytes = spmv__trait[spec->format].indices * narrow;
-    return spmv__trait[spec->format].category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
+    const spmv__traits *t = &spmv__trait[spec->format];
+    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] ? 2 : 4);
+    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
 }
 
 /* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The choice: features against counting anew, padding foreseen against padding stored, and what auto and cocktail end up with. */
+ * The choice: features against counting anew, estimated slots against stored ones, and what auto and cocktail end up with. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
@@ -340,9 +340,9 @@ Test(features, gather_tells_scattered_from_banded)
 /* The slots that the choice reckons with are those that are stored. */
 Test(slots, estimated_are_stored)
 {
-    static const char *const layouts[] = { "csr", "coo", "cmrs", "ell", "sell", "sell:h=1", "sell:h=7", "sell:h=64", "sell:rows=sorted",
-                                           "sell:h=8,rows=sorted,sigma=50", "dia", "bdia", "bell", "csr:run=1024", "dense", "bcsr", "bcsr:b=3x3", "bcsr:b=8x8", "sbell",
-                                           "sbell:b=6x6", "sbell:b=1x8" };
+    static const char *const layouts[] = { "csr", "csr:run=1024", "coo", "cmrs", "ell", "sell", "sell:h=1", "sell:h=7", "sell:h=64",
+                                           "sell:rows=sorted", "sell:h=8,rows=sorted,sigma=50", "dia", "bdia", "dense", "bcsr",
+                                           "bcsr:b=3x3", "bcsr:b=8x8", "bell", "sbell", "sbell:b=6x6", "sbell:b=1x8" };
     matrix m;
     size_t j;
     int i, compared = 0;

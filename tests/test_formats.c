@@ -171,6 +171,25 @@ Test(format, classes)
     cr_assert_eq(spmv_format_class_of(SPMV_FORMAT_COUNT), SPMV_CLASS_COUNT);
 }
 
+/* Every format names layouts, each of one part in that format, none twice, for some kind of matrix. */
+Test(format, layouts)
+{
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        const spmv_format_layout *layout;
+        size_t i, j, n = spmv_format_layouts((spmv_format)f, &layout);
+        CHECK(n > 0, "%s", spmv_format_name((spmv_format)f));
+        for (i = 0; i < n; i++) {
+            spmv_plan plan;
+            CHECK(spmv_plan_parse(&plan, layout[i].plan, NULL, NULL) == SPMV_OK, "%s", layout[i].plan);
+            CHECK(plan.count == 1 && (int)plan.part[0].format == f, "%s is not of the format", layout[i].plan);
+            CHECK(layout[i].kinds && !(layout[i].kinds >> SPMV_TUNE_KIND_COUNT), "%s: %x", layout[i].plan, layout[i].kinds);
+            for (j = 0; j < i; j++) CHECK(strcmp(layout[i].plan, layout[j].plan) != 0, "%s occurs twice", layout[i].plan);
+        }
+    }
+    cr_assert(spmv_format_layouts(SPMV_FORMAT_COUNT, NULL) == 0);
+}
+
 Test(golden, clspmv_figures_1_to_6)
 {
     static const double data[] = { 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0 }, ell[] = { 3, 4, 1, 2, 7, 8, 5, 6, 0, 0, 9, 0 };

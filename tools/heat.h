@@ -200,8 +200,8 @@ static void heat_title(heat *h)
     char text[512];
     double x = HEAT_LEFT + t->rows * h->best_wide + 2 * HEAT_GAP;
     draw_fitted(&h->p, 14, 32, TITLE, INK, AT_LEFT, h->p.width - 28, t->device);
-    snprintf(text, sizeof text, "tuning table of class %s: copy %.4g GB/s, launch %.3g \xc2\xb5s, driver %s, %s", spmv_device_class_name(t->device_class),
-             t->copy, 1e6 * t->launch, t->driver, t->date);
+    snprintf(text, sizeof text, "tuning table of class %s: copy %.4g GB/s, launch %.3g \xc2\xb5s, driver %s, %s",
+             spmv_device_class_name(t->device_class), t->copy, 1e6 * t->launch, t->driver, t->date);
     draw_fitted(&h->p, 14, 54, TEXT, FAINT, AT_LEFT, h->p.width - 28, text);
     draw_text(&h->p, 14, 54 + 2 * LINE, SMALL, INK, AT_LEFT, "large maps: what is fastest at that size, and its GFLOP/s");
     heat_legend(h, x < 420 ? x : 420, 54 + 2 * LINE);

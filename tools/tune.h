@@ -311,24 +311,13 @@ typedef struct tuner {
     int          complete;   /* 1: nothing was left out for want of time */
 } tuner;
 
-/* X(layout, kinds): B banded, S scattered, U uneven. Columns of 16 bits cannot hold those of large scattered matrices; where they
- * do they are measured. Block formats are added for every size. */
-#define TUNE_LAYOUTS(X)                                                                                              \
-    X("csr", "BSU") X("csr:run=1024", "BSU") X("ell", "BSU") X("sell", "BSU") X("coo", "BSU") X("cmrs", "BSU")       \
-    X("dia", "B") X("bdia", "B") X("dense", "B") X("sell:h=8", "BSU") X("sell:h=64", "BSU") X("sell:h=256", "BSU")   \
-    X("sell:h=32,rows=sorted,sigma=1024", "U") X("csr:run=256", "BSU") X("csr:run=4096", "BSU")                      \
-    X("cmrs:h=2", "BSU") X("cmrs:h=8", "BSU") X("cmrs:h=16", "BSU")                                                  \
-    X("csr:run=2048", "BSU") X("csr:run=1024,idx=16", "BSU") X("csr:run=256,idx=16", "BSU")                           \
-    X("csr:run=2048,idx=16", "BSU") X("ell:idx=16", "BSU") X("sell:idx=16", "BSU") X("sell:h=64,idx=16", "BSU")      \
-    X("sell:h=256,idx=16", "BSU") X("sell:h=32,rows=sorted,sigma=1024,idx=16", "U")
-
 static tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
 {
     int64_t b = c->row.layout.key[SPMV_KEY_B] ? c->row.layout.key[SPMV_KEY_B] : (4 << 8 | 4);
     tune_shape s;
     memset(&s, 0, sizeof s);
     s.kind = c->row.kind;
-    s.full = c->row.layout.format == SPMV_DENSE;
+    s.full = spmv_format_class_of(c->row.layout.format) == SPMV_CLASS_DENSE;
     s.rows = u->head.rows_at[row];
     s.per_row = u->head.per_row_at[per];
     if (row_class(&c->row) < 2) return s;
@@ -337,16 +326,12 @@ static tune_shape candidate_shape(const tuner *u, const candidate *c, int row, i
     return s;
 }
 
-/* Formats where many work-items can take a row gain up to thousands of nonzeros (clSpMV 3.2); 64 are enough for the others. */
-static int takes_long_rows(spmv_format f)
-{
-    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_BCSR || f == SPMV_DENSE || f == SPMV_BDIA;
-}
+enum { TUNE_SHORT_ROWS = 64 /* nonzeros a row, at most, for formats that give a row to one work-item or few (clSpMV 3.2) */ };
 
 static int point_fits(const tuner *u, const candidate *c, int row, int per)
 {
     tune_shape s = candidate_shape(u, c, row, per);
-    if (s.per_row > 64 && !takes_long_rows(c->row.layout.format)) return 0;
+    if (s.per_row > TUNE_SHORT_ROWS && !(spmv_format_flags(c->row.layout.format) & SPMV_LONG_ROWS)) return 0;
     if (s.rows * s.per_row > u->most || s.per_row < s.bw) return 0;
     return s.full || 4 * s.per_row <= s.rows;
 }
@@ -439,37 +424,31 @@ static int is_csr_again(const tuner *u, const spmv_spec *s)
     return !u->device && s->format == SPMV_CSR && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
 }
 
-static void layout_add(tuner *u, const char *plan, const char *kinds)
+static void layout_add(tuner *u, const spmv_format_layout *layout)
 {
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
-    if (one && spmv_plan_parse(one, plan, NULL, &u->t->hooks) == SPMV_OK && !is_csr_again(u, &one->part[0]))
-        for (; *kinds; kinds++)
-            candidate_add(u, u->type, *kinds == 'B' ? SPMV_TUNE_BANDED : *kinds == 'S' ? SPMV_TUNE_SCATTERED : SPMV_TUNE_UNEVEN,
-                          &one->part[0], "");
+    int kind;
+    if (one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK && !is_csr_again(u, &one->part[0]))
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
+            if (layout->kinds >> kind & 1u) candidate_add(u, u->type, (spmv_tune_kind)kind, &one->part[0], "");
     free(one);
 }
 
-/* Every layout of the type at hand with default knobs. What a build leaves out is left out. */
+/* Every layout of the type at hand with default knobs: the first of each format, the second, and so on, so that blocks of one size,
+ * which share matrices, follow each other. */
 static void layouts_add(tuner *u)
 {
-    static const char *const names[] = {"sbell", "bcsr", "bell"}, *const ends[] = {"", ",idx=16"};
-    static const int sizes[][2] = {
-#define X(bh, bw, unit) {bh, bw},
-        SPMV_BLOCK_LIST(X)
-#undef X
-    };
-    char plan[64];
-    size_t e, i, f;
+    size_t i, most = 0;
     u->t->keep = 1;
-#define X(plan, kinds) layout_add(u, plan, kinds);
-    TUNE_LAYOUTS(X)
-#undef X
-    for (e = 0; e < 2; e++)
-        for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            for (f = 0; f < 3; f++) {
-                snprintf(plan, sizeof plan, "%s:b=%dx%d%s", names[f], sizes[i][0], sizes[i][1], ends[e]);
-                layout_add(u, plan, "BS");
-            }
+    for (i = 0; i <= most; i++) {
+        int f;
+        for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+            const spmv_format_layout *layout;
+            size_t n = spmv_format_layouts((spmv_format)f, &layout);
+            if (i < n) layout_add(u, &layout[i]);
+            if (n > most) most = n;
+        }
+    }
     u->t->keep = 0;
     u->t->text[0] = 0;
 }
@@ -1027,6 +1006,21 @@ static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, S
                                        SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,
                                        SPMV_KNOB_IMG, SPMV_KNOB_ALIGN, SPMV_KNOB_FINISH};
 enum { TUNE_KNOBS = sizeof tune_knobs / sizeof *tune_knobs, TUNE_ROUND = 5 /* knobs of the first round */ };
+static const spmv_knob untuned_knobs[] = {SPMV_KNOB_I64, SPMV_KNOB_ATOMIC, SPMV_KNOB_ZERO};
+
+/* The knob to turn after so many others: those above, and then any that neither list names. SPMV_KNOB_COUNT: there are no more. */
+static spmv_knob knob_after(int turned)
+{
+    uint64_t named = 0;
+    size_t i;
+    int k;
+    if (turned < TUNE_KNOBS) return tune_knobs[turned];
+    for (i = 0; i < TUNE_KNOBS; i++) named |= (uint64_t)1 << tune_knobs[i];
+    for (i = 0; i < sizeof untuned_knobs / sizeof *untuned_knobs; i++) named |= (uint64_t)1 << untuned_knobs[i];
+    for (k = 0, turned -= TUNE_KNOBS; k < SPMV_KNOB_COUNT; k++)
+        if (!(named >> k & 1) && turned-- == 0) break;
+    return (spmv_knob)k;
+}
 
 /* Who gets knobs: layouts within 15% of the best at some probe and the best of each format; of blocks, on banded matrices only,
  * the best of each size. */
@@ -1166,16 +1160,16 @@ static void add_seeds(tuner *u, size_t leader)
 /* One knob after another, each around the best that came of those before. */
 static void turn_knobs(tuner *u, size_t leader, int round, double part)
 {
-    int k = round ? TUNE_ROUND : 0, end = round ? TUNE_KNOBS : TUNE_ROUND;
+    int k = round ? TUNE_ROUND : 0, end = round ? SPMV_KNOB_COUNT : TUNE_ROUND;
     want_all(u, 0);
     leader_open(u, leader);
     if (!round) {
         add_seeds(u, leader);
         leader_measure(u, leader, part);
     }
-    for (; k < end && !out_of_time(u); k++) {
+    for (; k < end && knob_after(k) != SPMV_KNOB_COUNT && !out_of_time(u); k++) {
         want_all(u, 0);
-        add_values(u, leader, tune_knobs[k]);
+        add_values(u, leader, knob_after(k));
         leader_measure(u, leader, part);
     }
     leader_close(u);
