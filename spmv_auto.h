@@ -212,12 +212,16 @@ static int spmv__next_line(spmv__lines *l)
 /* A decimal number without sign or exponent, as "spmv tune" writes them; 0 if w is none. */
 static int spmv__decimal(const char *w, double *v)
 {
+    enum { DECIMALS = 18 /* more would not change a double */ };
     double unit = 1;
+    int64_t whole;
     int digits = 0;
-    for (*v = 0; spmv__is_digit(*w) && digits < 18; w++, digits++) *v = *v * 10 + (*w - '0');
+    w = spmv__whole(w, &whole);
+    if (!w) return 0;
+    *v = (double)whole;
     if (*w == '.')
-        for (w++; spmv__is_digit(*w) && digits < 18; w++, digits++) *v += (*w - '0') * (unit /= 10);
-    return digits && !*w;
+        for (w++; spmv__is_digit(*w) && digits < DECIMALS; w++, digits++) *v += (*w - '0') * (unit /= 10);
+    return !*w;
 }
 
 static spmv_status spmv__tune_axis(spmv__lines *l, int *count, uint64_t *at)
@@ -302,11 +306,11 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
 /* How many sizes the word passes over: "-" or "-12"; 0: it is something else. */
 static int spmv__tune_gaps(const char *word, int most)
 {
-    int n = 0;
+    int64_t n;
     if (*word++ != '-') return 0;
     if (!*word) return 1;
-    for (; *word >= '0' && *word <= '9' && n <= most; word++) n = 10 * n + (*word - '0');
-    return *word || n > most ? 0 : n;
+    word = spmv__whole(word, &n);
+    return word && !*word && n <= most ? (int)n : 0;
 }
 
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
@@ -1159,9 +1163,6 @@ static int spmv__is_flat(spmv_format f)
 
 static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
 
-/* Flat formats that pad rows, up to a width. */
-static int spmv__is_padded(spmv_format f) { return spmv__is_flat(f) && spmv_format_takes_key(f, SPMV_KEY_W); }
-
 /* Group: a format, or SPMV_FORMAT_COUNT + a class. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
 {
@@ -1257,13 +1258,12 @@ static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *
 }
 
 /* A knob's number in a variant's text, else 0. */
-static int spmv__knob_in(const char *variant, const char *name)
+static double spmv__knob_in(const char *variant, const char *name)
 {
     const char *at = strstr(variant, name);
-    int v = 0;
+    int64_t v;
     if (!at || (at > variant && at[-1] != ',')) return 0;
-    for (at += strlen(name); spmv__is_digit(*at) && v < 10000; at++) v = v * 10 + (*at - '0');
-    return v;
+    return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
 /* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_cl.h chooses. entries: a
@@ -1510,7 +1510,7 @@ typedef struct spmv__width {
 static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
                                       spmv__width *best)
 {
-    uint64_t rows = l->v->a->rows, h = rows, w, at = 0, chosen_at = 0, *reach = NULL;
+    uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0, *reach = NULL;
     double slots = 0;
     const spmv__candidate *rest = NULL;
     spmv__beyond_w b;
@@ -1518,7 +1518,6 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     spmv_status s;
     memset(best, 0, sizeof *best);
     memset(&load, 0, sizeof load);
-    if (k->layout->format == SPMV_SELL) h = k->layout->key[SPMV_KEY_H] ? (uint64_t)k->layout->key[SPMV_KEY_H] : 32;
     if (k->layout->key[SPMV_KEY_ROWS]) return SPMV_OK; /* the list would be of other rows then */
     s = spmv__slices_reaching(l, h, &reach);
     if (s) return s;
@@ -1580,8 +1579,8 @@ static int spmv__policy_cmrs(const spmv_features *f)
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
-    size_t i, best[2] = { 0, 0 };
-    double least[2] = { 0, 0 }, flat = 0;
+    size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the number of the candidate whose slots take least */
+    double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->cands && !s; i++) {
         const spmv__candidate *k = &c->cand[i];
@@ -1589,20 +1588,20 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv__mix m = *prefix;
         double t;
         spmv_spec spec = *k->layout;
-        int sell = k->layout->format == SPMV_SELL;
+        int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
         if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
         if (!spmv__load_of(c, &spec, l, f, &load, &s)) {
-            if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[sell] <= 0) best[sell] = i + 1;
+            if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
         }
         t = spmv__cost(c, k, &load);
         if (t <= 0) continue;
         if (spmv__is_padded(spec.format)) {
             double by_slot = t / (load.slots > 0 ? load.slots : 1); /* which knobs and heights serve best is told by the speed a slot */
-            if (least[sell] <= 0 || by_slot < least[sell]) {
-                least[sell] = by_slot;
-                best[sell] = i + 1;
+            if (least[own] <= 0 || by_slot < least[own]) {
+                least[own] = by_slot;
+                best[own] = i + 1;
             }
         }
         if (flat <= 0 || t < flat) flat = t;
@@ -1612,7 +1611,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv__offer(c, &m);
     }
     if (!prefix->count) c->flat = flat;
-    for (i = 0; i < 2 && !s; i++)
+    for (i = 0; i < SPMV_FORMAT_COUNT && !s; i++)
         if (best[i]) s = spmv__offer_width(c, &c->cand[best[i] - 1], l, f, prefix);
     return s;
 }
@@ -1814,7 +1813,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
             load.nnz = before - b.nnz;
         } else {
             load.slots = load.nnz = before;
-            if (spec->format == SPMV_COO) load.rows = b.rows;
+            if (spmv_format_flags(spec->format) & SPMV_ADDS_ONLY) load.rows = b.rows; /* other rows of y are not touched */
         }
         if (load.nnz <= 0 || !spmv__fits(c, load.slots)) return;
         k = spmv__candidate_for(c, spec, &load, &t);
@@ -1920,7 +1919,7 @@ static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__pref
     enum { THICK = 4 };
     spmv__prefix bands = diagonal[0], lone = diagonal[1];
     const spmv__prefix *two[2];
-    if (bands.spec.format != SPMV_BDIA) {
+    if (!spmv_format_takes_key(bands.spec.format, SPMV_KEY_W)) {
         bands = diagonal[1];
         lone = diagonal[0];
     }

@@ -1533,6 +1533,13 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #endif
 #endif
 
+/* Every format has its bit. */
+enum {
+#define X(NAME, name, text) SPMV__BIT_AGREES_##NAME = 1 / (SPMV_BIT_##NAME == 1 << SPMV_##NAME),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
 /* Shared bodies are there when one of their formats is. */
 #if !defined(SPMV_NO_DIA) || !defined(SPMV_NO_BDIA)
 #define SPMV__ANY_DIA
@@ -3212,6 +3219,15 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
 {
     return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f].keys >> k & 1u);
+}
+
+/* Does the format pad rows up to a width, that of the longest in a group of them? */
+SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
+
+/* How many rows such a format pads to one width: those of a slice, without slices all. */
+SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
+{
+    return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
 }
 
 /* Does a long row hold up no product with the part? */
