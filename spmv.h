@@ -182,10 +182,10 @@ static void spmv__off_device(spmv_matrix *m)
 #ifndef SPMV_NO_AUTO
 SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 {
-    spmv_place p = { NULL, SPMV_DEVICE_HOST };
+    spmv_place p = { NULL, SPMV_PLACE_HOST };
     if (!d) return p;
     p.device = d->info.name;
-    p.device_class = d->info.type & CL_DEVICE_TYPE_GPU ? SPMV_DEVICE_GPU : SPMV_DEVICE_CPU;
+    p.device_class = d->info.type & CL_DEVICE_TYPE_GPU ? SPMV_PLACE_GPU : SPMV_PLACE_CPU;
     return p;
 }
 #endif
@@ -247,7 +247,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_place place = { NULL, SPMV_DEVICE_HOST };
+    spmv_place place = { NULL, SPMV_PLACE_HOST };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);

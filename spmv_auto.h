@@ -1287,7 +1287,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
         if (spmv__spec_even(spec)) return 0;
-    if (c->t->device_class != SPMV_DEVICE_GPU)
+    if (c->t->device_class != SPMV_PLACE_GPU)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
     if (spmv__is_block(spec->format)) {
         steps /= (double)spmv__block_cols(spec);
@@ -1308,7 +1308,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
-    int gpu = c->t->device_class == SPMV_DEVICE_GPU, cpu = c->t->device_class == SPMV_DEVICE_CPU;
+    int gpu = c->t->device_class == SPMV_PLACE_GPU, cpu = c->t->device_class == SPMV_PLACE_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
@@ -1379,7 +1379,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_DEVICE_HOST ? 1.4 * seconds : seconds;
+    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_PLACE_HOST ? 1.4 * seconds : seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
@@ -1422,14 +1422,14 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_DEVICE_HOST;
+    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_PLACE_HOST;
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
     /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
      * host's but one is */
-    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_DEVICE_GPU ? 0.15 : 0.5) * (m->count - 1));
+    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_PLACE_GPU ? 0.15 : 0.5) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
@@ -1851,7 +1851,7 @@ static const char *const spmv__general_table =
 static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
 {
     const char *device = place && place->device ? place->device : "host";
-    spmv_device_class device_class = place ? place->device_class : SPMV_DEVICE_HOST;
+    spmv_device_class device_class = place ? place->device_class : SPMV_PLACE_HOST;
     const char *text;
     size_t length;
     spmv_status s;

@@ -144,7 +144,7 @@ SPMV_API size_t spmv_vector_size(spmv_type t);
     X(CPU,  "cpu")  /* OpenCL on what is no GPU */
 
 typedef enum spmv_device_class {
-#define X(NAME, name) SPMV_DEVICE_##NAME,
+#define X(NAME, name) SPMV_PLACE_##NAME,
     SPMV_DEVICE_CLASS_LIST(X)
 #undef X
     SPMV_DEVICE_CLASS_COUNT

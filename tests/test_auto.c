@@ -447,7 +447,7 @@ static spmv_tuning host_table(void)
 {
     spmv_tuning t;
     size_t length;
-    const char *text = spmv_tuning_bundled("host", SPMV_DEVICE_HOST, &length, NULL);
+    const char *text = spmv_tuning_bundled("host", SPMV_PLACE_HOST, &length, NULL);
     if (!text || spmv_tuning_read(&t, text, length, "host", NULL) != SPMV_OK) cr_assert_fail("the host's table");
     return t;
 }

@@ -195,8 +195,8 @@ Test(null, choices)
     cr_assert_str_eq(said, "tuning table, line 2: sizes must be numbers that rise");
     cr_assert_eq(spmv_tuning_read(&t, NULL, 0, NULL, &h), SPMV_ERR_PARSE); /* empty */
     spmv_tuning_free(NULL);
-    cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_DEVICE_HOST, NULL, NULL),
-                 spmv_tuning_bundled("host", SPMV_DEVICE_HOST, &length, NULL));
+    cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_PLACE_HOST, NULL, NULL),
+                 spmv_tuning_bundled("host", SPMV_PLACE_HOST, &length, NULL));
     cr_assert_eq(spmv_tuning_text(0, NULL), spmv_tuning_text(0, &length));
     memset(&t, 0, sizeof t);
     cr_assert(spmv_tuning_rate(NULL, &row, 1000, 10) <= 0 && spmv_tuning_rate(&t, NULL, 1000, 10) <= 0);

@@ -351,7 +351,7 @@ static const char *device_label(const spmv_device *d)
 
 static spmv_place device_place(const spmv_device *d)
 {
-    spmv_place p = {NULL, SPMV_DEVICE_HOST};
+    spmv_place p = {NULL, SPMV_PLACE_HOST};
     (void)d;
     return p;
 }

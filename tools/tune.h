@@ -1439,7 +1439,7 @@ static void host_head(tuner *u)
     threads = omp_get_max_threads();
 #endif
     snprintf(u->head.device, sizeof u->head.device, "host");
-    u->head.device_class = SPMV_DEVICE_HOST;
+    u->head.device_class = SPMV_PLACE_HOST;
 #if defined(__clang__)
     snprintf(u->head.driver, sizeof u->head.driver, "%s, %d threads", __VERSION__, threads);
 #elif defined(__GNUC__)
