@@ -56,12 +56,12 @@ help:
 	@echo 'make clean'
 
 # ---- programs ----
-build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
+build/spmv: tools/spmv.c $(wildcard tools/*/*.h) $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO) -lm && mv $(NEW) $@
 
 # its kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses pictures
-build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
+build/spmv-defect: tools/spmv.c $(wildcard tools/*/*.h) $(HEADERS) tests/self/defect.h
 	@mkdir -p build
 	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
 	    $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
@@ -74,10 +74,10 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
-build/tests/test_tools build/san/test_tools: tools/cli.h
+build/tests/test_tools build/san/test_tools: tools/cli/cli.h
 
 # these look into the command line's own headers
-build/tests/test_tools build/san/test_tools: $(wildcard tools/*.h)
+build/tests/test_tools build/san/test_tools: $(wildcard tools/*/*.h)
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz

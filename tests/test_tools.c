@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli.h: progress on a terminal and off one.
+ * tools/cli/cli.h: progress on a terminal and off one.
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
 #if defined(__GNUC__)
 #  pragma GCC diagnostic ignored "-Wunused-function" /* of what the commands share, only a part is tested here */
 #endif
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 #include <criterion/criterion.h>
 

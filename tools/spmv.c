@@ -19,15 +19,15 @@
 #include "spmv_auto.h"
 #include "spmv_io.h"
 
-#include "cli.h"
-#include "files.h"
-#include "suite.h"
-#include "info.h"
-#include "run.h"
-#include "bench.h"
-#include "check.h"
-#include "tune.h"
-#include "pictures.h"
+#include "cli/cli.h"
+#include "cli/files.h"
+#include "matrices/generate.h"
+#include "cmd/info.h"
+#include "measure/runner.h"
+#include "cmd/bench.h"
+#include "cmd/check.h"
+#include "tune/tune.h"
+#include "cmd/plot.h"
 
 /* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/table.h - tuning tables (spmv_auto.h): written, made small, read, merged, compared. Part of tools/spmv.c.
+ * tools/tune/table.h - tuning tables (spmv_auto.h): written, made small, read, merged, compared. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_TABLE_H
 #define SPMV_TOOLS_TABLE_H
 
-#include "files.h"
-#include "gen.h"
+#include "../cli/files.h"
+#include "../matrices/formula.h"
 
 enum { TABLE_BYTES = 24 * 1024, TABLE_POINTS = 36, JOURNAL_BYTES = 16 * 1024 * 1024 };
 

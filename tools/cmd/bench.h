@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/bench.h - every plan timed and its product checked. Part of tools/spmv.c.
+ * tools/cmd/bench.h - every plan timed and its product checked. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_BENCH_H
 #define SPMV_TOOLS_BENCH_H
 
-#include "run.h"
+#include "../measure/runner.h"
 #include <float.h>
 #include <math.h>
 #include <signal.h>

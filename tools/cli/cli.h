@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli.h - what every command shares: messages, progress, options. Part of tools/spmv.c.
+ * tools/cli/cli.h - what every command shares: messages, progress, options. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_CLI_H
 #define SPMV_TOOLS_CLI_H

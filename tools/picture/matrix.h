@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/plot.h - what pictures share beside drawing, and the picture of a matrix under a plan. Part of tools/spmv.c.
+ * tools/picture/matrix.h - what pictures share beside drawing, and the picture of a matrix under a plan. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_PLOT_H
 #define SPMV_TOOLS_PLOT_H
 
-#include "draw.h"
-#include "info.h"
+#include "../matrices/draw.h"
+#include "../cmd/info.h"
 #include "picture.h"
-#include "run.h"
+#include "../measure/runner.h"
 
 /* ---- numbers and axes --------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/rows.h - the picture of a matrix's row lengths: a histogram, both axes logarithmic. Part of tools/spmv.c.
+ * tools/picture/rows.h - the picture of a matrix's row lengths: a histogram, both axes logarithmic. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_ROWS_H
 #define SPMV_TOOLS_ROWS_H
 
-#include "plot.h"
+#include "matrix.h"
 
 /* The plot's place, in units of the picture; EMPTY: the room of the bar of empty rows, left of the axis of lengths. */
 enum { ROWS_WIDTH = 900, ROWS_HEIGHT = 470, ROWS_LEFT = 78, ROWS_RIGHT = 24, ROWS_TOP = 92, ROWS_BOTTOM = 62, ROWS_EMPTY = 64 };

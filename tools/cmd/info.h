@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/info.h - what a matrix looks like. Part of tools/spmv.c.
+ * tools/cmd/info.h - what a matrix looks like. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_INFO_H
 #define SPMV_TOOLS_INFO_H
 
-#include "cli.h"
+#include "../cli/cli.h"
 #include <math.h>
 
 static double value_at(const spmv_csr *a, uint64_t k)

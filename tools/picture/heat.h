@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/heat.h - heat maps of a tuning table, as clSpMV's figures 10 and 11 have them. For each type and kind of matrix: a large
+ * tools/picture/heat.h - heat maps of a tuning table, as clSpMV's figures 10 and 11 have them. For each type and kind of matrix: a large
  * map of what is fastest at each size, by name and rate, and a small map for each format, whose colours tell how near to the
  * fastest it comes. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_HEAT_H
 #define SPMV_TOOLS_HEAT_H
 
-#include "plot.h"
+#include "matrix.h"
 
 /* HEAT_LEFT: room for the axis; BEST_*: a cell of the large map, HEAD: room for the heading above maps, FOOT: for the axis below;
  * SMALL_MAP: side of a small map about, of which ACROSS stand in a row. Units of the picture. */

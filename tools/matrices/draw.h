@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/draw.h - patterns drawn row by row from a hash of integers, the same on every machine: meshes, grids with atoms,
+ * tools/matrices/draw.h - patterns drawn row by row from a hash of integers, the same on every machine: meshes, grids with atoms,
  * rows of given lengths, bands, blocks. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_DRAW_H
 #define SPMV_TOOLS_DRAW_H
 
-#include "gen.h"
+#include "formula.h"
 
 /* ---- chance ---------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/output.h - where every command writes: files that are whole or as they were before. Part of tools/spmv.c.
+ * tools/cli/output.h - where every command writes: files that are whole or as they were before. Part of tools/spmv.c.
  *
  * A file is written beside the one that it replaces, under a name of its own, and renamed when all of it is on the disk.
  * Until then the old file is as it was, which may be the only copy of what is being written; after a failure, or a

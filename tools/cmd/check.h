@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/check.h - every variant tried on a device. Part of tools/spmv.c.
+ * tools/cmd/check.h - every variant tried on a device. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_CHECK_H
 #define SPMV_TOOLS_CHECK_H
 
-#include "run.h"
+#include "../measure/runner.h"
 
 #ifdef SPMV_NO_OPENCL
 static int check_command(tool *t, const arguments *args)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/suite.h - what spmv gen can make: families, and the matrices of the papers. Part of tools/spmv.c.
+ * tools/matrices/generate.h - what spmv gen can make: families, and the matrices of the papers. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_SUITE_H
 #define SPMV_TOOLS_SUITE_H

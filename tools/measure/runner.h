@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/run.h - devices, prepared matrices, and how long a product takes. Part of tools/spmv.c.
+ * tools/measure/runner.h - devices, prepared matrices, and how long a product takes. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_RUN_H
 #define SPMV_TOOLS_RUN_H
 
-#include "cli.h"
+#include "../cli/cli.h"
 
 #ifdef _OPENMP
 #  include <omp.h>

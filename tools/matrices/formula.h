@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/gen.h - matrices that a formula defines exactly, entry by entry. Part of tools/spmv.c.
+ * tools/matrices/formula.h - matrices that a formula defines exactly, entry by entry. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_GEN_H
 #define SPMV_TOOLS_GEN_H
 
-#include "cli.h"
+#include "../cli/cli.h"
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture.h - rectangles, text and cells, as PNG or as SVG, drawn by cairo. Part of tools/spmv.c.
+ * tools/picture/picture.h - rectangles, text and cells, as PNG or as SVG, drawn by cairo. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_PICTURE_H
 #define SPMV_TOOLS_PICTURE_H
 
-#include "files.h"
+#include "../cli/files.h"
 #include <cairo-svg.h>
 #include <cairo.h>
 

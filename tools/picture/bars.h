@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/bars.h - horizontal bars of what was measured: each plan's speed for a matrix, or the time of a peer over ours for many.
+ * tools/picture/bars.h - horizontal bars of what was measured: each plan's speed for a matrix, or the time of a peer over ours for many.
  * Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_BARS_H

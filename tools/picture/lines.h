@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/lines.h - reads what "spmv bench --json" and the benchmarks of peers print, a JSON object a line. Part of tools/spmv.c.
+ * tools/picture/lines.h - reads what "spmv bench --json" and the benchmarks of peers print, a JSON object a line. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_LINES_H
 #define SPMV_TOOLS_LINES_H
 
-#include "plot.h"
+#include "matrix.h"
 #include <stddef.h>
 
 /* A line of ours has matrix, type and plan; one of a peer matrix, dtype and variant. Other keys may be there and are passed over. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/pictures.h - spmv plot. Part of tools/spmv.c.
+ * tools/cmd/plot.h - spmv plot. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_PICTURES_H
 #define SPMV_TOOLS_PICTURES_H
 
 #ifdef SPMV_CAIRO
 
-#  include "bars.h"
-#  include "heat.h"
-#  include "rows.h"
+#  include "../picture/bars.h"
+#  include "../picture/heat.h"
+#  include "../picture/rows.h"
 
 /* The first word that says what to draw; by itself it is a file's name. */
 static int plot_is(const arguments *args, const char *word)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune.h - every way to store and multiply, measured on matrices made here: a tuning table (spmv_auto.h). Part of
+ * tools/tune/tune.h - every way to store and multiply, measured on matrices made here: a tuning table (spmv_auto.h). Part of
  * tools/spmv.c. This is the offline benchmarking stage of clSpMV 3.2, which took half a day; here candidates that cannot
  * win are dropped after a few probes, and what matters most is measured first, so that any budget gives a table.
  *
@@ -12,7 +12,7 @@
 #ifndef SPMV_TOOLS_TUNE_H
 #define SPMV_TOOLS_TUNE_H
 
-#include "bench.h"
+#include "../cmd/bench.h"
 #include "table.h"
 #ifdef _OPENMP
 #  include <omp.h>

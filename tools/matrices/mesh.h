@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/mesh.h - meshes, and electrons on a grid with atoms, in the likeness of a matrix. Part of tools/spmv.c.
+ * tools/matrices/mesh.h - meshes, and electrons on a grid with atoms, in the likeness of a matrix. Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_MESH_H
 #define SPMV_TOOLS_MESH_H
 
 #include "draw.h"
-#include "info.h"
+#include "../cmd/info.h"
 
 /* ---- points of a grid ------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/files.h - matrices and vectors from files and back, plain or through gzip, also on standard input and output.
+ * tools/cli/files.h - matrices and vectors from files and back, plain or through gzip, also on standard input and output.
  * Part of tools/spmv.c.
  */
 #ifndef SPMV_TOOLS_FILES_H
