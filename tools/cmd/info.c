@@ -1,36 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/info.h - what a matrix looks like. Part of tools/spmv.c.
+ * tools/cmd/info.c - spmv info: what a matrix looks like.
  */
-#ifndef SPMV_TOOLS_INFO_H
-#define SPMV_TOOLS_INFO_H
-
 #include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/json.h"
+#include "../cli/numbers.h"
+#include "../cli/options.h"
+#include "commands.h"
+#include "../measure/values.h"
+#include "spmv.h"
 #include <math.h>
-
-static double value_at(const spmv_csr *a, uint64_t k)
-{
-    return a->type == SPMV_F32 ? (double)((const float *)a->val)[k] : ((const double *)a->val)[k];
-}
-
-/* Without libm, which nothing else here needs. */
-static double square_root(double v)
-{
-    double root = v > 1 ? v : 1, next;
-    int i;
-    if (!(v > 0)) return 0;
-    for (i = 0; i < 2000; i++) {
-        next = 0.5 * (root + v / root);
-        if (!(next < root)) break;
-        root = next;
-    }
-    return root;
-}
-
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0;
-}
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- values and rows ------------------------------------------------------------------------------------------- */
 
@@ -94,15 +77,15 @@ static void info_rows(matrix_info *f, const spmv_csr *a)
         if (r > a->col[from] && r - a->col[from] > f->below) f->below = r - a->col[from];
         if (a->col[to - 1] > r && a->col[to - 1] - r > f->above) f->above = a->col[to - 1] - r;
     }
-    f->deviation = a->rows ? square_root(squares / (double)a->rows) : 0;
-    f->sigma = a->nnz ? f->deviation / square_root(f->mean) : 0;
+    f->deviation = a->rows ? number_root(squares / (double)a->rows) : 0;
+    f->sigma = a->nnz ? f->deviation / number_root(f->mean) : 0;
 }
 
 static int info_columns(matrix_info *f, tool *t, const spmv_csr *a)
 {
     uint64_t k, c;
     uint64_t *count = (uint64_t *)calloc((size_t)a->cols + 1, sizeof *count);
-    if (!count) return no_memory(t);
+    if (!count) return cli_no_memory(t);
     for (k = 0; k < a->nnz; k++) count[a->col[k]]++;
     for (c = 0; c < a->cols; c++) {
         if (count[c] > f->longest_col) f->longest_col = count[c];
@@ -128,12 +111,12 @@ static void info_histogram(matrix_info *f, const spmv_csr *a)
 /* The row lengths of a bin. */
 static uint64_t bin_from(int b)
 {
-    return b < 3 ? (uint64_t)b : (1ull << (b - 2)) + 1;
+    return b < 3 ? (uint64_t)b : ((uint64_t)1 << (b - 2)) + 1;
 }
 
 static uint64_t bin_to(int b)
 {
-    return b < 3 ? (uint64_t)b : 1ull << (b - 1);
+    return b < 3 ? (uint64_t)b : (uint64_t)1 << (b - 1);
 }
 
 /* ---- diagonals and blocks -------------------------------------------------------------------------------------- */
@@ -159,7 +142,7 @@ static int info_diagonals(matrix_info *f, tool *t, const spmv_csr *a)
     if (!a->rows || !a->cols) return DONE;
     all = a->rows + a->cols - 1;
     count = (uint32_t *)calloc((size_t)all, sizeof *count);
-    if (!count) return no_memory(t);
+    if (!count) return cli_no_memory(t);
     for (r = 0; r < a->rows; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) count[a->rows - 1 - r + a->col[k]]++;
     for (d = 0; d < all; d++) {
@@ -192,7 +175,7 @@ static int info_blocks(matrix_info *f, tool *t, const spmv_csr *a)
 {
     uint32_t *seen = (uint32_t *)malloc(((size_t)a->cols / 2 + 1) * sizeof *seen);
     size_t i;
-    if (!seen) return no_memory(t);
+    if (!seen) return cli_no_memory(t);
     for (i = 0; i < BLOCK_SIZES; i++) {
         block_info *b = &f->block[i];
         double slots, nnz = (double)a->nnz;
@@ -230,7 +213,7 @@ static const char *info_kind(const matrix_info *f)
 
 static void print_diagonals(const char *which, diagonal_info d, uint64_t nnz)
 {
-    printf("            %-16s %12llu, holding %6.2f%% of the nonzeros\n", which, (unsigned long long)d.count, share(d.nnz, nnz));
+    printf("            %-16s %12llu, holding %6.2f%% of the nonzeros\n", which, (unsigned long long)d.count, number_percent(d.nnz, nnz));
 }
 
 static void print_histogram(const matrix_info *f)
@@ -246,8 +229,8 @@ static void print_histogram(const matrix_info *f)
         if (b < 3) snprintf(range, sizeof range, "%d", b);
         else snprintf(range, sizeof range, "%llu-%llu", (unsigned long long)bin_from(b), (unsigned long long)bin_to(b));
         printf("%-17s %12llu %8.2f%% %15llu %8.2f%%%s%.*s\n", range, (unsigned long long)f->bin_rows[b],
-               share(f->bin_rows[b], f->rows), (unsigned long long)f->bin_nnz[b], share(f->bin_nnz[b], f->nnz), bar ? "  " : "", bar,
-               "########################################");
+               number_percent(f->bin_rows[b], f->rows), (unsigned long long)f->bin_nnz[b], number_percent(f->bin_nnz[b], f->nnz),
+               bar ? "  " : "", bar, "########################################");
     }
 }
 
@@ -363,7 +346,7 @@ static int info_print(tool *t, const spmv_csr *a, const char *file, int json)
 {
     matrix_info *f = (matrix_info *)malloc(sizeof *f);
     int result;
-    if (!f) return no_memory(t);
+    if (!f) return cli_no_memory(t);
     result = info_make(f, t, a);
     if (result == DONE && json) json_info(f, file);
     else if (result == DONE) print_info(f, file);
@@ -371,4 +354,15 @@ static int info_print(tool *t, const spmv_csr *a, const char *file, int json)
     return result;
 }
 
-#endif
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+int info_command(tool *t, const arguments *args)
+{
+    spmv_csr a;
+    int result;
+    if (file_load_matrix(t, args->file[0], SPMV_TYPE_COUNT, &a) != DONE) return FAILED;
+    t->about = args->file[0];
+    result = info_print(t, &a, args->file[0], args->value[OPT_JSON] != NULL);
+    spmv_csr_free(&a);
+    return result;
+}

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/check.h - every variant tried on a device. Part of tools/spmv.c.
+ * tools/cmd/check.c - spmv self-check: every variant tried on a device.
  */
-#ifndef SPMV_TOOLS_CHECK_H
-#define SPMV_TOOLS_CHECK_H
-
-#include "../measure/runner.h"
+#include "../cli/cli.h"
+#include "../cli/json.h"
+#include "../cli/options.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <string.h>
 
 #ifdef SPMV_NO_OPENCL
-static int check_command(tool *t, const arguments *args)
+int check_command(tool *t, const arguments *args)
 {
     (void)args;
-    return complain(t, "this program was built without OpenCL");
+    return cli_complain(t, "this program was built without OpenCL");
 }
 #else
-
 typedef struct checker {
     tool              *t;
     const char        *device;
@@ -53,11 +56,11 @@ static void check_report(void *user, const spmv_check *v)
     if (v->result == SPMV_CHECK_BEGINS) {
         snprintf(what, sizeof what, "%llu: %s %s/%s", (unsigned long long)c->counts->variants + 1,
                  spmv_type_name(v->type), v->plan, v->variant);
-        progress(c->t, what, -1);
+        cli_progress(c->t, what, -1);
         return;
     }
     if (!c->json && v->result == SPMV_CHECK_USABLE) return;
-    progress_clear(c->t);
+    cli_progress_clear(c->t);
     snprintf(why, sizeof why, "%s", v->message); /* a compiler's words in one line */
     for (p = why; *p; p++) if (*p == '\n') *p = ' ';
     if (c->json) check_json(c, v);
@@ -70,7 +73,7 @@ static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
     int i;
     for (i = 0; i < args->files; i++) {
         spmv_format f = spmv_format_from(args->file[i]);
-        if (f == SPMV_FORMAT_COUNT) return misuse(t, "there is no format '%s'", args->file[i]);
+        if (f == SPMV_FORMAT_COUNT) return cli_misuse(t, "there is no format '%s'", args->file[i]);
         desc->formats |= 1u << f;
     }
     return DONE;
@@ -88,9 +91,9 @@ static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv
     c.counts = &counts;
     desc->report = check_report;
     desc->user = &c;
-    progress_begin(t);
+    cli_progress_begin(t);
     s = spmv_self_check(d, desc, &counts);
-    progress_clear(t);
+    cli_progress_clear(t);
     fprintf(c.json ? stderr : stdout,
             "%s: %llu variants: %llu usable, %llu refused, %llu failed, %llu wrong; %llu products\n", c.device,
             (unsigned long long)counts.variants, (unsigned long long)counts.usable,
@@ -99,7 +102,7 @@ static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv
     return s == SPMV_OK && !counts.wrong && !counts.failed ? DONE : FAILED;
 }
 
-static int check_command(tool *t, const arguments *args)
+int check_command(tool *t, const arguments *args)
 {
     spmv_check_desc desc;
     spmv_device *d = NULL;
@@ -112,11 +115,9 @@ static int check_command(tool *t, const arguments *args)
     desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
     if (result == DONE) result = check_formats(t, args, &desc);
     if (result == DONE) result = device_open(t, which, &d);
-    if (result == DONE && !d) result = complain(t, "the host has no variants to try");
+    if (result == DONE && !d) result = cli_complain(t, "the host has no variants to try");
     if (result == DONE) result = check_run(t, args, &desc, d);
     device_close(d);
     return result;
 }
-#endif
-
 #endif
