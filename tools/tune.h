@@ -679,7 +679,7 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
 static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
 {
     spmv_variant v;
-    spmv_cl_matrix cl;
+    spmv_device_matrix cl;
     char name[160];
     double took = 0;
     runner *r = &u->run;
@@ -691,12 +691,12 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
         c->twin++;
         return SPMV_OK;
     }
-    s = spmv_cl_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
+    s = spmv_device_matrix_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
     if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &cl, NULL);
     if (s == SPMV_OK) s = check_cl(u, right);
     if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
     spmv_exec_free(&r->exec);
-    spmv_cl_free(&cl);
+    spmv_device_matrix_free(&cl);
     if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
     if (*rate > 0 && u->at->seens < TUNE_SEEN) {
@@ -1550,11 +1550,12 @@ static void device_bandwidth(tuner *u, int gpu)
     size_t bytes = gpu ? 512u << 20 : 128u << 20, length = sizeof bandwidth_source - 1;
     cl_mem m[2];
     cl_float zero = 0;
+    cl_device_id id = u->device->info.id;
     cl_program p = clCreateProgramWithSource(u->device->context, 1, &source, &length, NULL);
     int i, fine;
     while (bytes > 1u << 20 && (bytes > u->device->info.alloc_bytes || bytes > u->device->info.global_bytes / 4)) bytes /= 2;
     for (i = 0; i < 2; i++) m[i] = clCreateBuffer(u->device->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-    fine = p && m[0] && m[1] && clBuildProgram(p, 1, &u->device->info.id, "", NULL, NULL) == CL_SUCCESS;
+    fine = p && m[0] && m[1] && clBuildProgram(p, 1, &id, "", NULL, NULL) == CL_SUCCESS;
     for (i = 0; fine && i < 2; i++)
         fine = clEnqueueFillBuffer(u->device->queue, m[i], &zero, sizeof zero, 0, bytes, 0, NULL, NULL) == CL_SUCCESS;
     fine = fine && u->device->info.group_size >= 256;
@@ -1569,7 +1570,7 @@ static void device_bandwidth(tuner *u, int gpu)
 static int device_head(tuner *u)
 {
     const spmv_device_info *d = &u->device->info;
-    int gpu = !(d->type & CL_DEVICE_TYPE_CPU);
+    int gpu = d->type != SPMV_DEVICE_CPU;
     cl_int code[2];
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
     if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);
@@ -1728,7 +1729,7 @@ static int tune_table(tuner *u, spmv_tuning *out)
 static int tune_speed(tuner *u)
 {
 #ifndef SPMV_NO_OPENCL
-    if (u->device) device_bandwidth(u, !(u->device->info.type & CL_DEVICE_TYPE_CPU));
+    if (u->device) device_bandwidth(u, u->device->info.type != SPMV_DEVICE_CPU);
 #endif
     if (!u->device) host_bandwidth(u);
     return tune_launch(u);
@@ -1783,7 +1784,7 @@ static int tuner_open(tuner *u, const arguments *args)
     if (gmtime_r(&now, &utc)) strftime(u->head.date, sizeof u->head.date, "%Y-%m-%d", &utc);
     u->most = (uint64_t)1 << 22;
 #ifndef SPMV_NO_OPENCL
-    if (u->device && !(u->device->info.type & CL_DEVICE_TYPE_CPU)) u->most = (uint64_t)1 << 24;
+    if (u->device && u->device->info.type != SPMV_DEVICE_CPU) u->most = (uint64_t)1 << 24;
     if (u->device && device_head(u) != DONE) return FAILED;
 #endif
     if (!u->device) host_head(u);
