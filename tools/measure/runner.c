@@ -55,7 +55,7 @@ static size_t junk_bytes(const spmv_device *d)
 spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
 {
     size_t width = spmv_vector_size(desc->type), in = (size_t)r->cols * width, out = (size_t)r->rows * width;
-    spmv_status s = spmv_exec_create(&r->exec, r->m.cl, NULL);
+    spmv_status s = spmv_exec_create(&r->exec, r->m.on_device, NULL);
     cl_int code;
     if (s != SPMV_OK) return s;
     r->cl_x = clCreateBuffer(desc->device->context, CL_MEM_READ_ONLY, in ? in : width, NULL, &code);
@@ -184,8 +184,8 @@ void runner_variant(const runner *r, char *out, size_t size)
     if (!r->m.device) return;
     for (i = 0; i < st->plan.count && used < size; i++) {
         if (i) used += (size_t)snprintf(out + used, size - used, "+");
-        if (used < size && k < r->m.cl->count && st->index[k] == i)
-            used += spmv_variant_print(spmv_cl_variant(r->m.cl, k++), out + used, size - used);
+        if (used < size && k < r->m.on_device->count && st->index[k] == i)
+            used += spmv_variant_print(spmv_device_matrix_variant(r->m.on_device, k++), out + used, size - used);
     }
 }
 #endif

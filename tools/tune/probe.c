@@ -204,11 +204,12 @@ void probe_device_bandwidth(tuner *u, int gpu)
     size_t bytes = gpu ? 512u << 20 : 128u << 20, length = sizeof bandwidth_source - 1;
     cl_mem m[2];
     cl_float zero = 0;
+    cl_device_id id = u->device->info.id;
     cl_program p = clCreateProgramWithSource(u->device->context, 1, &source, &length, NULL);
     int i, fine;
     while (bytes > 1u << 20 && (bytes > u->device->info.alloc_bytes || bytes > u->device->info.global_bytes / 4)) bytes /= 2;
     for (i = 0; i < 2; i++) m[i] = clCreateBuffer(u->device->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-    fine = p && m[0] && m[1] && clBuildProgram(p, 1, &u->device->info.id, "", NULL, NULL) == CL_SUCCESS;
+    fine = p && m[0] && m[1] && clBuildProgram(p, 1, &id, "", NULL, NULL) == CL_SUCCESS;
     for (i = 0; fine && i < 2; i++)
         fine = clEnqueueFillBuffer(u->device->queue, m[i], &zero, sizeof zero, 0, bytes, 0, NULL, NULL) == CL_SUCCESS;
     fine = fine && u->device->info.group_size >= 256;
@@ -223,7 +224,7 @@ void probe_device_bandwidth(tuner *u, int gpu)
 int probe_device(tuner *u)
 {
     const spmv_device_info *d = &u->device->info;
-    int gpu = !(d->type & CL_DEVICE_TYPE_CPU);
+    int gpu = d->type != SPMV_DEVICE_CPU;
     cl_int code[2];
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
     if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);

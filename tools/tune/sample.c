@@ -89,7 +89,7 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
 static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
 {
     spmv_variant v;
-    spmv_cl_matrix cl;
+    spmv_device_matrix cl;
     char name[160];
     double took = 0;
     runner *r = &u->run;
@@ -101,12 +101,12 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
         c->twin++;
         return SPMV_OK;
     }
-    s = spmv_cl_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
+    s = spmv_device_matrix_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
     if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &cl, NULL);
     if (s == SPMV_OK) s = check_cl(u, right);
     if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
     spmv_exec_free(&r->exec);
-    spmv_cl_free(&cl);
+    spmv_device_matrix_free(&cl);
     if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
     if (*rate > 0 && u->at->seens < TUNE_SEEN) {

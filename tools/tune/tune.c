@@ -162,7 +162,7 @@ static int tune_table(tuner *u, spmv_tuning *out)
 static int tune_speed(tuner *u)
 {
 #ifndef SPMV_NO_OPENCL
-    if (u->device) probe_device_bandwidth(u, !(u->device->info.type & CL_DEVICE_TYPE_CPU));
+    if (u->device) probe_device_bandwidth(u, u->device->info.type != SPMV_DEVICE_CPU);
 #endif
     if (!u->device) probe_host_bandwidth(u);
     return tune_launch(u);
@@ -217,7 +217,7 @@ static int tuner_open(tuner *u, const arguments *args)
     if (gmtime_r(&now, &utc)) strftime(u->head.date, sizeof u->head.date, "%Y-%m-%d", &utc);
     u->most = (uint64_t)1 << 22;
 #ifndef SPMV_NO_OPENCL
-    if (u->device && !(u->device->info.type & CL_DEVICE_TYPE_CPU)) u->most = (uint64_t)1 << 24;
+    if (u->device && u->device->info.type != SPMV_DEVICE_CPU) u->most = (uint64_t)1 << 24;
     if (u->device && probe_device(u) != DONE) return FAILED;
 #endif
     if (!u->device) probe_host(u);
