@@ -14,7 +14,7 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_formats.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_host.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_PLAN_H
 #define SPMV_PLAN_H
 

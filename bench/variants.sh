@@ -30,7 +30,7 @@ esac
 : >"$out.err"
 rc=0
 if [ "$device" = host ]; then
-    layouts=$(sed -n 's/^#define SPMV__CHECK_[A-Z]* *"\(.*\)"$/\1/p' spmv_cl.h)
+    layouts=$(sed -n 's/^#define SPMV__CHECK_[A-Z]* *"\(.*\)"$/\1/p' spmv_device.h)
     set -- "$@" $(for l in $layouts; do echo "--plan $l"; done)
     for m in gr_9_8 ch4-5-b2 mycielskian6; do
         build/spmv gen $m -o "build/variants-$m.mtx" >/dev/null || exit 1

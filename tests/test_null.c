@@ -329,10 +329,11 @@ Test(null, devices, .timeout = 120)
     spmv_device d = open_device(), none;
     spmv_device_info info;
     spmv_variant v;
-    spmv_cl_matrix m, zero;
+    spmv_device_matrix m, zero;
     spmv_exec e, never;
     spmv_check_counts counts;
-    cl_program program = NULL;
+    const spmv_backend *all[] = { spmv_opencl(), NULL };
+    void *program = NULL;
     cl_mem mem;
     cl_event event = NULL;
     char text[16] = "q";
@@ -348,6 +349,13 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_device_open(NULL, NULL));
     FINE(spmv_device_open(&none, NULL)); /* all defaults */
     spmv_device_close(&none);
+    REFUSED("all", spmv_backends_list(NULL, NULL, 0, &count, &h));
+    REFUSED("count", spmv_backends_list(all, &info, 1, NULL, &h));
+    REFUSED("out", spmv_backends_list(all, NULL, 1, &count, &h));
+    REFUSED_UNHEARD(spmv_backends_open(NULL, &none, NULL));
+    REFUSED_UNHEARD(spmv_backends_open(all, NULL, NULL));
+    FINE(spmv_backends_open(all, &none, NULL));
+    spmv_device_close(&none);
     spmv_device_close(NULL);
     cr_assert_eq(spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, NULL, 4), spmv_knob_values(SPMV_CSR, SPMV_KNOB_L, values, 4));
     cr_assert(spmv_variant_print(NULL, text, sizeof text) == 0 && !text[0]);
@@ -361,18 +369,18 @@ Test(null, devices, .timeout = 120)
     REFUSED("v", spmv_variant_resolve(NULL, &d, &store.part[0]));
     REFUSED_UNHEARD(spmv_variant_resolve(&v, NULL, &store.part[0]));
     REFUSED("p", spmv_variant_resolve(&v, &d, NULL));
-    REFUSED("out", spmv_cl_create(NULL, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
+    REFUSED("out", spmv_device_matrix_create(NULL, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
     memset(&m, 0x5a, sizeof m);
-    REFUSED_UNHEARD(spmv_cl_create(&m, NULL, 2, 2, SPMV_F64, store.part, 1, NULL));
+    REFUSED_UNHEARD(spmv_device_matrix_create(&m, NULL, 2, 2, SPMV_F64, store.part, 1, NULL));
     cr_assert(zeroed(&m, sizeof m));
-    REFUSED_AND_ZEROED("parts", m, spmv_cl_create(&m, &d, 2, 2, SPMV_F64, NULL, 1, NULL));
-    FINE(spmv_cl_create(&m, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
-    REFUSED_UNHEARD(spmv_cl_update(NULL, store.part, 1));
-    REFUSED("parts", spmv_cl_update(&m, NULL, 1));
-    cr_assert_null(spmv_cl_variant(NULL, 0));
-    REFUSED("out", spmv_cl_program(&d, SPMV_CSR, "", NULL));
-    REFUSED_UNHEARD(spmv_cl_program(NULL, SPMV_CSR, "", &program));
-    cr_assert_neq(spmv_cl_program(&d, SPMV_FORMAT_COUNT, NULL, &program), SPMV_OK);
+    REFUSED_AND_ZEROED("parts", m, spmv_device_matrix_create(&m, &d, 2, 2, SPMV_F64, NULL, 1, NULL));
+    FINE(spmv_device_matrix_create(&m, &d, 2, 2, SPMV_F64, store.part, 1, NULL));
+    REFUSED_UNHEARD(spmv_device_matrix_update(NULL, store.part, 1));
+    REFUSED("parts", spmv_device_matrix_update(&m, NULL, 1));
+    cr_assert_null(spmv_device_matrix_variant(NULL, 0));
+    REFUSED("out", spmv_device_program(&d, SPMV_CSR, "", NULL));
+    REFUSED_UNHEARD(spmv_device_program(NULL, SPMV_CSR, "", &program));
+    cr_assert_neq(spmv_device_program(&d, SPMV_FORMAT_COUNT, NULL, &program), SPMV_OK);
     REFUSED("out", spmv_exec_create(NULL, &m, NULL));
     memset(&e, 0x5a, sizeof e);
     REFUSED_UNHEARD(spmv_exec_create(&e, NULL, NULL));
@@ -393,6 +401,10 @@ Test(null, devices, .timeout = 120)
     cr_assert_str_eq(said, "y is NULL");
     REFUSED("wait", spmv_exec_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
     FINE(spmv_exec_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
+    REFUSED_UNHEARD(spmv_exec_mul_buffers(NULL, 1, mem, 0, 0, e.y, 0));
+    REFUSED("e->matrix", spmv_exec_mul_buffers(&never, 1, mem, 0, 0, e.y, 0));
+    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, NULL, 0, 0, e.y, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_exec_mul_buffers(&e, 1, mem, 0, 0, NULL, 0), SPMV_ERR_ARGUMENT);
     REFUSED_UNHEARD(spmv_exec_mul_host(NULL, 1, x, 0, y));
     REFUSED("x", spmv_exec_mul_host(&e, 1, NULL, 0, y));
     REFUSED("y", spmv_exec_mul_host(&e, 1, x, 0, NULL));
@@ -406,7 +418,7 @@ Test(null, devices, .timeout = 120)
     cr_assert(zeroed(&counts, sizeof counts));
     spmv_exec_free(&e);
     spmv_exec_free(NULL);
-    spmv_cl_free(&m);
-    spmv_cl_free(NULL);
+    spmv_device_matrix_free(&m);
+    spmv_device_matrix_free(NULL);
     spmv_device_close(&d);
 }

@@ -27,7 +27,7 @@ static int all_zeroes() {
     ZERO(spmv_tune_row) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_place)
 #endif
 #ifndef SPMV_NO_OPENCL
-    ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_cl_part) ZERO(spmv_cl_matrix)
+    ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_device_part) ZERO(spmv_device_matrix)
     ZERO(spmv_exec) ZERO(spmv_check) ZERO(spmv_check_desc) ZERO(spmv_check_counts)
 #endif
     ZERO(spmv_source) ZERO(spmv_sink) ZERO(spmv_memory) ZERO(spmv_mm_options) ZERO(spmv_mm_info)
