@@ -220,6 +220,15 @@ static spmv_status fake_read(const spmv_device *d, void *queue, void *buffer, ui
     return fake_copy(d, queue, (thing *)buffer, to, NULL, bytes);
 }
 
+static spmv_status fake_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+{
+    uint64_t i;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || !lives(buffer, BUFFER) || bytes % 4 || bytes > ((thing *)buffer)->bytes) { bad++; return SPMV_OK; }
+    for (i = 0; i < bytes; i += 4) memcpy(((thing *)buffer)->data + i, &word, 4);
+    return SPMV_OK;
+}
+
 static spmv_status fake_queue_keep(const spmv_device *d, void *queue, int *out_of_order, int *profiles)
 {
     if (fails(d)) return SPMV_ERR_MEMORY;
@@ -280,8 +289,8 @@ static const spmv_backend *fake(void)
 {
     static const spmv_backend table = {
         "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_kernel, fake_kernel_free, fake_limits,
-        fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_queue_keep, fake_queue_free,
-        fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL
+        fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
+        fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL
     };
     return &table;
 }
@@ -377,7 +386,9 @@ Test(device, back_ends_are_listed_one_after_another)
 
 Test(device, is_found_by_type_and_name)
 {
-    static const char *const which[][2] = { { NULL, "large" }, { "gpu", "large" }, { "cpu", "small" }, { "1", "small" }, { "SMALL", "small" } };
+    static const char *const which[][2] = {
+        { NULL, "large" }, { "gpu", "large" }, { "cpu", "small" }, { "1", "small" }, { "SMALL", "small" }
+    };
     spmv_device d;
     size_t i;
     for (i = 0; i < LENGTH(which); i++) {
@@ -456,6 +467,33 @@ Test(device, images_are_refused_where_there_are_none)
     cr_assert_eq(spmv_variant_resolve(&v, &d, &m.store.part[0]), SPMV_ERR_UNSUPPORTED);
     cr_assert_str_eq(said, "IMG=1: Fake large has no images");
     spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
+Test(device, vectors_lie_in_buffers_of_any_back_end)
+{
+    static const float from[] = { 1, 2, 3 };
+    float to[3] = { 0, 0, 0 };
+    uint32_t words[2] = { 0, 0 };
+    spmv_device d;
+    void *b, *empty;
+    cr_assert_eq(open_fake(&d, "small"), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 601, &b), SPMV_ERR_LIMIT);
+    cr_assert_null(b);
+    cr_assert_eq(spmv_buffer_create(&d, 0, &empty), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, empty, 0, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, sizeof from, &b), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, b, sizeof from, from), SPMV_OK);
+    cr_assert_eq(spmv_buffer_read(&d, b, sizeof to, to), SPMV_OK);
+    cr_assert_eq(memcmp(from, to, sizeof to), 0);
+    cr_assert_eq(spmv_buffer_fill(&d, b, 6, 7), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_buffer_fill(&d, b, 4, 7), SPMV_OK);
+    cr_assert_eq(spmv_buffer_read(&d, b, sizeof words, words), SPMV_OK);
+    cr_assert_eq(words[0], 7);
+    cr_assert_eq(memcmp(&words[1], &from[1], 4), 0);
+    cr_assert_eq(spmv_device_finish(&d), SPMV_OK);
+    spmv_buffer_free(&d, b);
+    spmv_buffer_free(&d, empty);
     spmv_device_close(&d);
 }
 
