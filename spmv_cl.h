@@ -446,6 +446,12 @@ static spmv_status spmv__cl_read(const spmv_device *d, void *queue, void *buffer
                                                    event ? &event : NULL, NULL));
 }
 
+static spmv_status spmv__cl_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+{
+    return SPMV__CL(&d->hooks, clEnqueueFillBuffer((cl_command_queue)queue, (cl_mem)buffer, &word, sizeof word, 0, (size_t)bytes, 0,
+                                                   NULL, NULL));
+}
+
 /* ---- queues, launches, events ---------------------------------------------------------------------------------------- */
 
 static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *out_of_order, int *profiles)
@@ -579,7 +585,7 @@ SPMV_API const spmv_backend *spmv_opencl(void)
     static const spmv_backend table = {
         "OpenCL", spmv__cl_list, spmv__cl_open, spmv__cl_close,
         spmv__cl_build, spmv__cl_program_free, spmv__cl_kernel, spmv__cl_kernel_free, spmv__cl_kernel_limits, spmv__cl_argument,
-        spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read,
+        spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read, spmv__cl_fill,
         spmv__cl_queue_keep, spmv__cl_queue_free, spmv__cl_finish, spmv__cl_launch, spmv__cl_marker,
         spmv__cl_event_keep, spmv__cl_event_free, spmv__cl_seconds,
         spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep

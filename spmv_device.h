@@ -143,6 +143,8 @@ typedef struct spmv_backend {
     /* Copies from and to the beginning of a buffer, done on return. Reading waits for the event after, if it is not NULL. */
     spmv_status (*write)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from);
     spmv_status (*read)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
+    /* Enqueues that the first bytes, a multiple of 4, become copies of word. */
+    spmv_status (*fill)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word);
     /* Retains a queue (SPMV_ERR_ARGUMENT: it is not of d's context and device) and tells what it is. */
     spmv_status (*queue_keep)(const spmv_device *d, void *queue, int *out_of_order, int *profiles);
     void (*queue_free)(const spmv_device *d, void *queue);
@@ -162,6 +164,22 @@ typedef struct spmv_backend {
     spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
     spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
 } spmv_backend;
+
+/* ---- vectors in device memory ------------------------------------------------------------------------------------
+ * For programs that run on any back end; those of one may use its own buffers as well (OpenCL: a cl_mem). All work on the device's
+ * queue and, but for fill, are done on return. */
+
+/* SPMV_ERR_LIMIT beyond the largest buffer of the device. bytes 0: a buffer that nothing is read of. On failure *out is NULL. To be
+ * freed before the device is closed. */
+SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
+SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer);
+/* The first bytes of a buffer, which must have as many. */
+SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
+SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
+/* Copies of word; bytes is a multiple of 4. */
+SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word);
+/* Waits until everything in the device's queue is done. */
+SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
 
 /* ---- variants ----------------------------------------------------------------------------------------------------
  * X(NAME, GPU, CPU, "what it is"): the knobs of all kernels with their defaults. Legal values stand beside each knob in
@@ -1255,6 +1273,54 @@ static spmv_status spmv__dev_upload(const spmv_device *d, const spmv_array *a, v
     s = spmv__dev_new_buffer(d, a->count * a->width, 1, out);
     if (!s) s = d->info.backend->write(d, d->queue, *out, a->count * a->width, a->data);
     return s;
+}
+
+/* ---- vectors in device memory ------------------------------------------------------------------------------------ */
+
+/* Which of the pointers of function is NULL. */
+static spmv_status spmv__buffer_null(const spmv_device *d, const char *function, const void *buffer, const char *other)
+{
+    return spmv__null(d ? &d->hooks : NULL, function, !d ? "d" : !buffer ? "buffer" : other, NULL, 0);
+}
+
+SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out)
+{
+    spmv_status s;
+    if (!d || !out) return spmv__null(d ? &d->hooks : NULL, "spmv_buffer_create", !out ? "out" : "d", out, sizeof *out);
+    *out = NULL;
+    s = spmv__dev_new_buffer(d, bytes, 0, out);
+    if (s) *out = NULL;
+    return s;
+}
+
+SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer)
+{
+    if (d) spmv__dev_buffer_free(d, buffer);
+}
+
+SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from)
+{
+    if (!d || !buffer || (bytes && !from)) return spmv__buffer_null(d, "spmv_buffer_write", buffer, "from");
+    return bytes ? d->info.backend->write(d, d->queue, buffer, bytes, from) : SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to)
+{
+    if (!d || !buffer || (bytes && !to)) return spmv__buffer_null(d, "spmv_buffer_read", buffer, "to");
+    return bytes ? d->info.backend->read(d, d->queue, buffer, bytes, to, NULL) : SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word)
+{
+    if (!d || !buffer) return spmv__buffer_null(d, "spmv_buffer_fill", buffer, "");
+    if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are no multiple of 4", (spmv__ull)bytes);
+    return bytes ? d->info.backend->fill(d, d->queue, buffer, bytes, word) : SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
+{
+    if (!d) return spmv__null(NULL, "spmv_device_finish", "d", NULL, 0);
+    return d->info.backend->finish(d, d->queue);
 }
 
 /* ---- stretches of parts whose arrays are larger than a buffer -------------------------------------------------------
