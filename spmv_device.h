@@ -2586,8 +2586,7 @@ static spmv_status spmv__check_matrix(spmv__checker *k, spmv__check_case *c, con
 
 static spmv_check_result spmv__check_judge(spmv_status s, const spmv_check *c)
 {
-    if (s == SPMV_ERR_LIMIT || s == SPMV_ERR_NO_F64 || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_OVERFLOW)
-        return SPMV_CHECK_REFUSED;
+    if (spmv_status_is_refusal(s) || s == SPMV_ERR_NO_F64) return SPMV_CHECK_REFUSED;
     if (s) return SPMV_CHECK_FAILED;
     return c->exact && c->bound ? SPMV_CHECK_USABLE : SPMV_CHECK_WRONG;
 }
@@ -2675,7 +2674,7 @@ static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
     s = spmv_store_make(&c->store, &plan, &csr, &how, &k->hooks);
     spmv_csr_free(&csr);
     c->stored = !s;
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_INCOMPLETE || s == SPMV_ERR_UNSUPPORTED ? SPMV_OK : s;
+    return spmv_status_is_refusal(s) && s != SPMV_ERR_MEMORY ? SPMV_OK : s; /* without memory the check ends */
 }
 
 static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)

@@ -1656,6 +1656,7 @@ typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l
 /* What else is known of a format; it stands at the head of the format's section. */
 typedef struct spmv__traits {
     unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
+    unsigned          flags;    /* as spmv_format_flags says */
     spmv_format_class category;
     double            indices;  /* columns, and rows, that are stored for each slot (of blocks: for each block) */
     unsigned          even;     /* bits of keys with which a long row holds up no product, as it is dealt out in pieces; SPMV__EVEN:
@@ -1683,7 +1684,6 @@ typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
-    unsigned flags;
     spmv__estimate estimate;
 } spmv__ops;
 
@@ -1811,7 +1811,14 @@ SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__lo
 }
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
-#define SPMV__TRAITS_DENSE { SPMV__LISTS, SPMV_CLASS_DENSE, 0, SPMV__EVEN, 8, 8, SPMV_KEY_W }
+static const spmv__traits spmv__dense_traits = {
+    SPMV__LISTS,                                    /* keys */
+    SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_DENSE,                               /* class */
+    0,                                              /* indices */
+    SPMV__EVEN,                                     /* even */
+    8, 8, SPMV_KEY_W                                /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__dense_layouts[] = {
     { "dense", SPMV__BANDED }
@@ -1852,7 +1859,14 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
-#define SPMV__TRAITS_COO { 0, SPMV_CLASS_FLAT, 2, SPMV__EVEN, 8, 8, SPMV_KEY_W }
+static const spmv__traits spmv__coo_traits = {
+    0,                               /* keys */
+    SPMV_ADDS_ONLY | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_FLAT,                 /* class */
+    2,                               /* indices */
+    SPMV__EVEN,                      /* even */
+    8, 8, SPMV_KEY_W                 /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__coo_layouts[] = {
     { "coo", SPMV__ALL }
@@ -1896,8 +1910,14 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
-#define SPMV__TRAITS_CSR \
-    { SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, SPMV__KEY(RUN), SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN }
+static const spmv__traits spmv__csr_traits = {
+    SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_FLAT,                               /* class */
+    1,                                             /* indices */
+    SPMV__KEY(RUN),                                /* even */
+    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN             /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr", SPMV__ALL },
@@ -2190,7 +2210,14 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 }
 #endif
 
-#define SPMV__TRAITS_DIA { SPMV__KEY(D), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
+static const spmv__traits spmv__dia_traits = {
+    SPMV__KEY(D),                 /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS, /* flags */
+    SPMV_CLASS_DIAGONAL,          /* class */
+    0,                            /* indices */
+    SPMV__EVEN,                   /* even */
+    45, 45, SPMV_KEY_D            /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__dia_layouts[] = {
     { "dia", SPMV__BANDED }
@@ -2229,7 +2256,14 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
-#define SPMV__TRAITS_BDIA { SPMV__KEY(D) | SPMV__KEY(W), SPMV_CLASS_DIAGONAL, 0, SPMV__EVEN, 45, 45, SPMV_KEY_D }
+static const spmv__traits spmv__bdia_traits = {
+    SPMV__KEY(D) | SPMV__KEY(W),                   /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_DIAGONAL,                           /* class */
+    0,                                             /* indices */
+    SPMV__EVEN,                                    /* even */
+    45, 45, SPMV_KEY_D                             /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__bdia_layouts[] = {
     { "bdia", SPMV__BANDED }
@@ -2311,8 +2345,14 @@ static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint6
 }
 #endif
 
-#define SPMV__TRAITS_ELL \
-    { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), SPMV_CLASS_FLAT, 1, 0, 20, 20, SPMV_KEY_W }
+static const spmv__traits spmv__ell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                  /* flags */
+    SPMV_CLASS_FLAT,                                               /* class */
+    1,                                                             /* indices */
+    0,                                                             /* even */
+    20, 20, SPMV_KEY_W                                             /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__ell_layouts[] = {
     { "ell", SPMV__ALL },
@@ -2361,9 +2401,14 @@ static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
-#define SPMV__TRAITS_SELL                                                                                                       \
-    { SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), SPMV_CLASS_FLAT, 1, 0, 20, \
-      20, SPMV_KEY_W }
+static const spmv__traits spmv__sell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                                                   /* flags */
+    SPMV_CLASS_FLAT,                                                                                /* class */
+    1,                                                                                              /* indices */
+    0,                                                                                              /* even */
+    20, 20, SPMV_KEY_W                                                                              /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__sell_layouts[] = {
     { "sell", SPMV__ALL },
@@ -2600,9 +2645,30 @@ SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uin
 }
 
 /* The key d makes the analysis of every block part of the conversion. */
-#define SPMV__TRAITS_BELL  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
-#define SPMV__TRAITS_SBELL { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
-#define SPMV__TRAITS_BCSR  { SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX), SPMV_CLASS_BLOCK, 1, 0, 40, 60, SPMV_KEY_D }
+static const spmv__traits spmv__bell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
+    SPMV_CLASS_BLOCK,                              /* class */
+    1,                                             /* indices */
+    0,                                             /* even */
+    40, 60, SPMV_KEY_D                             /* convert, convert_more, more */
+};
+static const spmv__traits spmv__sbell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS,               /* flags */
+    SPMV_CLASS_BLOCK,                                            /* class */
+    1,                                                           /* indices */
+    0,                                                           /* even */
+    40, 60, SPMV_KEY_D                                           /* convert, convert_more, more */
+};
+static const spmv__traits spmv__bcsr_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_BLOCK,                                               /* class */
+    1,                                                              /* indices */
+    0,                                                              /* even */
+    40, 60, SPMV_KEY_D                                              /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__bell_layouts[] = {
 #define X(bh, bw, uw) { "bell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
@@ -2863,8 +2929,14 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
-#define SPMV__TRAITS_CMRS \
-    { SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W }
+static const spmv__traits spmv__cmrs_traits = {
+    SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
+    SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
+    SPMV_CLASS_FLAT,                                                /* class */
+    1,                                                              /* indices */
+    0,                                                              /* even */
+    8, 8, SPMV_KEY_W                                                /* convert, convert_more, more */
+};
 
 static const spmv_format_layout spmv__cmrs_layouts[] = {
     { "cmrs", SPMV__ALL },
@@ -3009,74 +3081,63 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS)
-#define SPMV__FLAGS_COO   (SPMV_ADDS_ONLY | SPMV_LONG_ROWS)
-#define SPMV__FLAGS_CSR   (SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS)
-#define SPMV__FLAGS_DIA   (SPMV_HAS_FILL | SPMV_REPEATS)
-#define SPMV__FLAGS_BDIA  (SPMV_HAS_FILL | SPMV_REPEATS | SPMV_LONG_ROWS)
-#define SPMV__FLAGS_ELL   (SPMV_CAN_LIST | SPMV_REPEATS)
-#define SPMV__FLAGS_SELL  (SPMV_CAN_LIST | SPMV_REPEATS)
-#define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS | SPMV_LONG_ROWS)
-#define SPMV__FLAGS_CMRS  (SPMV_CAN_LIST | SPMV_LONG_ROWS)
 
-#define SPMV__ROW(name, flags) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, flags, spmv__##name##_estimate }
-#define SPMV__CUT(flags) { NULL, NULL, NULL, flags, NULL }
+#define SPMV__ROW(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__CUT { NULL, NULL, NULL, NULL }
 #ifndef SPMV_NO_DENSE
-#define SPMV__OPS_DENSE SPMV__ROW(dense, SPMV__FLAGS_DENSE)
+#define SPMV__OPS_DENSE SPMV__ROW(dense)
 #else
-#define SPMV__OPS_DENSE SPMV__CUT(SPMV__FLAGS_DENSE)
+#define SPMV__OPS_DENSE SPMV__CUT
 #endif
 #ifndef SPMV_NO_COO
-#define SPMV__OPS_COO SPMV__ROW(coo, SPMV__FLAGS_COO)
+#define SPMV__OPS_COO SPMV__ROW(coo)
 #else
-#define SPMV__OPS_COO SPMV__CUT(SPMV__FLAGS_COO)
+#define SPMV__OPS_COO SPMV__CUT
 #endif
 #ifndef SPMV_NO_CSR
-#define SPMV__OPS_CSR SPMV__ROW(csr, SPMV__FLAGS_CSR)
+#define SPMV__OPS_CSR SPMV__ROW(csr)
 #else
-#define SPMV__OPS_CSR SPMV__CUT(SPMV__FLAGS_CSR)
+#define SPMV__OPS_CSR SPMV__CUT
 #endif
 #ifndef SPMV_NO_DIA
-#define SPMV__OPS_DIA SPMV__ROW(dia, SPMV__FLAGS_DIA)
+#define SPMV__OPS_DIA SPMV__ROW(dia)
 #else
-#define SPMV__OPS_DIA SPMV__CUT(SPMV__FLAGS_DIA)
+#define SPMV__OPS_DIA SPMV__CUT
 #endif
 #ifndef SPMV_NO_BDIA
-#define SPMV__OPS_BDIA SPMV__ROW(bdia, SPMV__FLAGS_BDIA)
+#define SPMV__OPS_BDIA SPMV__ROW(bdia)
 #else
-#define SPMV__OPS_BDIA SPMV__CUT(SPMV__FLAGS_BDIA)
+#define SPMV__OPS_BDIA SPMV__CUT
 #endif
 #ifndef SPMV_NO_ELL
-#define SPMV__OPS_ELL SPMV__ROW(ell, SPMV__FLAGS_ELL)
+#define SPMV__OPS_ELL SPMV__ROW(ell)
 #else
-#define SPMV__OPS_ELL SPMV__CUT(SPMV__FLAGS_ELL)
+#define SPMV__OPS_ELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_SELL
-#define SPMV__OPS_SELL SPMV__ROW(sell, SPMV__FLAGS_SELL)
+#define SPMV__OPS_SELL SPMV__ROW(sell)
 #else
-#define SPMV__OPS_SELL SPMV__CUT(SPMV__FLAGS_SELL)
+#define SPMV__OPS_SELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_BELL
-#define SPMV__OPS_BELL SPMV__ROW(bell, SPMV__FLAGS_BELL)
+#define SPMV__OPS_BELL SPMV__ROW(bell)
 #else
-#define SPMV__OPS_BELL SPMV__CUT(SPMV__FLAGS_BELL)
+#define SPMV__OPS_BELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_SBELL
-#define SPMV__OPS_SBELL SPMV__ROW(sbell, SPMV__FLAGS_SBELL)
+#define SPMV__OPS_SBELL SPMV__ROW(sbell)
 #else
-#define SPMV__OPS_SBELL SPMV__CUT(SPMV__FLAGS_SBELL)
+#define SPMV__OPS_SBELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_BCSR
-#define SPMV__OPS_BCSR SPMV__ROW(bcsr, SPMV__FLAGS_BCSR)
+#define SPMV__OPS_BCSR SPMV__ROW(bcsr)
 #else
-#define SPMV__OPS_BCSR SPMV__CUT(SPMV__FLAGS_BCSR)
+#define SPMV__OPS_BCSR SPMV__CUT
 #endif
 #ifndef SPMV_NO_CMRS
-#define SPMV__OPS_CMRS SPMV__ROW(cmrs, SPMV__FLAGS_CMRS)
+#define SPMV__OPS_CMRS SPMV__ROW(cmrs)
 #else
-#define SPMV__OPS_CMRS SPMV__CUT(SPMV__FLAGS_CMRS)
+#define SPMV__OPS_CMRS SPMV__CUT
 #endif
 
 static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
@@ -3086,8 +3147,8 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 };
 
 /* Formats that a cut removed have theirs as well. */
-static const spmv__traits spmv__trait[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__TRAITS_##NAME,
+static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) &spmv__##name##_traits,
     SPMV_FORMAT_LIST(X)
 #undef X
 };
@@ -3103,11 +3164,11 @@ static const struct {
 
 SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
 
-SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__table[f].flags : 0; }
+SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->flags : 0; }
 
 SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f].category : SPMV_CLASS_COUNT;
+    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
 }
 
 SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out)
@@ -3119,7 +3180,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f].keys >> k & 1u);
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f]->keys >> k & 1u);
 }
 
 /* Does the format pad rows up to a width, that of the longest in a group of them? */
@@ -3134,7 +3195,7 @@ SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
 /* Does a long row hold up no product with the part? */
 SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 {
-    unsigned even = spmv__trait[spec->format].even;
+    unsigned even = spmv__trait[spec->format]->even;
     int k;
     for (k = 0; k < SPMV_KEY_COUNT; k++)
         if (even >> k & 1u && spec->key[k]) return 1;
@@ -3144,14 +3205,14 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 /* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 {
-    const spmv__traits *t = &spmv__trait[spec->format];
+    const spmv__traits *t = spmv__trait[spec->format];
     return spec->key[t->more] ? t->convert_more : t->convert;
 }
 
 /* Bytes of column indices for each slot. */
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
-    const spmv__traits *t = &spmv__trait[spec->format];
+    const spmv__traits *t = spmv__trait[spec->format];
     double bytes = t->indices * (spec->key[SPMV_KEY_IDX] ? 2 : 4);
     return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
 }
@@ -3266,7 +3327,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     memset(&to, 0, sizeof to);
     to.src = (const unsigned char *)s->v->a->val;
     to.dst = &p->a[0];
-    if (ops->flags & SPMV_HAS_FILL) {
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         spmv__want(&p->zeros, spmv__count_zeros(s), 8);
         status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
         if (status) return status;
