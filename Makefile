@@ -84,6 +84,7 @@ build/obj-defect/%.o: tools/%.c build/obj/flags
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
 
 # What the objects were compiled with: they are compiled again when it changes, as with "make CAIRO=".
+.PHONY: flags
 build/obj/flags: flags
 	@mkdir -p $(@D)
 	@echo '$(subst ','"'"',$(TOOL_CC) $(CAIRO))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
@@ -200,5 +201,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help flags headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
         suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean
