@@ -5,11 +5,11 @@ CC     = cc
 CXX    = c++
 CLANG  = clang
 OPT    = -O2
-# OpenMP where the compiler has it; "make OMP=" builds without.
-OMP    = $(shell sh tools/openmp.sh $(CC))
+# OpenMP where the compiler has it; "make OMP=" builds without. This and CAIRO are found out when first needed, and once.
+OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
 # Pictures need cairo; "make CAIRO=" builds without.
-CAIRO  = $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags --libs cairo))
-CAIRO_CFLAGS = $(filter-out -l% -L%,$(CAIRO))
+CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
+CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -68,25 +68,26 @@ DEFECTS = build/obj-defect/library.o build/obj-defect/cmd/plot.o
 DEFECT_OBJECTS = $(DEFECTS) $(filter-out $(DEFECTS:build/obj-defect/%=build/obj/%),$(patsubst %,build/obj/%.o,$(TOOLS)))
 
 build/spmv: $(OBJECTS)
-	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) $(filter -l% -L%,$(CAIRO)) -lm && mv $(NEW) $@
+	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO_LIBS) -lm && mv $(NEW) $@
 
 build/spmv-defect: $(DEFECT_OBJECTS)
 	$(CC) $(OPT) $(OMP) $(CFLAGS) $(DEFECT_OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 build/obj/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
-	$(TOOL_CC) $(CAIRO_CFLAGS) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
+	$(TOOL_CC) $(CAIRO) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
 
 build/obj-defect/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
-	$(TOOL_CC) -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
+	$(TOOL_CC) -O1 -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
 
 # What the objects were compiled with: they are compiled again when it changes, as with "make CAIRO=".
+.PHONY: flags
 build/obj/flags: flags
 	@mkdir -p $(@D)
-	@echo '$(subst ','"'"',$(TOOL_CC) $(CAIRO_CFLAGS))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
+	@echo '$(subst ','"'"',$(TOOL_CC) $(CAIRO))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
 
 -include $(OBJECTS:.o=.d) $(DEFECTS:.o=.d)
 
@@ -200,5 +201,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help flags headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
         suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean

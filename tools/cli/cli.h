@@ -17,6 +17,7 @@ enum { DONE = 0, FAILED = 1, USAGE = 2 };
 #  define LIKE_PRINTF(text, rest)
 #endif
 
+/* One run of a command. The first argument of whatever prints, reports progress or may fail. */
 typedef struct tool {
     const char *command;
     const char *about;     /* the file or plan that messages speak of; NULL: the command */

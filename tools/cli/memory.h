@@ -13,13 +13,14 @@
  * nothing has changed. */
 int memory_resize(void *array, uint64_t count, size_t size);
 
+/* Text that grows; zeroed it is empty. at ends in a zero byte where anything was added. */
 typedef struct growing {
     char  *at;
     size_t used, room;
     int    failed; /* 1: memory ran out */
 } growing;
 
-/* A zeroed text is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed text is allowed. */
 void growing_free(growing *t);
 
 /* Adds what printf would print, at most 511 bytes of it; t->failed is set where memory runs out. */

@@ -43,6 +43,7 @@
     X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
     X(HELP,    "help",    "",     "this text (also -h)")
 
+/* OPT_PLAN and so on, in the order of the list. */
 typedef enum option_id {
 #define X(ID, name, value, text) OPT_##ID,
     OPTION_LIST(X)
@@ -52,6 +53,7 @@ typedef enum option_id {
 
 #define BIT(ID) ((uint64_t)1 << OPT_##ID)
 
+/* What was given to a command. */
 typedef struct arguments {
     const char  *value[OPT_COUNT]; /* the last one given; "" for a switch; NULL: not given */
     const char **plan;             /* every --plan, in order, up to the / */
@@ -61,6 +63,7 @@ typedef struct arguments {
     int          files;
 } arguments;
 
+/* A command, as it is listed, explained and run. */
 typedef struct command {
     const char *name;
     const char *synopsis;    /* what follows the name */
@@ -73,7 +76,7 @@ typedef struct command {
     int (*run)(tool *t, const arguments *a);
 } command;
 
-/* Zeroed arguments are fine as well. */
+/* Frees what they hold and zeroes them. Zeroed arguments are allowed. */
 void arguments_free(arguments *a);
 
 /* What the words behind the command say, into *a, which the caller frees whatever comes of it; it keeps pointers into argv.

@@ -12,6 +12,7 @@
 #include "cli.h"
 #include <stddef.h>
 
+/* A place being written to. */
 typedef struct output {
     tool       *t;
     const char *name;    /* for messages */

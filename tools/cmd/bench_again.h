@@ -7,6 +7,7 @@
 
 #include "bench_lines.h"
 
+/* Products that can take part, and rounds that each is timed in. */
 enum { AGAIN_MOST = 64, AGAIN_ROUNDS = 5 };
 
 /* Times the fastest plans of the file once more, in turn, and prints them. */

@@ -20,6 +20,7 @@ uint64_t draw_roll(uint64_t *dice, uint64_t n);
 /* Where number i goes in a permutation of 0 .. n-1: a Feistel network, walked until it lands inside. */
 uint64_t draw_permute(uint64_t i, uint64_t n, uint64_t seed);
 
+/* A pattern being drawn row by row. */
 typedef struct sketch {
     uint64_t  rows, cols, row, room; /* row: the one being written; room: of col */
     uint64_t  nnz;
@@ -29,7 +30,7 @@ typedef struct sketch {
     int       failed; /* 1: memory ran out */
 } sketch;
 
-/* A zeroed sketch is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed sketch is allowed. */
 void sketch_free(sketch *p);
 
 /* Begins a pattern of so many rows and columns; nnz is a guess. 0 without memory; to be freed either way. */
@@ -49,12 +50,15 @@ void sketch_row_end(sketch *p);
 
 enum domain { BOX, BALL, HOLLOW }; /* the whole box; an ellipsoid in it, from its middle; one, from its surface inwards */
 
+/* What draws a recipe: a family of formulas by its name, or one of the drawings below. */
 enum drawing { FORMULA, MESH, ATOMS, ROWS };
 
+/* A point of a distribution of row lengths. */
 typedef struct knot {
     uint32_t share, length; /* so many rows of a million are at most so long */
 } knot;
 
+/* A matrix as it is to be drawn. */
 typedef struct recipe {
     const char  *name;      /* in the SuiteSparse collection; FORMULA: of the family that makes it */
     uint64_t     rows, cols, nnz;

@@ -8,6 +8,7 @@
 #include "draw.h"
 #include <stdint.h>
 
+/* A family of matrices. */
 typedef struct drawn {
     const char *form;
     const char *(*draw)(sketch *p, const uint64_t *n); /* makes p; NULL, or why not */

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+/* Entries in any order, each place at most once. */
 typedef struct entries {
     uint64_t  rows, cols, count, room;
     uint32_t *row, *col;
@@ -15,7 +16,7 @@ typedef struct entries {
     int       failed;   /* 1: memory ran out */
 } entries;
 
-/* Zeroed entries are fine as well. */
+/* Frees what they hold and zeroes them. Zeroed entries are allowed. */
 void entries_free(entries *e);
 
 /* Adds an entry; where memory runs out e->failed is set. */

@@ -8,6 +8,7 @@
 #include "entries.h"
 #include <stdint.h>
 
+/* A family of matrices. */
 typedef struct family {
     const char *form;    /* # stands for a number */
     const char *(*make)(entries *e, const uint64_t *n); /* NULL, or why not */

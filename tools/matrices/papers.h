@@ -7,10 +7,12 @@
 
 #include "draw.h"
 
+/* A matrix as a paper names it. */
 typedef struct exhibit {
     const char *name, *recipe, *text;
 } exhibit;
 
+/* A paper and its matrices. */
 typedef struct paper {
     const char    *title;
     const exhibit *list;

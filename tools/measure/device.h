@@ -14,7 +14,7 @@ int device_host_threads(void);
 /* Opens what --device says; *out becomes NULL for the host, else device_close frees it. DONE or FAILED. */
 int device_open(tool *t, const char *text, spmv_device **out);
 
-/* NULL, the host, is fine as well. */
+/* Closes and frees d. NULL, the host, is allowed. */
 void device_close(spmv_device *d);
 
 /* The device's name, or "host". */

@@ -19,6 +19,7 @@ int plan_is_text(tool *t, const char *from, const char *text);
 /* 1 if text is a format's or a builder's name, with keys or without; 0 if it is a plan of several parts. */
 int plan_is_named(const char *text);
 
+/* What builders that measure are given: measurer.hints, which time plans of desc->csr on desc->device. */
 typedef struct measurer {
     tool     *t;
     spmv_desc desc;
@@ -29,7 +30,7 @@ typedef struct measurer {
 /* chosen: how to choose, or NULL. */
 int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build_hints *chosen);
 
-/* A zeroed measurer is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed measurer is allowed. */
 void measurer_free(measurer *me);
 
 /* --refine, --calls, --table; table is freed by the caller. */

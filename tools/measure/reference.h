@@ -8,6 +8,7 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
+/* A matrix with vectors and the references of their products. */
 typedef struct trial {
     tool           *t;
     const spmv_csr *a;
@@ -17,7 +18,7 @@ typedef struct trial {
     int             whole;          /* 1: small integers throughout, so that every product must be exact */
 } trial;
 
-/* A zeroed trial is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed trial is allowed. */
 void trial_free(trial *c);
 
 /* Room for a matrix's vectors and references, filled in by the caller and trial_reference. DONE or FAILED. */

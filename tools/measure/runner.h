@@ -8,6 +8,7 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
+/* Samples of a product, at least and at most. */
 enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
 
 /* For qsort, of doubles. */
@@ -49,7 +50,7 @@ spmv_status runner_failed(runner *r, const char *what, cl_int code);
 spmv_status runner_open_cl(runner *r, const spmv_desc *desc);
 #endif
 
-/* A zeroed runner is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed runner is allowed. */
 void runner_close(runner *r);
 
 /* Prepares desc->csr by desc->plan; x and y are host vectors of its columns and rows. On failure *r is zeroed. */

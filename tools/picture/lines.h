@@ -8,6 +8,7 @@
 #include "../cli/cli.h"
 #include <stddef.h>
 
+/* One measured time, of ours or of a peer. */
 typedef struct bench_line {
     char   matrix[96], type[16];
     char   device[128]; /* of a peer: the name of the file */
@@ -19,6 +20,7 @@ typedef struct bench_line {
     int    is_peer, is_wrong, is_again;
 } bench_line;
 
+/* All that were read; zeroed but for t and only there are none. */
 typedef struct bench_lines {
     tool       *t;
     bench_line *at;

@@ -16,8 +16,10 @@ enum { PNG_SCALE = 2 };
 /* Sizes of letters, and the distance from line to line. */
 enum { TITLE = 20, TEXT = 13, SMALL = 11, LINE = 18 };
 
+/* 0xRRGGBB: letters, letters that matter less, rules, and the ground. */
 enum { INK = 0x24292f, FAINT = 0x57606a, RULE = 0xd0d7de, PAPER = 0xffffff };
 
+/* Which end of a text is placed. */
 typedef enum align { AT_LEFT, AT_MIDDLE, AT_RIGHT } align;
 
 /* Okabe and Ito: told apart by colour-blind eyes as well; three more behind them. */
@@ -28,11 +30,13 @@ extern const uint32_t picture_hues[HUES];
 
 enum { GREY = 8 }; /* the number of the grey one */
 
+/* Bytes that grow. */
 typedef struct bytes {
     unsigned char *at;
     size_t         used, room;
 } bytes;
 
+/* A picture being drawn; picture_make begins it, picture_save ends it. */
 typedef struct picture {
     double           width, height;
     cairo_surface_t *surface;

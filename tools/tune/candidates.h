@@ -13,6 +13,8 @@
 #include "spmv.h"
 #include <stdio.h>
 
+/* Sizes of the grid and of the probes; matrices kept at once, and variants remembered for each; failures in a row that end the run; samples
+ * that are taken whatever the budget. */
 enum { TUNE_ROWS = 6, TUNE_PER = 6, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64,
     TUNE_FAILURES = 10, TUNE_LEAST = 8 };
 
@@ -25,6 +27,7 @@ extern const uint64_t tune_per[TUNE_PER];
 /* Middling, small, beyond the caches, long rows: indices into the two above. */
 extern const int tune_probes[TUNE_PROBES][2];
 
+/* LIVE: in the race; DROPPED: cannot win; STRUCK: failed or computed something else. */
 typedef enum candidate_state { LIVE, DROPPED, STRUCK } candidate_state;
 
 /* A layout with knobs on one kind of matrix. */
@@ -38,6 +41,7 @@ typedef struct candidate {
     int             leads;
 } candidate;
 
+/* A variant that was measured, by its whole name. */
 typedef struct seen {
     char  variant[160];
     float rate;
@@ -53,6 +57,7 @@ typedef struct slot {
     int        seens;
 } slot;
 
+/* The whole run. */
 typedef struct tuner {
     tool        *t;
     spmv_device *device;     /* NULL: host */

@@ -20,6 +20,7 @@ void phase_want_all(tuner *u, int wanted);
 /* Phase 1: every layout on a few sizes; hopeless ones are dropped. */
 void phase_layouts(tuner *u);
 
+/* Bits for phase_grid: only candidates in front; none with blocks. */
 enum { GRID_FRONT = 1, GRID_FLAT = 2 };
 
 /* Every other size first, of those the cheap ones first. */

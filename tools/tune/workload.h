@@ -15,6 +15,7 @@ typedef struct tune_shape {
     uint64_t       rows, per_row;
 } tune_shape;
 
+/* Memory that is kept; at may be NULL. */
 typedef struct buffer {
     void  *at;
     size_t room;
@@ -29,7 +30,7 @@ typedef struct workload {
     buffer      ptr, col, val, x, y, want, length;
 } workload;
 
-/* A zeroed workload is fine as well. */
+/* Frees what it holds and zeroes it. A zeroed workload is allowed. */
 void workload_free(workload *w);
 
 /* Small whole numbers but 0, so that every product is exact and every element counts. */
