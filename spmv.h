@@ -42,7 +42,7 @@
 extern "C" {
 #endif
 
-#ifdef SPMV_NO_OPENCL
+#ifndef SPMV_DEVICE_H
 typedef struct spmv_device spmv_device; /* never defined: only NULL, the host, can be given */
 #endif
 
@@ -56,7 +56,7 @@ typedef struct spmv_desc {
                               "csr", and "auto" and "cocktail" are SPMV_ERR_UNSUPPORTED */
     spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
     const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
-                              (spmv_cl.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
+                              (spmv_device.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
     int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                               the rows that use them */
     int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
@@ -67,14 +67,14 @@ typedef struct spmv_desc {
     spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
 } spmv_desc;
 
-/* A prepared matrix. Members are private but for cl, from which spmv_exec_create makes execs of your own. Zeroed, it is safe to
+/* A prepared matrix. Members are private but for on_device, from which spmv_exec_create makes execs of your own. Zeroed, it is safe to
  * destroy; it may be moved. It is the same struct with and without OpenCL, so that units of both kinds link together. */
 typedef struct spmv_matrix {
     spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
     int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
     spmv_device    *device; /* NULL: products run on the host, and so are the next two */
-    struct spmv_cl_matrix *cl;
+    struct spmv_device_matrix *on_device;
     struct spmv_exec *exec; /* of the simple call, the only thing here that products change */
 } spmv_matrix;
 
@@ -88,7 +88,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
  * With beta 0 y is not read. On the host nothing is written but y, and any number of threads may call this on one matrix at a
  * time. On an OpenCL device the call waits for the result and uses the matrix's own exec: one thread at a time. A second one
  * gets SPMV_ERR_BUSY and leaves y as it is; threads that are to multiply at once, and vectors that stay on the device, want an
- * spmv_exec each (spmv_cl.h). */
+ * spmv_exec each (spmv_device.h). */
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
 
 /* New values on the same pattern: val as in desc->matrix.val (but not NULL), or, if the matrix was made from desc->csr, that CSR's
@@ -98,7 +98,13 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 /* Frees everything; never fails; zeroes *m. */
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
-#if !defined(SPMV_NO_OPENCL) && !defined(SPMV_NO_AUTO)
+#ifdef SPMV_DEVICE_H
+/* All devices of all back ends that are compiled in, in the order of their index: spmv_backends_list and spmv_backends_open of
+ * spmv_device.h with those. */
+SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
+#endif
+#if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
 /* A device as spmv_choose wants it; NULL: the host. The texts live as long as the device. */
 SPMV_API spmv_place spmv_place_of(const spmv_device *d);
 #endif
@@ -136,7 +142,7 @@ static void spmv__release_arrays(spmv_store *st)
     }
 }
 
-#ifdef SPMV_NO_OPENCL
+#ifndef SPMV_DEVICE_H
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
 {
     (void)m;
@@ -148,23 +154,51 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
 #else
+enum { SPMV__BACKENDS = 1 }; /* that there may be */
+
+/* All that are compiled in, with NULL at the end. */
+static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
+{
+    int n = 0;
+#ifndef SPMV_NO_OPENCL
+    all[n++] = spmv_opencl();
+#endif
+    all[n] = NULL;
+}
+
+SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
+{
+    const spmv_backend *all[SPMV__BACKENDS + 1];
+    if (!count || (max && !out)) return spmv__null(hooks, "spmv_device_list", !count ? "count" : "out", NULL, 0);
+    spmv__backends(all);
+    return spmv_backends_list(all, out, max, count, hooks);
+}
+
+SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc)
+{
+    const spmv_backend *all[SPMV__BACKENDS + 1];
+    if (!out) return spmv__null(desc ? &desc->hooks : NULL, "spmv_device_open", "out", NULL, 0);
+    spmv__backends(all);
+    return spmv_backends_open(all, out, desc);
+}
+
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
 {
     const spmv_hooks *h = &d->hooks;
-    void *cl = NULL, *exec = NULL, *variants = NULL;
+    void *matrix = NULL, *exec = NULL, *variants = NULL;
     spmv_status s;
     m->device = d->device;
     if (!m->device) return SPMV_OK;
-    s = spmv__new(h, &cl, 1, sizeof *m->cl, 0);
-    m->cl = (spmv_cl_matrix *)cl;
+    s = spmv__new(h, &matrix, 1, sizeof *m->on_device, 0);
+    m->on_device = (spmv_device_matrix *)matrix;
     if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
     m->exec = (spmv_exec *)exec;
     if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
     if (!s) s = spmv_variants_parse((spmv_variant *)variants, &m->store, variant, h);
-    if (!s) s = spmv_cl_create(m->cl, m->device, m->store.rows, m->store.cols, d->type, m->store.part, (size_t)m->store.count,
-                               (const spmv_variant *)variants);
+    if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
+                                          (size_t)m->store.count, (const spmv_variant *)variants);
     spmv_free(h, variants);
-    if (!s) s = spmv_exec_create(m->exec, m->cl, NULL);
+    if (!s) s = spmv_exec_create(m->exec, m->on_device, NULL);
     if (!s && !m->updatable) spmv__release_arrays(&m->store);
     return s;
 }
@@ -172,20 +206,20 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 static void spmv__off_device(spmv_matrix *m)
 {
     if (m->exec) spmv_exec_free(m->exec);
-    if (m->cl) spmv_cl_free(m->cl);
+    if (m->on_device) spmv_device_matrix_free(m->on_device);
     spmv_free(&m->store.hooks, m->exec);
-    spmv_free(&m->store.hooks, m->cl);
+    spmv_free(&m->store.hooks, m->on_device);
     m->exec = NULL;
-    m->cl = NULL;
+    m->on_device = NULL;
 }
 
 #ifndef SPMV_NO_AUTO
 SPMV_API spmv_place spmv_place_of(const spmv_device *d)
 {
-    spmv_place p = { NULL, NULL };
+    spmv_place p = { NULL, SPMV_PLACE_HOST };
     if (!d) return p;
     p.device = d->info.name;
-    p.device_class = d->info.type & CL_DEVICE_TYPE_GPU ? "gpu" : "cpu";
+    p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_PLACE_GPU : SPMV_PLACE_CPU;
     return p;
 }
 #endif
@@ -213,8 +247,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
  * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
 {
-    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_BUILD ||
-           s == SPMV_ERR_MEMORY || s == SPMV_ERR_OPENCL;
+    return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_OPENCL;
 }
 
 /* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */
@@ -248,13 +281,13 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_place place = { NULL, NULL };
+    spmv_place place = { NULL, SPMV_PLACE_HOST };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
-#ifndef SPMV_NO_OPENCL
+#ifdef SPMV_DEVICE_H
     place = spmv_place_of(d->device);
 #endif
     s = spmv_choose(c, d->plan, csr, how, &place, d->hints, NULL, &d->hooks);
@@ -319,7 +352,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* on a device only until the upload */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
-#ifdef SPMV_NO_OPENCL
+#ifndef SPMV_DEVICE_H
     if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
 #endif
 #ifndef SPMV_REPRODUCIBLE
@@ -338,7 +371,7 @@ SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x,
 {
     const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
     if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
-#ifndef SPMV_NO_OPENCL
+#ifdef SPMV_DEVICE_H
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
     return spmv_store_mul(&m->store, alpha, x, beta, y);
@@ -355,8 +388,8 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
     if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
-#ifndef SPMV_NO_OPENCL
-    if (!s && m->device) s = spmv_cl_update(m->cl, m->store.part, (size_t)m->store.count);
+#ifdef SPMV_DEVICE_H
+    if (!s && m->device) s = spmv_device_matrix_update(m->on_device, m->store.part, (size_t)m->store.count);
 #endif
     return s;
 }

@@ -36,19 +36,7 @@
 extern "C" {
 #endif
 
-/* ---- tuning tables ------------------------------------------------------------------------------------------------
- * X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
-#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
-    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
-    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
-    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
-
-typedef enum spmv_tune_kind {
-#define X(ID, name, text) SPMV_TUNE_##ID,
-    SPMV_TUNE_KIND_LIST(X)
-#undef X
-    SPMV_TUNE_KIND_COUNT
-} spmv_tune_kind;
+/* ---- tuning tables ------------------------------------------------------------------------------------------------ */
 
 SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
 
@@ -64,7 +52,8 @@ typedef struct spmv_tune_row {
 } spmv_tune_row;
 
 typedef struct spmv_tuning {
-    char           device[SPMV_TUNE_NAME], device_class[8], driver[SPMV_TUNE_NAME], date[16];
+    char           device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
+    spmv_device_class device_class;
     uint64_t       units, memory; /* memory: MiB */
     double         copy, read;    /* GB/s */
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
@@ -80,10 +69,9 @@ typedef struct spmv_tuning {
  * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The bundled table for a device by its name, else one of its class ("gpu", "cpu", "host"): its text and length, or NULL if
- * there is none. *exact: 1 if the device is the very one. device NULL: none is; device_class NULL: "host"; length and exact may
- * be NULL. */
-SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact);
+/* The bundled table for a device by its name, else one of its class: its text and length, or NULL if
+ * there is none. *exact: 1 if the device is the very one. device NULL: none is; length and exact may be NULL. */
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
 /* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
  * be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
@@ -94,28 +82,7 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
  * as far behind the best of its format, and that behind the best of all, as at the measured sizes around. 0: the row has no sample. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
-/* ---- features ----------------------------------------------------------------------------------------------------
- * What the choice looks at (clSpMV 3.3: histograms over diagonals, blocks and rows). */
-enum { SPMV_BLOCK_SIZES = 11, SPMV_FILL_BINS = 64 };
-
-typedef struct spmv_block_features {
-    int      bh, bw;
-    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
-    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
-    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
-} spmv_block_features;
-
-typedef struct spmv_features {
-    uint64_t rows, cols, nnz;
-    uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
-    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
-    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
-    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
-    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
-    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
-    spmv_block_features block[SPMV_BLOCK_SIZES];
-} spmv_features;
+/* ---- features ---------------------------------------------------------------------------------------------------- */
 
 /* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
  * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
@@ -152,9 +119,10 @@ typedef struct spmv_choice {
     int           exact;                     /* 1: it is the device's own, or the caller's; 0: one of its class, or the general one */
 } spmv_choice;
 
-/* Where products will run, by name and class as in a tuning table; both NULL: on the host. */
+/* Where products will run, by name and class as in a tuning table. All zero: on the host. */
 typedef struct spmv_place {
-    const char *device, *device_class;
+    const char       *device; /* NULL: no table is the device's own, but for the host's */
+    spmv_device_class device_class;
 } spmv_place;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
@@ -244,12 +212,16 @@ static int spmv__next_line(spmv__lines *l)
 /* A decimal number without sign or exponent, as "spmv tune" writes them; 0 if w is none. */
 static int spmv__decimal(const char *w, double *v)
 {
+    enum { DECIMALS = 18 /* more would not change a double */ };
     double unit = 1;
+    int64_t whole;
     int digits = 0;
-    for (*v = 0; spmv__is_digit(*w) && digits < 18; w++, digits++) *v = *v * 10 + (*w - '0');
+    w = spmv__whole(w, &whole);
+    if (!w) return 0;
+    *v = (double)whole;
     if (*w == '.')
-        for (w++; spmv__is_digit(*w) && digits < 18; w++, digits++) *v += (*w - '0') * (unit /= 10);
-    return digits && !*w;
+        for (w++; spmv__is_digit(*w) && digits < DECIMALS; w++, digits++) *v += (*w - '0') * (unit /= 10);
+    return !*w;
 }
 
 static spmv_status spmv__tune_axis(spmv__lines *l, int *count, uint64_t *at)
@@ -281,9 +253,10 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     else if (!strcmp(w, "driver")) spmv__rest_of_line(l, t->driver, sizeof t->driver);
     else if (!strcmp(w, "date")) spmv__rest_of_line(l, t->date, sizeof t->date);
     else if (!strcmp(w, "class")) {
-        spmv__rest_of_line(l, t->device_class, sizeof t->device_class);
-        if (strcmp(t->device_class, "gpu") && strcmp(t->device_class, "cpu") && strcmp(t->device_class, "host"))
-            s = spmv__bad_line(l, "class must be gpu, cpu or host");
+        char name[8];
+        spmv__rest_of_line(l, name, sizeof name);
+        t->device_class = spmv_device_class_from(name);
+        if (t->device_class == SPMV_DEVICE_CLASS_COUNT) s = spmv__bad_line(l, "class must be gpu, cpu or host");
     } else if (!strcmp(w, "units")) {
         s = spmv__tune_number(l, 1, &number);
         t->units = (uint64_t)number;
@@ -333,11 +306,11 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
 /* How many sizes the word passes over: "-" or "-12"; 0: it is something else. */
 static int spmv__tune_gaps(const char *word, int most)
 {
-    int n = 0;
+    int64_t n;
     if (*word++ != '-') return 0;
     if (!*word) return 1;
-    for (; *word >= '0' && *word <= '9' && n <= most; word++) n = 10 * n + (*word - '0');
-    return *word || n > most ? 0 : n;
+    word = spmv__whole(word, &n);
+    return word && !*word && n <= most ? (int)n : 0;
 }
 
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
@@ -434,18 +407,6 @@ static double spmv__exp2(double v)
     return scale * sum;
 }
 
-/* Bytes of column indices for each slot. */
-static double spmv__index_bytes(const spmv_spec *s)
-{
-    double narrow = s->key[SPMV_KEY_IDX] ? 2 : 4;
-    switch (s->format) {
-    case SPMV_DENSE: case SPMV_DIA: case SPMV_BDIA: return 0;
-    case SPMV_COO: return 8;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return narrow / (double)(spmv__block_rows(s) * spmv__block_cols(s));
-    default: return narrow;
-    }
-}
-
 /* Seconds to read so many bytes: from the cache, if x, y and what else there is leave room for them (H200: up to 40 MB, from 50 MB on
  * not, of the 56 MiB that reading alone shows). */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
@@ -461,8 +422,8 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
-    if (!(t->read > 0)) return 0;
-    return spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, nnz * (width + spmv__index_bytes(layout)) + rows * (2 * width + 4))));
+    double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4);
+    return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, bytes))) : 0;
 }
 
 #define SPMV__GAP (-1e9f)
@@ -596,6 +557,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     l.name = name ? name : "tuning table";
     l.h = hooks ? hooks : &plain;
     out->hooks = *l.h;
+    out->device_class = SPMV_DEVICE_CLASS_COUNT;
     if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
     else first[0] = 0;
     if (strcmp(first, "spmv tuning table 1") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 1\"");
@@ -607,7 +569,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         if (!s) s = spmv__tune_head(out, &l, &known);
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
-    if (!s && (!out->device[0] || !out->device_class[0])) s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
+        s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
     if (!s) s = spmv__fill_curves(out);
     if (s) spmv_tuning_free(out);
     return s;
@@ -658,14 +621,14 @@ static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAM
     }
 }
 
-SPMV_API const char *spmv_tuning_bundled(const char *device, const char *device_class, size_t *length, int *exact)
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact)
 {
     char word[SPMV_TUNE_NAME];
     size_t i, found = spmv_tuning_count();
     int same = 0;
     for (i = found; i-- > 0 && !same;) {
         spmv__tuning_word(i, "class", word);
-        if (strcmp(word, device_class ? device_class : "host") != 0) continue;
+        if (spmv_device_class_from(word) != device_class) continue;
         found = i;
         spmv__tuning_word(i, "device", word);
         same = device && !strcmp(word, device);
@@ -726,17 +689,6 @@ SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, d
 }
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
-
-static uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-/* A view with what is known of its rows. */
-typedef struct spmv__look {
-    const spmv_view  *v;
-    const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
-    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
-    uint64_t          longest, nnz, rows; /* rows that are not empty */
-} spmv__look;
 
 static void spmv__look_free(spmv__look *l)
 {
@@ -1107,16 +1059,21 @@ static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_
     return s;
 }
 
-enum {
-    SPMV__DIAGONAL_BITS = 1u << SPMV_DIA | 1u << SPMV_BDIA,
-    SPMV__BLOCK_BITS = 1u << SPMV_BELL | 1u << SPMV_SBELL | 1u << SPMV_BCSR
-};
+/* Bits of the formats of a class. */
+static unsigned spmv__class_bits(spmv_format_class category)
+{
+    unsigned bits = 0;
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (spmv_format_class_of((spmv_format)f) == category) bits |= 1u << f;
+    return bits;
+}
 
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     static const int sizes[][2] = {
 #define X(h, w, u) { h, w },
-        SPMV__BLOCK_SIZES(X)
+        SPMV_BLOCK_LIST(X)
 #undef X
     };
     spmv__beyond_w all;
@@ -1139,8 +1096,8 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
         f->block[i].bw = sizes[i][1];
     }
     s = spmv__look_gather(l, sample, &f->gather);
-    if (!s && ~without & SPMV__DIAGONAL_BITS && f->nnz) s = spmv__look_diagonals(l, f);
-    if (!s && ~without & SPMV__BLOCK_BITS && f->nnz) s = spmv__look_blocks(l, sample, f);
+    if (!s && ~without & spmv__class_bits(SPMV_CLASS_DIAGONAL) && f->nnz) s = spmv__look_diagonals(l, f);
+    if (!s && ~without & spmv__class_bits(SPMV_CLASS_BLOCK) && f->nnz) s = spmv__look_blocks(l, sample, f);
     return s;
 }
 
@@ -1155,75 +1112,9 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
     return s;
 }
 
-/* ---- slots of a layout without storing it -------------------------------------------------------------------------- */
-
-/* Slices of h rows that follow each other. */
-static double spmv__slots_in_order(const spmv__look *l, uint64_t h, uint64_t w)
-{
-    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
-    double slots = 0;
-    for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
-        if (++i < h && r + 1 < rows) continue;
-        slots += (double)(h * spmv__smaller(most, w));
-        i = most = 0;
-    }
-    return slots;
-}
-
-/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
-static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t w, uint64_t sigma, double *slots)
-{
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
-    void *block;
-    uint32_t *with;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
-    if (s) return s;
-    with = (uint32_t *)block;
-    *slots = 0;
-    if (!sigma) sigma = rows ? rows : 1;
-    for (begin = 0; begin < rows; begin += sigma) {
-        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
-        for (most = 0, r = begin; r < end; r++) {
-            with[l->len[r]]++;
-            if (l->len[r] > most) most = l->len[r];
-        }
-        for (k = most; k > 0; k--) {
-            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
-            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h), width = spmv__smaller(k, w);
-            if (with[k] && place % h && width > open) *slots += (double)(h * (width - open));
-            if (with[k] && (opened || width > open)) open = width;
-            *slots += (double)(opened * h * width);
-            place = next;
-            with[k] = 0;
-        }
-        with[0] = 0;
-    }
-    spmv_free(l->h, block);
-    return SPMV_OK;
-}
-
-/* Do the columns of every h neighbouring rows fit 16 bits? */
-static int spmv__narrow_fits(const spmv__look *l, uint64_t h)
-{
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
-    if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (r = 0; r < rows; r++) {
-        if (l->low[r] <= l->high[r]) {
-            if (l->low[r] < low) low = l->low[r];
-            if (l->high[r] > high) high = l->high[r];
-        }
-        if (++i < h && r + 1 < rows) continue;
-        if (!spmv__span_fits(low, high)) return 0;
-        i = high = 0;
-        low = UINT64_MAX;
-    }
-    return 1;
-}
-
 /* ---- candidates ---------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__GROUPS = SPMV_FORMAT_COUNT + 3 };
+enum { SPMV__GROUPS = (int)SPMV_FORMAT_COUNT + (int)SPMV_CLASS_COUNT };
 
 /* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
 typedef struct spmv__candidate {
@@ -1264,19 +1155,13 @@ static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
 }
 
-/* Flat, diagonal, block. */
-static int spmv__class_of(spmv_format f)
-{
-    unsigned bit = 1u << f;
-    return bit & SPMV__DIAGONAL_BITS ? 1 : bit & SPMV__BLOCK_BITS ? 2 : 0;
-}
-
+/* Flat formats without fill, which can take whatever other parts leave. */
 static int spmv__is_flat(spmv_format f)
 {
-    return f == SPMV_CSR || f == SPMV_COO || f == SPMV_CMRS || f == SPMV_ELL || f == SPMV_SELL;
+    return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
 }
 
-static int spmv__is_padded(spmv_format f) { return f == SPMV_ELL || f == SPMV_SELL; }
+static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
 
 /* Group: a format, or SPMV_FORMAT_COUNT + a class. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
@@ -1305,7 +1190,7 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
         const spmv_tune_row *r = &c->t->row[i];
         if (r->type != type || !r->curve) continue;
         spmv__raise_best(c, r, (int)r->layout.format);
-        spmv__raise_best(c, r, SPMV_FORMAT_COUNT + spmv__class_of(r->layout.format));
+        spmv__raise_best(c, r, SPMV_FORMAT_COUNT + (int)spmv_format_class_of(r->layout.format));
         if (!spmv__usable(c, r->layout.format)) continue;
         for (j = 0; j < c->cands; j++)
             if (spmv__same_spec(c->cand[j].layout, &r->layout) && !strcmp(c->cand[j].variant, r->variant)) break;
@@ -1349,29 +1234,21 @@ static void spmv__lend_rows(spmv__chooser *c)
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
-/* What a part asks of a candidate. */
-typedef struct spmv__load {
-    double rows, slots, nnz;
-    double gather;  /* as in spmv_features */
-    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
-    double spread;  /* deviation of row lengths over their mean */
-    double longest; /* slots of the longest row (super-row: of one of its rows) */
-    double bands;   /* groups of neighbouring diagonals */
-} spmv__load;
-
 /* Seconds for a kind of matrix. Where the table lacks this candidate it was never near the best: it counts as a little worse than its
  * layout, which as its format, or as worse than the best of its class; what one block size does says nothing of another. 0: nothing is
  * known. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
-    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + spmv__class_of(k->layout->format);
+    spmv_format_class category = spmv_format_class_of(k->layout->format);
+    /* dense is measured on full matrices only: what x costs it elsewhere goes by the flat formats */
+    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + (int)(category == SPMV_CLASS_DENSE ? SPMV_CLASS_FLAT : category);
     spmv__tune_place p;
     spmv_spec plain;
     if (k->kind[kind]) {
         p = spmv__tune_at(c->t, c->rates, k->layout, rows, per_row);
         return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
-    if (spmv__class_of(k->layout->format) == 2) return 0;
+    if (category == SPMV_CLASS_BLOCK) return 0;
     plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
     plain.key[SPMV_KEY_IDX] = 0;
     p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
@@ -1381,13 +1258,12 @@ static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *
 }
 
 /* A knob's number in a variant's text, else 0. */
-static int spmv__knob_in(const char *variant, const char *name)
+static double spmv__knob_in(const char *variant, const char *name)
 {
     const char *at = strstr(variant, name);
-    int v = 0;
+    int64_t v;
     if (!at || (at > variant && at[-1] != ',')) return 0;
-    for (at += strlen(name); spmv__is_digit(*at) && v < 10000; at++) v = v * 10 + (*at - '0');
-    return v;
+    return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
 /* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_cl.h chooses. entries: a
@@ -1410,12 +1286,10 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 {
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
-    int block = spmv__class_of(spec->format) == 2;
-    if (spec->format == SPMV_COO || (spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN]) || spmv__class_of(spec->format) == 1 ||
-        spec->format == SPMV_DENSE) return 0;
-    if (strcmp(c->t->device_class, "gpu") != 0)
+        if (spmv__spec_even(spec)) return 0;
+    if (c->t->device_class != SPMV_PLACE_GPU)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
-    if (block) {
+    if (spmv__is_block(spec->format)) {
         steps /= (double)spmv__block_cols(spec);
         mean /= (double)spmv__block_cols(spec);
         rows /= (double)spmv__block_rows(spec);
@@ -1434,18 +1308,18 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
-    int gpu = !strcmp(c->t->device_class, "gpu"), cpu = !strcmp(c->t->device_class, "cpu");
+    int gpu = c->t->device_class == SPMV_PLACE_GPU, cpu = c->t->device_class == SPMV_PLACE_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
         more += (c->how->type == SPMV_F64 && spmv__block_rows(k->layout) == 3 && spmv__block_cols(k->layout) == 3 ? 0 : 0.2) +
                 (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
-    if (gpu && spmv__class_of(f) == 2) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
+    if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
     if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
     if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
     if (*k->variant) more *= 1.1;
     if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
-    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__class_of(f) == 2 ? 2 : 1.25;
+    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__is_block(f) ? 2 : 1.25;
     if (cpu && f == SPMV_SELL && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
     if (!gpu && (f == SPMV_ELL || f == SPMV_BELL) && entries > 64) more *= 1 + spmv__log2(entries / 64);
     if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
@@ -1474,64 +1348,19 @@ static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const
     return longest > base ? longest : base;
 }
 
-/* What a whole-taking layout of the view would be. 0 if it makes no sense there. */
-static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, uint64_t w,
-                         spmv__load *out, spmv_status *s)
+/* May a part with so many slots be stored, as far as its values tell? */
+static int spmv__fits(const spmv__chooser *c, double slots) { return slots * (double)spmv_value_size(c->how->type) <= c->limit; }
+
+/* What a layout that takes all of the view would be. 0 if it makes no sense there. */
+static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out,
+                         spmv_status *s)
 {
-    uint64_t h = spec->key[SPMV_KEY_H] ? (uint64_t)spec->key[SPMV_KEY_H] : 32;
-    double rows = (double)f->rows, element = (double)spmv_value_size(c->how->type), widest;
-    int i;
-    memset(out, 0, sizeof *out);
-    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : rows;
-    h = spmv__smaller(h, spmv__round_up(spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows, 32));
-    if (!h) h = 32;
-    out->nnz = out->slots = (double)f->nnz;
-    out->gather = f->gather;
-    out->spread = f->uneven;
-    out->longest = (double)spmv__smaller(l->longest, w);
-    switch (spec->format) {
-    case SPMV_DENSE:
-        out->slots = rows * (double)f->cols;
-        break;
-    case SPMV_DIA: case SPMV_BDIA:
-        out->slots = rows * (double)f->diagonals;
-        out->gather = 0;
-        out->bands = (double)f->bands;
-        break;
-    case SPMV_ELL:
-        out->slots = out->rows * (double)spmv__smaller(l->longest, w);
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32)) return 0;
-        break;
-    case SPMV_SELL:
-        if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
-            *s = spmv__slots_sorted(l, h, w, (uint64_t)spec->key[SPMV_KEY_SIGMA], &out->slots);
-            out->uneven = f->uneven;
-        } else
-            out->slots = spmv__slots_in_order(l, h, w);
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, spec->key[SPMV_KEY_SIGMA] ? (uint64_t)spec->key[SPMV_KEY_SIGMA] : h)) return 0;
-        break;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR:
-        for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-            if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) break;
-        if (i == SPMV_BLOCK_SIZES || f->block[i].sampled <= 0) return 0;
-        out->slots = f->block[i].blocks * (double)(f->block[i].bh * f->block[i].bw);
-        /* a sample may have missed the longest row; its blocks are at least as many as it fills */
-        widest = (double)l->longest / (double)f->block[i].bw;
-        if (widest < f->block[i].widest) widest = f->block[i].widest;
-        if (spec->format == SPMV_BELL) out->slots = widest * rows * (double)f->block[i].bw;
-        if (spec->format == SPMV_SBELL)
-            out->slots = f->block[i].slots + (widest - f->block[i].widest) * 32 * (double)(f->block[i].bh * f->block[i].bw);
-        out->longest = widest * (double)f->block[i].bw;
-        out->gather /= (double)f->block[i].bw;
-        out->uneven = f->uneven;
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, 32 * (uint64_t)f->block[i].bh)) return 0;
-        break;
-    default:
-        out->uneven = f->uneven;
-        h = (uint64_t)((double)spec->key[SPMV_KEY_RUN] / (f->mean > 1 ? f->mean : 1)) + 1; /* rows of a run */
-        if (spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h)) return 0;
+    *s = spmv__spec_estimate(spec, l, f, out);
+    if (*s == SPMV_ERR_UNSUPPORTED) {
+        *s = SPMV_OK;
+        return 0;
     }
-    return !*s && out->slots * element <= c->limit;
+    return !*s && spmv__fits(c, out->slots);
 }
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -1543,20 +1372,6 @@ typedef struct spmv__mix {
     double      seconds, convert;
 } spmv__mix;
 
-enum { SPMV__CONVERT_CSR = 4 };
-
-/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
-static double spmv__convert_cost(const spmv_spec *s)
-{
-    switch (s->format) {
-    case SPMV_CSR: return s->key[SPMV_KEY_RUN] ? 5 : SPMV__CONVERT_CSR;
-    case SPMV_COO: case SPMV_CMRS: case SPMV_DENSE: return 8;
-    case SPMV_BELL: case SPMV_SBELL: case SPMV_BCSR: return s->key[SPMV_KEY_D] ? 60 : 40;
-    case SPMV_DIA: case SPMV_BDIA: return 45;
-    default: return 20;
-    }
-}
-
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
@@ -1564,8 +1379,8 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && !strcmp(c->t->device_class, "host") ? 1.4 * seconds : seconds;
-    m->convert += spmv__convert_cost(spec) + (m->count > 1 ? 4 : 0);
+    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_PLACE_HOST ? 1.4 * seconds : seconds;
+    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
 }
@@ -1607,14 +1422,14 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1, host = !strcmp(c->t->device_class, "host");
+    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_PLACE_HOST;
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
     /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
      * host's but one is */
-    o.cost = o.predicted * (1 + (strcmp(c->t->device_class, "gpu") ? 0.5 : 0.15) * (m->count - 1));
+    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_PLACE_GPU ? 0.15 : 0.5) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
@@ -1695,7 +1510,7 @@ typedef struct spmv__width {
 static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
                                       spmv__width *best)
 {
-    uint64_t rows = l->v->a->rows, h = rows, w, at = 0, chosen_at = 0, *reach = NULL;
+    uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0, *reach = NULL;
     double slots = 0;
     const spmv__candidate *rest = NULL;
     spmv__beyond_w b;
@@ -1703,7 +1518,6 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     spmv_status s;
     memset(best, 0, sizeof *best);
     memset(&load, 0, sizeof load);
-    if (k->layout->format == SPMV_SELL) h = k->layout->key[SPMV_KEY_H] ? (uint64_t)k->layout->key[SPMV_KEY_H] : 32;
     if (k->layout->key[SPMV_KEY_ROWS]) return SPMV_OK; /* the list would be of other rows then */
     s = spmv__slices_reaching(l, h, &reach);
     if (s) return s;
@@ -1724,7 +1538,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
         load.longest = (double)w;
         first = spmv__cost(c, k, &load);
         tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather, (double)(l->longest - w)) : 0;
-        if (first <= 0 || tail <= 0 || slots * (double)spmv_value_size(c->how->type) > c->limit) continue;
+        if (first <= 0 || tail <= 0 || !spmv__fits(c, slots)) continue;
         if (best->w && first + tail >= best->first + best->tail) continue;
         best->w = w;
         best->rest = rest;
@@ -1765,8 +1579,8 @@ static int spmv__policy_cmrs(const spmv_features *f)
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
-    size_t i, best[2] = { 0, 0 };
-    double least[2] = { 0, 0 }, flat = 0;
+    size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the number of the candidate whose slots take least */
+    double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->cands && !s; i++) {
         const spmv__candidate *k = &c->cand[i];
@@ -1774,20 +1588,20 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv__mix m = *prefix;
         double t;
         spmv_spec spec = *k->layout;
-        int sell = k->layout->format == SPMV_SELL;
+        int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
         if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
-        if (!spmv__load_of(c, &spec, l, f, UINT64_MAX, &load, &s)) {
-            if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[sell] <= 0) best[sell] = i + 1;
+        if (!spmv__load_of(c, &spec, l, f, &load, &s)) {
+            if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
         }
         t = spmv__cost(c, k, &load);
         if (t <= 0) continue;
         if (spmv__is_padded(spec.format)) {
             double by_slot = t / (load.slots > 0 ? load.slots : 1); /* which knobs and heights serve best is told by the speed a slot */
-            if (least[sell] <= 0 || by_slot < least[sell]) {
-                least[sell] = by_slot;
-                best[sell] = i + 1;
+            if (least[own] <= 0 || by_slot < least[own]) {
+                least[own] = by_slot;
+                best[own] = i + 1;
             }
         }
         if (flat <= 0 || t < flat) flat = t;
@@ -1797,7 +1611,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv__offer(c, &m);
     }
     if (!prefix->count) c->flat = flat;
-    for (i = 0; i < 2 && !s; i++)
+    for (i = 0; i < SPMV_FORMAT_COUNT && !s; i++)
         if (best[i]) s = spmv__offer_width(c, &c->cand[best[i] - 1], l, f, prefix);
     return s;
 }
@@ -1877,12 +1691,10 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
 static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
-    const spmv_block_features *b = NULL;
+    const spmv_block_features *b = spmv__features_of_block(f, k->layout);
     spmv__load load;
     spmv__prefix p, mine;
-    int i, n;
-    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-        if (f->block[i].bh == (int)spmv__block_rows(k->layout) && f->block[i].bw == (int)spmv__block_cols(k->layout)) b = &f->block[i];
+    int n;
     if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest super-row of a part is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
@@ -1941,7 +1753,7 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
     if (all_there && split.nnz[count]) {
         s = spmv__look_make(&l, &rest, c->h);
         if (!s) {
-            s = spmv__look_features(&l, &f, 0, SPMV__DIAGONAL_BITS | SPMV__BLOCK_BITS);
+            s = spmv__look_features(&l, &f, 0, spmv__class_bits(SPMV_CLASS_DIAGONAL) | spmv__class_bits(SPMV_CLASS_BLOCK));
             if (!s) s = spmv__offer_flat(c, &l, &f, &m);
             spmv__look_free(&l);
         }
@@ -2001,9 +1813,9 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
             load.nnz = before - b.nnz;
         } else {
             load.slots = load.nnz = before;
-            if (spec->format == SPMV_COO) load.rows = b.rows;
+            if (spmv_format_flags(spec->format) & SPMV_ADDS_ONLY) load.rows = b.rows; /* other rows of y are not touched */
         }
-        if (load.nnz <= 0 || load.slots * (double)spmv_value_size(c->how->type) > c->limit) return;
+        if (load.nnz <= 0 || !spmv__fits(c, load.slots)) return;
         k = spmv__candidate_for(c, spec, &load, &t);
         if (!k) return;
         spmv__mix_add(c, &m, spec, k->variant, t, load.rows);
@@ -2039,7 +1851,7 @@ static const char *const spmv__general_table =
 static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
 {
     const char *device = place && place->device ? place->device : "host";
-    const char *class_name = place && place->device_class ? place->device_class : "host";
+    spmv_device_class device_class = place ? place->device_class : SPMV_PLACE_HOST;
     const char *text;
     size_t length;
     spmv_status s;
@@ -2047,7 +1859,7 @@ static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, s
     memset(own, 0, sizeof *own);
     c->t = c->hints ? c->hints->tuning : NULL;
     if (c->t) return SPMV_OK;
-    text = spmv_tuning_bundled(device, class_name, &length, &c->out->exact);
+    text = spmv_tuning_bundled(device, device_class, &length, &c->out->exact);
     if (!text) {
         text = spmv__general_table;
         length = strlen(text);
@@ -2086,13 +1898,13 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     double t;
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->cands && !s; i++) {
-        if (c->cand[i].layout->format != SPMV_CSR || !spmv__load_of(c, c->cand[i].layout, l, f, UINT64_MAX, &load, &s)) continue;
+        if (c->cand[i].layout->format != SPMV_CSR || !spmv__load_of(c, c->cand[i].layout, l, f, &load, &s)) continue;
         t = spmv__cost(c, &c->cand[i], &load);
         if (t > 0 && (c->out->csr <= 0 || t < c->out->csr)) c->out->csr = t;
     }
     for (i = 0; i < c->cands && !s; i++) {
         const spmv_spec *spec = c->cand[i].layout;
-        if (spmv__is_flat(spec->format) || !spmv__load_of(c, spec, l, f, UINT64_MAX, &load, &s)) continue;
+        if (spmv__is_flat(spec->format) || !spmv__load_of(c, spec, l, f, &load, &s)) continue;
         t = spmv__cost(c, &c->cand[i], &load);
         memset(&m, 0, sizeof m);
         if (t > 0) spmv__mix_add(c, &m, spec, c->cand[i].variant, t, load.rows);
@@ -2107,7 +1919,7 @@ static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__pref
     enum { THICK = 4 };
     spmv__prefix bands = diagonal[0], lone = diagonal[1];
     const spmv__prefix *two[2];
-    if (bands.spec.format != SPMV_BDIA) {
+    if (!spmv_format_takes_key(bands.spec.format, SPMV_KEY_W)) {
         bands = diagonal[1];
         lone = diagonal[0];
     }
@@ -2131,9 +1943,9 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     memset(diagonal, 0, sizeof diagonal);
     memset(block, 0, sizeof block);
     for (i = 0; i < c->cands; i++) {
-        unsigned bit = 1u << c->cand[i].layout->format;
-        if (bit & SPMV__DIAGONAL_BITS) spmv__policy_diagonals(c, f, &c->cand[i], diagonal);
-        else if (bit & SPMV__BLOCK_BITS) spmv__policy_blocks(c, f, &c->cand[i], block);
+        spmv_format_class category = spmv_format_class_of(c->cand[i].layout->format);
+        if (category == SPMV_CLASS_DIAGONAL) spmv__policy_diagonals(c, f, &c->cand[i], diagonal);
+        else if (category == SPMV_CLASS_BLOCK) spmv__policy_blocks(c, f, &c->cand[i], block);
     }
     for (j = 0; j < SPMV__PREFIXES && !s; j++) {
         two[0] = &diagonal[j];
@@ -2231,7 +2043,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.without = hints ? hints->without : 0;
     c.greedy = greedy;
     if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
-    c.limit = how->max_bytes ? (double)how->max_bytes : 16777216.0 + 16.0 * ((double)a->nnz * 12 + (double)a->rows * 8);
+    c.limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(&c, place, &own);
     if (!s) {
         memcpy(out->table, c.t->device, sizeof out->table);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_formats.h - sparse matrix formats: vocabulary, conversion from and to CSR, products on the host.
+ * spmv_formats.h - sparse matrix formats: vocabulary, conversion from and to CSR.
  *
  * The lowest layer of the spmv headers; it needs nothing but a C99 compiler (it also compiles as C++11). Most users
  * include spmv.h instead, which brings this file in. As with every header here, put
@@ -69,32 +69,34 @@ extern "C" {
  * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
  * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
  * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
- * message names function and argument, and what the function would have filled in is zeroed. */
+ * message names function and argument, and what the function would have filled in is zeroed.
+ *
+ * X(NAME, refusal, "what it means"); refusal: see spmv_status_is_refusal. */
 #define SPMV_STATUS_LIST(X)                                                                 \
-    X(OK,              "done")                                                              \
-    X(ERR_ARGUMENT,    "an argument is outside its documented range")                       \
-    X(ERR_MEMORY,      "memory could not be allocated")                                     \
-    X(ERR_OVERFLOW,    "a size does not fit the integers it needs")                         \
-    X(ERR_INDEX,       "a row pointer or an index does not fit the matrix")                 \
-    X(ERR_DUPLICATE,   "an entry occurs twice and duplicates were to be refused")           \
-    X(ERR_PLAN,        "the plan's text does not follow the grammar")                       \
-    X(ERR_INCOMPLETE,  "the plan leaves nonzeros that no part takes")                       \
-    X(ERR_TOO_LARGE,   "the format would need more memory than allowed for this matrix")    \
-    X(ERR_STRICT,      "a format with fill cannot be used in strict mode")                  \
-    X(ERR_UNSUPPORTED, "not supported in this build or by this format")                     \
-    X(ERR_FIXED,       "the matrix was not made updatable")                                 \
-    X(ERR_IO,          "a file could not be opened, read or written")                       \
-    X(ERR_PARSE,       "the file does not follow its format")                               \
-    X(ERR_COMPLEX,     "complex matrices are not supported")                                \
-    X(ERR_NO_DEVICE,   "no such device")                                                    \
-    X(ERR_NO_F64,      "the device has no double precision")                                \
-    X(ERR_BUILD,       "a kernel did not build")                                            \
-    X(ERR_LIMIT,       "the device cannot take this size")                                  \
-    X(ERR_OPENCL,      "an OpenCL call failed")                                             \
-    X(ERR_BUSY,        "another thread is using it")
+    X(OK,              0, "done")                                                           \
+    X(ERR_ARGUMENT,    0, "an argument is outside its documented range")                    \
+    X(ERR_MEMORY,      1, "memory could not be allocated")                                  \
+    X(ERR_OVERFLOW,    1, "a size does not fit the integers it needs")                      \
+    X(ERR_INDEX,       0, "a row pointer or an index does not fit the matrix")              \
+    X(ERR_DUPLICATE,   0, "an entry occurs twice and duplicates were to be refused")        \
+    X(ERR_PLAN,        0, "the plan's text does not follow the grammar")                    \
+    X(ERR_INCOMPLETE,  1, "the plan leaves nonzeros that no part takes")                    \
+    X(ERR_TOO_LARGE,   1, "the format would need more memory than allowed for this matrix") \
+    X(ERR_STRICT,      1, "a format with fill cannot be used in strict mode")               \
+    X(ERR_UNSUPPORTED, 1, "not supported in this build or by this format")                  \
+    X(ERR_FIXED,       0, "the matrix was not made updatable")                              \
+    X(ERR_IO,          0, "a file could not be opened, read or written")                    \
+    X(ERR_PARSE,       0, "the file does not follow its format")                            \
+    X(ERR_COMPLEX,     0, "complex matrices are not supported")                             \
+    X(ERR_NO_DEVICE,   0, "no such device")                                                 \
+    X(ERR_NO_F64,      0, "the device has no double precision")                             \
+    X(ERR_BUILD,       0, "a kernel did not build")                                         \
+    X(ERR_LIMIT,       1, "the device cannot take this size")                               \
+    X(ERR_OPENCL,      0, "an OpenCL call failed")                                          \
+    X(ERR_BUSY,        0, "another thread is using it")
 
 typedef enum spmv_status {
-#define X(name, text) SPMV_##name,
+#define X(name, refusal, text) SPMV_##name,
     SPMV_STATUS_LIST(X)
 #undef X
     SPMV_STATUS_COUNT
@@ -104,6 +106,9 @@ typedef enum spmv_status {
 SPMV_API const char *spmv_status_text(spmv_status s);
 /* Its name, for example "SPMV_ERR_INDEX"; never NULL. */
 SPMV_API const char *spmv_status_name(spmv_status s);
+/* 1 if the matrix, the build or the device does not allow what was asked, though nothing is wrong with it and another plan may be
+ * possible; 0 for success, for faulty input and for what broke. */
+SPMV_API int spmv_status_is_refusal(spmv_status s);
 
 /* ---- hooks -------------------------------------------------------------------------------------------------------
  * Where memory comes from and where messages go. All zero: SPMV_MALLOC and friends, and stderr (nowhere with
@@ -130,6 +135,24 @@ SPMV_API spmv_type spmv_type_from(const char *name);
 /* Bytes of one value of the matrix, and of one element of x or y. */
 SPMV_API size_t spmv_value_size(spmv_type t);
 SPMV_API size_t spmv_vector_size(spmv_type t);
+
+/* ---- where products run ------------------------------------------------------------------------------------------
+ * X(NAME, "name"): what tuning tables and estimates tell apart. */
+#define SPMV_DEVICE_CLASS_LIST(X)                    \
+    X(HOST, "host") /* functions of these headers */ \
+    X(GPU,  "gpu")                                   \
+    X(CPU,  "cpu")  /* OpenCL on what is no GPU */
+
+typedef enum spmv_device_class {
+#define X(NAME, name) SPMV_PLACE_##NAME,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+    SPMV_DEVICE_CLASS_COUNT
+} spmv_device_class;
+
+/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
+SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "what it is called"). Every list of formats in these headers, the tools and the tests expands from
@@ -182,12 +205,25 @@ enum {
                            NaN in a row that does not use that element. Kept out of every plan in strict mode. */
     SPMV_ROW_BLOCK = 4, /* it stores blocks (key b) */
     SPMV_ADDS_ONLY = 8, /* its product can only add to y */
-    SPMV_REPEATS   = 16 /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
+    SPMV_REPEATS   = 16, /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
                            every 16th entry or 8th block of the row, then a tree; all others: entry after entry), so that y is
                            bitwise the same on the host and on any device, whatever the group size or number of threads. It
                            rests on IEEE arithmetic with subnormals: a compiler told otherwise (-ffast-math) breaks it */
+    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which rows of thousands of nonzeros gain by (clSpMV 3.2) */
 };
 SPMV_API unsigned spmv_format_flags(spmv_format f);
+
+/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, stands alone). */
+typedef enum spmv_format_class {
+    SPMV_CLASS_FLAT = 0, /* any nonzeros */
+    SPMV_CLASS_DIAGONAL, /* diagonals that are mostly full */
+    SPMV_CLASS_BLOCK,    /* small dense blocks; block sizes do not compete with each other */
+    SPMV_CLASS_DENSE,    /* matrices that are mostly full */
+    SPMV_CLASS_COUNT
+} spmv_format_class;
+
+/* SPMV_CLASS_COUNT if there is no such format. Formats that a cut removed keep their class. */
+SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
 
 /* ---- specification of a part -------------------------------------------------------------------------------------
  * X(KEY, key, kind). What a part takes and how it is laid out follows from these and the matrix alone. Zero is every
@@ -215,6 +251,17 @@ typedef enum spmv_key {
 
 enum { SPMV_ROWS_ALL, SPMV_ROWS_NONEMPTY, SPMV_ROWS_SORTED };
 
+/* X(rows, columns, unit): the blocks that key b can name; unit is the width of what is loaded at once. clSpMV's sizes, and 2x2, 3x3,
+ * 6x6 for meshes with that many unknowns a node. */
+#define SPMV_BLOCK_LIST(X) \
+    X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
+
+enum {
+#define X(rows, cols, unit) + 1
+    SPMV_BLOCK_SIZES = 0 SPMV_BLOCK_LIST(X)
+#undef X
+};
+
 /* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
 typedef struct spmv_spec {
     int64_t     key[SPMV_KEY_COUNT];
@@ -226,6 +273,30 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
 /* Checks every key of a specification against the format; SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED, with the reason
  * in *why (may be NULL; a string that lives as long as the program). */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
+
+/* ---- layouts ------------------------------------------------------------------------------------------------------
+ * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
+/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
+#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
+    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
+    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
+    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
+
+typedef enum spmv_tune_kind {
+#define X(ID, name, text) SPMV_TUNE_##ID,
+    SPMV_TUNE_KIND_LIST(X)
+#undef X
+    SPMV_TUNE_KIND_COUNT
+} spmv_tune_kind;
+
+typedef struct spmv_format_layout {
+    const char *plan;  /* of one part: "sell:h=8" */
+    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
+} spmv_format_layout;
+
+/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
+ * are; 0 and NULL if the format is not built. The array lives as long as the program. */
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
 
 /* ---- input -------------------------------------------------------------------------------------------------------
  * A matrix as the caller has it. Zero-initialise, then set what applies. */
@@ -390,21 +461,35 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p);
 /* Slots of val: stored elements, padding and fill included. */
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
 
-/* y = alpha A x + beta y on the host, for the rows of the part. x has cols and y rows elements of the vector type.
- * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
- * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
- * on one part at a time, each with its own y. */
-SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
-SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* y = beta y for n elements; beta 0 clears without reading. */
-SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
-
 /* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
  * (checked: SPMV_ERR_DUPLICATE).
  * Padding does not come back, explicit zeros do. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
+
+/* ---- features ----------------------------------------------------------------------------------------------------
+ * What the choice looks at, and what the size of a part is estimated from without building it (clSpMV 3.3: histograms over diagonals,
+ * blocks and rows). spmv_features_make of spmv_auto.h fills it. */
+enum { SPMV_FILL_BINS = 64 };
+
+typedef struct spmv_block_features {
+    int      bh, bw;
+    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
+    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
+    double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
+} spmv_block_features;
+
+typedef struct spmv_features {
+    uint64_t rows, cols, nnz;
+    uint64_t longest, empty;             /* row lengths */
+    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
+    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
+    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
+    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
+    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
+    double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
+    spmv_block_features block[SPMV_BLOCK_SIZES];
+} spmv_features;
 
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
  * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
@@ -454,42 +539,19 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #error "define all of SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE, or none"
 #endif
 
-#ifdef SPMV_REPRODUCIBLE
-#include <math.h>
-#ifdef __FAST_MATH__
-#error "SPMV_REPRODUCIBLE needs IEEE arithmetic: compile without -ffast-math"
-#endif
-#endif
-
-#ifdef __cplusplus
-#define SPMV__RESTRICT
-#else
-#define SPMV__RESTRICT restrict
-#endif
 #ifdef __GNUC__
-#define SPMV__FORCE_INLINE inline __attribute__((always_inline))
 #define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
 #define SPMV__APART static __attribute__((noinline)) /* its frame is large and not to become its caller's */
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
-#define SPMV__FORCE_INLINE inline
 #endif
-/* Loops over a block are to unroll also at -O2. */
-#if defined(__clang__)
-#define SPMV__UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__) && __GNUC__ >= 8
-#define SPMV__UNROLL _Pragma("GCC unroll 8")
-#else
-#define SPMV__UNROLL
-#endif
-
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 SPMV_API const char *spmv_status_text(spmv_status s)
 {
     static const char *const text[] = {
-#define X(name, words) words,
+#define X(name, refusal, words) words,
         SPMV_STATUS_LIST(X)
 #undef X
     };
@@ -499,11 +561,21 @@ SPMV_API const char *spmv_status_text(spmv_status s)
 SPMV_API const char *spmv_status_name(spmv_status s)
 {
     static const char *const names[] = {
-#define X(name, words) "SPMV_" #name,
+#define X(name, refusal, words) "SPMV_" #name,
         SPMV_STATUS_LIST(X)
 #undef X
     };
     return (unsigned)s < SPMV_STATUS_COUNT ? names[s] : "unknown";
+}
+
+SPMV_API int spmv_status_is_refusal(spmv_status s)
+{
+    static const unsigned char refusals[] = {
+#define X(name, refusal, words) refusal,
+        SPMV_STATUS_LIST(X)
+#undef X
+    };
+    return (unsigned)s < SPMV_STATUS_COUNT && refusals[s];
 }
 
 static const char *const spmv__type_names[] = { "f64", "f32", "mixed" };
@@ -518,6 +590,34 @@ SPMV_API spmv_type spmv_type_from(const char *name)
     int t = 0;
     while (name && t < SPMV_TYPE_COUNT && strcmp(name, spmv__type_names[t]) != 0) t++;
     return name ? (spmv_type)t : SPMV_TYPE_COUNT;
+}
+
+static const char *const spmv__device_class_names[] = {
+#define X(NAME, name) name,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+};
+
+SPMV_API const char *spmv_device_class_name(spmv_device_class c)
+{
+    return (unsigned)c < SPMV_DEVICE_CLASS_COUNT ? spmv__device_class_names[c] : "unknown";
+}
+
+SPMV_API spmv_device_class spmv_device_class_from(const char *name)
+{
+    int c = 0;
+    while (name && c < SPMV_DEVICE_CLASS_COUNT && strcmp(name, spmv__device_class_names[c]) != 0) c++;
+    return name ? (spmv_device_class)c : SPMV_DEVICE_CLASS_COUNT;
+}
+
+/* 1 if products in the type are compiled in. */
+static int spmv__type_built(spmv_type t)
+{
+#ifdef SPMV_NO_F64
+    return t == SPMV_F32;
+#else
+    return (unsigned)t < SPMV_TYPE_COUNT;
+#endif
 }
 
 SPMV_API size_t spmv_value_size(spmv_type t) { return t == SPMV_F64 ? 8 : 4; }
@@ -730,6 +830,7 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
 SPMV__SHARED uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
@@ -1409,6 +1510,13 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #endif
 #endif
 
+/* Every format has its bit. */
+enum {
+#define X(NAME, name, text) SPMV__BIT_AGREES_##NAME = 1 / (SPMV_BIT_##NAME == 1 << SPMV_##NAME),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
 /* Shared bodies are there when one of their formats is. */
 #if !defined(SPMV_NO_DIA) || !defined(SPMV_NO_BDIA)
 #define SPMV__ANY_DIA
@@ -1420,30 +1528,6 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 #define SPMV__ANY_BLOCK
 #endif
 
-#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
-#define SPMV__KEYS_LIST (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
-#define SPMV__KEYS_DENSE SPMV__KEYS_LIST
-#define SPMV__KEYS_COO   0u
-#define SPMV__KEYS_CSR   (SPMV__KEYS_LIST | SPMV__KEY(RUN) | SPMV__KEY(IDX))
-#define SPMV__KEYS_DIA   SPMV__KEY(D)
-#define SPMV__KEYS_BDIA  (SPMV__KEY(D) | SPMV__KEY(W))
-#define SPMV__KEYS_ELL   (SPMV__KEYS_LIST | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX))
-#define SPMV__KEYS_SELL  (SPMV__KEYS_ELL | SPMV__KEY(H) | SPMV__KEY(GROW))
-#define SPMV__KEYS_BELL  (SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX))
-#define SPMV__KEYS_SBELL (SPMV__KEYS_BELL | SPMV__KEY(H))
-#define SPMV__KEYS_BCSR  SPMV__KEYS_BELL
-#define SPMV__KEYS_CMRS  (SPMV__KEYS_LIST | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE))
-
-SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
-{
-    static const unsigned keys[] = {
-#define X(NAME, name, text) SPMV__KEYS_##NAME,
-        SPMV_FORMAT_LIST(X)
-#undef X
-    };
-    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (keys[f] >> k & 1u);
-}
-
 SPMV__SHARED int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
 SPMV__SHARED int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
@@ -1454,14 +1538,10 @@ SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
     return s->format == SPMV_CMRS ? 4 : 32;
 }
 
-/* clSpMV's block sizes, and 2x2, 3x3, 6x6 for meshes with that many unknowns a node: X(rows, columns, unit). */
-#define SPMV__BLOCK_SIZES(X) \
-    X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
-
 static int spmv__block_known(int64_t b)
 {
 #define X(bh, bw, uw) if (b == ((bh) << 8 | (bw))) return 1;
-    SPMV__BLOCK_SIZES(X)
+    SPMV_BLOCK_LIST(X)
 #undef X
     return b == 0;
 }
@@ -1475,7 +1555,10 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if (k[SPMV_KEY_W] < 0 || k[SPMV_KEY_W] > 0xffffffff) return "w must be 0 .. 4294967295";
     if (k[SPMV_KEY_FILL] < 0 || k[SPMV_KEY_FILL] > 1000000) return "fill must be 0 .. 1";
     if (k[SPMV_KEY_D] < 0 || k[SPMV_KEY_D] > 1000000) return "d must be 0 .. 1";
-    if (!spmv__block_known(k[SPMV_KEY_B])) return "b must be 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8 2x2 3x3 or 6x6";
+    if (!spmv__block_known(k[SPMV_KEY_B])) return
+#define X(bh, bw, uw) " " #bh "x" #bw
+        "b must be one of" SPMV_BLOCK_LIST(X);
+#undef X
     if (s->format == SPMV_CMRS)
         h_ok = k[SPMV_KEY_H] >= 0 && k[SPMV_KEY_H] <= 16 && !(k[SPMV_KEY_H] & (k[SPMV_KEY_H] - 1));
     if (!h_ok) return s->format == SPMV_CMRS ? "h must be 1 2 4 8 or 16" : "h must be 1 .. 65536";
@@ -1544,14 +1627,64 @@ typedef struct spmv__sink {
 } spmv__sink;
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
-typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+
+/* ---- what a part would be without being built ---------------------------------------------------------------------- */
+
+/* A view with what is known of its rows. */
+typedef struct spmv__look {
+    const spmv_view  *v;
+    const spmv_hooks *h;
+    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
+    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows that are not empty */
+} spmv__look;
+
+/* What a product with a part would have to do. */
+typedef struct spmv__load {
+    double rows, slots, nnz;
+    double gather;  /* as in spmv_features */
+    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
+    double spread;  /* deviation of row lengths over their mean */
+    double longest; /* slots of the longest row (super-row: of one of its rows) */
+    double bands;   /* groups of neighbouring diagonals */
+} spmv__load;
+
+/* Estimates for a part that takes all of a view. out has what holds for every format: rows, nonzeros, as many slots, how x is met, and the
+ * longest row; a format changes what differs. SPMV_ERR_UNSUPPORTED, without a message: such a part makes no sense there. */
+typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
+
+/* What else is known of a format; it stands at the head of the format's section. */
+typedef struct spmv__traits {
+    unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
+    unsigned          flags;    /* as spmv_format_flags says */
+    spmv_format_class category;
+    double            indices;  /* columns, and rows, that are stored for each slot (of blocks: for each block) */
+    unsigned          even;     /* bits of keys with which a long row holds up no product, as it is dealt out in pieces; SPMV__EVEN:
+                                   always */
+    double            convert, convert_more; /* analysis and conversion, in products of csr: in general, with the key more */
+    spmv_key          more;
+} spmv__traits;
+
+/* Kinds of matrices that layouts are measured on. Columns of 16 bits cannot hold those of large scattered matrices; where they do, they
+ * are measured. */
+enum {
+    SPMV__BANDED = 1u << SPMV_TUNE_BANDED,
+    SPMV__UNEVEN = 1u << SPMV_TUNE_UNEVEN,
+    SPMV__BLOCKS = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED,
+    SPMV__ALL    = 1u << SPMV_TUNE_BANDED | 1u << SPMV_TUNE_SCATTERED | 1u << SPMV_TUNE_UNEVEN
+};
+
+#define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
+#define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
+enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* of spmv__traits: with any keys */ };
+
+enum { SPMV__CONVERT_CSR = 4 /* products of csr */ };
 
 typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
-    spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
-    unsigned flags;
+    spmv__estimate estimate;
 } spmv__ops;
 
 static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->v->list ? s->v->list[i] : i; }
@@ -1644,12 +1777,66 @@ SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end
 
 SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > high || high - low < SPMV_PAD16; }
 
+/* ---- estimates that several formats share -------------------------------------------------------------------------- */
+
+/* Do the columns of every h neighbouring rows fit 16 bits? */
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    for (r = 0; r < rows; r++) {
+        if (l->low[r] <= l->high[r]) {
+            if (l->low[r] < low) low = l->low[r];
+            if (l->high[r] > high) high = l->high[r];
+        }
+        if (++i < h && r + 1 < rows) continue;
+        if (!spmv__span_fits(low, high)) return 0;
+        i = high = 0;
+        low = UINT64_MAX;
+    }
+    return 1;
+}
+
+/* Does every group of h neighbouring rows have its columns in 16 bits, if the key asks for that? */
+SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
+{
+    return spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+}
+
+/* Nothing is padded, and rows are as uneven as they are. */
+SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
+{
+    out->uneven = f->uneven;
+    return SPMV_OK;
+}
+
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
+static const spmv__traits spmv__dense_traits = {
+    SPMV__LISTS,                                    /* keys */
+    SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_DENSE,                               /* class */
+    0,                                              /* indices */
+    SPMV__EVEN,                                     /* even */
+    8, 8, SPMV_KEY_W                                /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__dense_layouts[] = {
+    { "dense", SPMV__BANDED }
+};
+
 #ifndef SPMV_NO_DENSE
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
     spmv__want(&p->a[0], spmv__sat_mul(p->rows, p->cols), p->a[0].width);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    out->slots = (double)f->rows * (double)f->cols;
     return SPMV_OK;
 }
 
@@ -1672,6 +1859,19 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
+static const spmv__traits spmv__coo_traits = {
+    0,                               /* keys */
+    SPMV_ADDS_ONLY | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_FLAT,                 /* class */
+    2,                               /* indices */
+    SPMV__EVEN,                      /* even */
+    8, 8, SPMV_KEY_W                 /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__coo_layouts[] = {
+    { "coo", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_COO
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
@@ -1680,6 +1880,13 @@ static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[1], p->nnz, 4);
     spmv__want(&p->a[2], p->nnz, 4);
     return SPMV_OK;
+}
+
+static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_entries(f, out);
 }
 
 static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1703,6 +1910,26 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
+static const spmv__traits spmv__csr_traits = {
+    SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_FLAT,                               /* class */
+    1,                                             /* indices */
+    SPMV__KEY(RUN),                                /* even */
+    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN             /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__csr_layouts[] = {
+    { "csr", SPMV__ALL },
+    { "csr:run=1024", SPMV__ALL },
+    { "csr:run=256", SPMV__ALL },
+    { "csr:run=4096", SPMV__ALL },
+    { "csr:run=2048", SPMV__ALL },
+    { "csr:run=1024,idx=16", SPMV__ALL },
+    { "csr:run=256,idx=16", SPMV__ALL },
+    { "csr:run=2048,idx=16", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_CSR
 /* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
  * of a run's size, so that no group has more to do than the others. */
@@ -1785,6 +2012,13 @@ static void spmv__csr_runs(spmv_part *p, spmv__source *s)
         memset(p->a[5].data, 0, (size_t)p->a[5].count * 4);
         spmv__run_bases(p, s);
     }
+}
+
+static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    double mean = f->mean > 1 ? f->mean : 1, rows = (double)spec->key[SPMV_KEY_RUN] / mean + 1; /* of a run */
+    spmv__estimate_entries(f, out);
+    return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1945,6 +2179,15 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     return status;
 }
 
+/* x is read in the order of the rows. */
+static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
+{
+    out->slots = (double)f->rows * (double)f->diagonals;
+    out->gather = 0;
+    out->bands = (double)f->bands;
+    return SPMV_OK;
+}
+
 static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
 {
     return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
@@ -1967,6 +2210,19 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 }
 #endif
 
+static const spmv__traits spmv__dia_traits = {
+    SPMV__KEY(D),                 /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS, /* flags */
+    SPMV_CLASS_DIAGONAL,          /* class */
+    0,                            /* indices */
+    SPMV__EVEN,                   /* even */
+    45, 45, SPMV_KEY_D            /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__dia_layouts[] = {
+    { "dia", SPMV__BANDED }
+};
+
 #ifndef SPMV_NO_DIA
 static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
@@ -1977,6 +2233,13 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
     spmv__want(&p->a[1], p->n[0], 4);
     return status;
+}
+
+static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_diagonals(f, out);
 }
 
 static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -1993,6 +2256,19 @@ static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
+static const spmv__traits spmv__bdia_traits = {
+    SPMV__KEY(D) | SPMV__KEY(W),                   /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_DIAGONAL,                           /* class */
+    0,                                             /* indices */
+    SPMV__EVEN,                                    /* even */
+    45, 45, SPMV_KEY_D                             /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__bdia_layouts[] = {
+    { "bdia", SPMV__BANDED }
+};
+
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
@@ -2002,6 +2278,13 @@ static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[1], p->n[0], 4);
     spmv__want(&p->a[2], p->n[0] + 1, 4);
     return status;
+}
+
+static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_diagonals(f, out);
 }
 
 static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2062,6 +2345,20 @@ static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint6
 }
 #endif
 
+static const spmv__traits spmv__ell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                  /* flags */
+    SPMV_CLASS_FLAT,                                               /* class */
+    1,                                                             /* indices */
+    0,                                                             /* even */
+    20, 20, SPMV_KEY_W                                             /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__ell_layouts[] = {
+    { "ell", SPMV__ALL },
+    { "ell:idx=16", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_ELL
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
@@ -2076,6 +2373,13 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
     spmv__want_columns(p, &p->a[1], &p->a[2], p->a[0].count, p->n[1] / 32, fits);
     return SPMV_OK;
+}
+
+static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)f;
+    out->slots = out->rows * (double)l->longest;
+    return spmv__estimate_columns(spec, l, 32);
 }
 
 static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2096,6 +2400,27 @@ static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
     for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], &p->a[2], i / 32, i, i, p->n[1], p->n[0], visit, user);
 }
 #endif
+
+static const spmv__traits spmv__sell_traits = {
+    SPMV__LISTS | SPMV__KEY(W) | SPMV__KEY(FILL) | SPMV__KEY(IDX) | SPMV__KEY(H) | SPMV__KEY(GROW), /* keys */
+    SPMV_CAN_LIST | SPMV_REPEATS,                                                                   /* flags */
+    SPMV_CLASS_FLAT,                                                                                /* class */
+    1,                                                                                              /* indices */
+    0,                                                                                              /* even */
+    20, 20, SPMV_KEY_W                                                                              /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__sell_layouts[] = {
+    { "sell", SPMV__ALL },
+    { "sell:h=8", SPMV__ALL },
+    { "sell:h=64", SPMV__ALL },
+    { "sell:h=256", SPMV__ALL },
+    { "sell:h=32,rows=sorted,sigma=1024", SPMV__UNEVEN },
+    { "sell:idx=16", SPMV__ALL },
+    { "sell:h=64,idx=16", SPMV__ALL },
+    { "sell:h=256,idx=16", SPMV__ALL },
+    { "sell:h=32,rows=sorted,sigma=1024,idx=16", SPMV__UNEVEN }
+};
 
 #ifndef SPMV_NO_SELL
 /* Rows of slice t of a stored part, and of the next slice while building. */
@@ -2132,12 +2457,17 @@ static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint
     return end > first ? end : first + 1;
 }
 
+/* Rows of a slice of a part of so many rows: a slice above all of them would be padding. */
+static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
+{
+    return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
+}
+
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
     uint64_t first, end, total = 0, low, high;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    p->n[0] = spmv__height(&p->spec);
-    if (p->n[0] > spmv__round_up(p->rows, 32) && p->rows) p->n[0] = spmv__round_up(p->rows, 32); /* a slice above all rows is padding */
+    p->n[0] = spmv__sell_height(&p->spec, p->rows);
     p->n[1] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
@@ -2152,6 +2482,65 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
     spmv__want_columns(p, &p->a[2], &p->a[4], total, p->n[1], fits);
     spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
     return SPMV_OK;
+}
+
+/* Slices of h rows that follow each other. */
+static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
+{
+    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
+    double slots = 0;
+    for (r = 0; r < rows; r++) {
+        if (l->len[r] > most) most = l->len[r];
+        if (++i < h && r + 1 < rows) continue;
+        slots += (double)(h * most);
+        i = most = 0;
+    }
+    return slots;
+}
+
+/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
+static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
+{
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
+    void *block;
+    uint32_t *with;
+    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
+    if (s) return s;
+    with = (uint32_t *)block;
+    *slots = 0;
+    if (!sigma) sigma = rows ? rows : 1;
+    for (begin = 0; begin < rows; begin += sigma) {
+        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
+        for (most = 0, r = begin; r < end; r++) {
+            with[l->len[r]]++;
+            if (l->len[r] > most) most = l->len[r];
+        }
+        for (k = most; k > 0; k--) {
+            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
+            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
+            if (with[k] && (opened || k > open)) open = k;
+            *slots += (double)(opened * h * k);
+            place = next;
+            with[k] = 0;
+        }
+        with[0] = 0;
+    }
+    spmv_free(l->h, block);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
+    spmv_status s = SPMV_OK;
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
+        s = spmv__slots_sorted(l, h, sigma, &out->slots);
+        out->uneven = f->uneven;
+    } else {
+        out->slots = spmv__slots_in_order(l, h);
+    }
+    return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
 static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2253,6 +2642,59 @@ SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uin
 {
     uint64_t i;
     for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
+}
+
+/* The key d makes the analysis of every block part of the conversion. */
+static const spmv__traits spmv__bell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
+    SPMV_CLASS_BLOCK,                              /* class */
+    1,                                             /* indices */
+    0,                                             /* even */
+    40, 60, SPMV_KEY_D                             /* convert, convert_more, more */
+};
+static const spmv__traits spmv__sbell_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS,               /* flags */
+    SPMV_CLASS_BLOCK,                                            /* class */
+    1,                                                           /* indices */
+    0,                                                           /* even */
+    40, 60, SPMV_KEY_D                                           /* convert, convert_more, more */
+};
+static const spmv__traits spmv__bcsr_traits = {
+    SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
+    SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_BLOCK,                                               /* class */
+    1,                                                              /* indices */
+    0,                                                              /* even */
+    40, 60, SPMV_KEY_D                                              /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__bell_layouts[] = {
+#define X(bh, bw, uw) { "bell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const spmv_format_layout spmv__sbell_layouts[] = {
+#define X(bh, bw, uw) { "sbell:b=" #bh "x" #bw, SPMV__BLOCKS }, { "sbell:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+static const spmv_format_layout spmv__bcsr_layouts[] = {
+#define X(bh, bw, uw) { "bcsr:b=" #bh "x" #bw, SPMV__BLOCKS }, { "bcsr:b=" #bh "x" #bw ",idx=16", SPMV__BLOCKS },
+    SPMV_BLOCK_LIST(X)
+#undef X
+};
+
+/* Of the block size that a specification names; NULL: nothing is known of it. */
+SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
+{
+    int i;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++)
+        if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) return &f->block[i];
+    return NULL;
 }
 
 #ifdef SPMV__ANY_BLOCK
@@ -2365,6 +2807,51 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Blocks in the widest super-row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
+static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
+{
+    double filled = (double)l->longest / (double)b->bw;
+    return filled < b->widest ? b->widest : filled;
+}
+
+/* What the three have in common; the slots are those of bcsr, which pads nothing. */
+static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    if (!b || b->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
+    out->slots = b->blocks * (double)(b->bh * b->bw);
+    out->longest = spmv__block_widest(l, b) * (double)b->bw;
+    out->gather /= (double)b->bw;
+    out->uneven = f->uneven;
+    return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
+}
+
+#ifndef SPMV_NO_BELL
+static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (!s) out->slots = out->longest * (double)f->rows;
+    return s;
+}
+#endif
+
+#ifndef SPMV_NO_SBELL
+static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const spmv_block_features *b = spmv__features_of_block(f, spec);
+    spmv_status s = spmv__block_estimate(spec, l, f, out);
+    if (!s) out->slots = b->slots + (spmv__block_widest(l, b) - b->widest) * 32 * (double)(b->bh * b->bw);
+    return s;
+}
+#endif
+
+#ifndef SPMV_NO_BCSR
+static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    return spmv__block_estimate(spec, l, f, out);
+}
+#endif
+
 static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t super, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
@@ -2442,6 +2929,22 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+static const spmv__traits spmv__cmrs_traits = {
+    SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
+    SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
+    SPMV_CLASS_FLAT,                                                /* class */
+    1,                                                              /* indices */
+    0,                                                              /* even */
+    8, 8, SPMV_KEY_W                                                /* convert, convert_more, more */
+};
+
+static const spmv_format_layout spmv__cmrs_layouts[] = {
+    { "cmrs", SPMV__ALL },
+    { "cmrs:h=2", SPMV__ALL },
+    { "cmrs:h=8", SPMV__ALL },
+    { "cmrs:h=16", SPMV__ALL }
+};
+
 #ifndef SPMV_NO_CMRS
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {
@@ -2462,6 +2965,13 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
     s->seen = (spmv__pair *)block;
     return status;
+}
+
+static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    (void)spec;
+    (void)l;
+    return spmv__estimate_entries(f, out);
 }
 
 static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
@@ -2569,150 +3079,65 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
     return SPMV_OK;
 }
 
-/* ---- products on the host ---------------------------------------------------------------------------------------- */
-
-#ifdef _OPENMP
-#define SPMV__PRAGMA(text) _Pragma(#text)
-/* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
- * gets it, so dynamic scheduling does not change a bit of y. */
-#define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
-#define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
-#else
-#define SPMV__PARALLEL(work)
-#define SPMV__PARALLEL_ROWS(work)
-#endif
-/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
-#define SPMV__CSR_LANES 16
-#define SPMV__BCSR_LANES 8
-#define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
-#define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
-
-/* Rows of csr that one thread takes at a time: 2048 entries at least, and 64 shares at least, for threads that are slower or rows that
- * are longer than others. 2048 rows, which is what large matrices get, were all of lp_nw14's 73: f64 1.5 ms on one of two threads. */
-SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
-{
-    uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
-    if (run < least) run = least;
-    return run > 2048 ? 2048 : run ? run : 1;
-}
-
-/* The template below is included once a type: V values, T vectors, and the suffix of the names. */
-#define SPMV__CAT_(a, b) a##b
-#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
-#define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
-
-#define SPMV__TEMPLATE f32
-#define SPMV__V float
-#define SPMV__T float
-#define SPMV__FMA fmaf
-#include "spmv_formats.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
-
-#ifndef SPMV_NO_F64
-#define SPMV__TEMPLATE f64
-#define SPMV__V double
-#define SPMV__T double
-#define SPMV__FMA fma
-#include "spmv_formats.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
-
-#define SPMV__TEMPLATE mixed
-#define SPMV__V float
-#define SPMV__T double
-#define SPMV__FMA fma
-#include "spmv_formats.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
-#define SPMV__PRODUCTS(name) { spmv__##name##_f64, spmv__##name##_f32, spmv__##name##_mixed }
-#else
-#define SPMV__PRODUCTS(name) { NULL, spmv__##name##_f32, NULL }
-#endif
-#ifdef SPMV_REPRODUCIBLE
-#define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
-#else
-#define SPMV__REPEAT(name) { NULL, NULL, NULL }
-#endif
-#define SPMV__REPEAT_NONE { NULL, NULL, NULL }
-
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-#define SPMV__FLAGS_DENSE (SPMV_CAN_LIST | SPMV_HAS_FILL)
-#define SPMV__FLAGS_COO   SPMV_ADDS_ONLY
-#define SPMV__FLAGS_CSR   (SPMV_CAN_LIST | SPMV_REPEATS)
-#define SPMV__FLAGS_DIA   (SPMV_HAS_FILL | SPMV_REPEATS)
-#define SPMV__FLAGS_BDIA  (SPMV_HAS_FILL | SPMV_REPEATS)
-#define SPMV__FLAGS_ELL   (SPMV_CAN_LIST | SPMV_REPEATS)
-#define SPMV__FLAGS_SELL  (SPMV_CAN_LIST | SPMV_REPEATS)
-#define SPMV__FLAGS_BELL  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_SBELL (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_BCSR  (SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS)
-#define SPMV__FLAGS_CMRS  SPMV_CAN_LIST
 
-#define SPMV__ROW(name, product, repeat, flags) \
-    { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, SPMV__PRODUCTS(product), repeat, flags }
-#define SPMV__CUT(flags) { NULL, NULL, NULL, { NULL, NULL, NULL }, { NULL, NULL, NULL }, flags }
+#define SPMV__ROW(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__CUT { NULL, NULL, NULL, NULL }
 #ifndef SPMV_NO_DENSE
-#define SPMV__OPS_DENSE SPMV__ROW(dense, dense, SPMV__REPEAT_NONE, SPMV__FLAGS_DENSE)
+#define SPMV__OPS_DENSE SPMV__ROW(dense)
 #else
-#define SPMV__OPS_DENSE SPMV__CUT(SPMV__FLAGS_DENSE)
+#define SPMV__OPS_DENSE SPMV__CUT
 #endif
 #ifndef SPMV_NO_COO
-#define SPMV__OPS_COO SPMV__ROW(coo, coo, SPMV__REPEAT_NONE, SPMV__FLAGS_COO)
+#define SPMV__OPS_COO SPMV__ROW(coo)
 #else
-#define SPMV__OPS_COO SPMV__CUT(SPMV__FLAGS_COO)
+#define SPMV__OPS_COO SPMV__CUT
 #endif
 #ifndef SPMV_NO_CSR
-#define SPMV__OPS_CSR SPMV__ROW(csr, csr, SPMV__REPEAT(csr), SPMV__FLAGS_CSR)
+#define SPMV__OPS_CSR SPMV__ROW(csr)
 #else
-#define SPMV__OPS_CSR SPMV__CUT(SPMV__FLAGS_CSR)
+#define SPMV__OPS_CSR SPMV__CUT
 #endif
 #ifndef SPMV_NO_DIA
-#define SPMV__OPS_DIA SPMV__ROW(dia, dia, SPMV__REPEAT(dia), SPMV__FLAGS_DIA)
+#define SPMV__OPS_DIA SPMV__ROW(dia)
 #else
-#define SPMV__OPS_DIA SPMV__CUT(SPMV__FLAGS_DIA)
+#define SPMV__OPS_DIA SPMV__CUT
 #endif
 #ifndef SPMV_NO_BDIA
-#define SPMV__OPS_BDIA SPMV__ROW(bdia, bdia, SPMV__REPEAT(bdia), SPMV__FLAGS_BDIA)
+#define SPMV__OPS_BDIA SPMV__ROW(bdia)
 #else
-#define SPMV__OPS_BDIA SPMV__CUT(SPMV__FLAGS_BDIA)
+#define SPMV__OPS_BDIA SPMV__CUT
 #endif
 #ifndef SPMV_NO_ELL
-#define SPMV__OPS_ELL SPMV__ROW(ell, ell, SPMV__REPEAT(ell), SPMV__FLAGS_ELL)
+#define SPMV__OPS_ELL SPMV__ROW(ell)
 #else
-#define SPMV__OPS_ELL SPMV__CUT(SPMV__FLAGS_ELL)
+#define SPMV__OPS_ELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_SELL
-#define SPMV__OPS_SELL SPMV__ROW(sell, sell, SPMV__REPEAT(sell), SPMV__FLAGS_SELL)
+#define SPMV__OPS_SELL SPMV__ROW(sell)
 #else
-#define SPMV__OPS_SELL SPMV__CUT(SPMV__FLAGS_SELL)
+#define SPMV__OPS_SELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_BELL
-#define SPMV__OPS_BELL SPMV__ROW(bell, block, SPMV__REPEAT(block), SPMV__FLAGS_BELL)
+#define SPMV__OPS_BELL SPMV__ROW(bell)
 #else
-#define SPMV__OPS_BELL SPMV__CUT(SPMV__FLAGS_BELL)
+#define SPMV__OPS_BELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_SBELL
-#define SPMV__OPS_SBELL SPMV__ROW(sbell, block, SPMV__REPEAT(block), SPMV__FLAGS_SBELL)
+#define SPMV__OPS_SBELL SPMV__ROW(sbell)
 #else
-#define SPMV__OPS_SBELL SPMV__CUT(SPMV__FLAGS_SBELL)
+#define SPMV__OPS_SBELL SPMV__CUT
 #endif
 #ifndef SPMV_NO_BCSR
-#define SPMV__OPS_BCSR SPMV__ROW(bcsr, block, SPMV__REPEAT(block), SPMV__FLAGS_BCSR)
+#define SPMV__OPS_BCSR SPMV__ROW(bcsr)
 #else
-#define SPMV__OPS_BCSR SPMV__CUT(SPMV__FLAGS_BCSR)
+#define SPMV__OPS_BCSR SPMV__CUT
 #endif
 #ifndef SPMV_NO_CMRS
-#define SPMV__OPS_CMRS SPMV__ROW(cmrs, cmrs, SPMV__REPEAT_NONE, SPMV__FLAGS_CMRS)
+#define SPMV__OPS_CMRS SPMV__ROW(cmrs)
 #else
-#define SPMV__OPS_CMRS SPMV__CUT(SPMV__FLAGS_CMRS)
+#define SPMV__OPS_CMRS SPMV__CUT
 #endif
 
 static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
@@ -2721,9 +3146,88 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 #undef X
 };
 
+/* Formats that a cut removed have theirs as well. */
+static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) &spmv__##name##_traits,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+static const struct {
+    const spmv_format_layout *list;
+    size_t                    count;
+} spmv__layouts[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) { spmv__##name##_layouts, sizeof spmv__##name##_layouts / sizeof *spmv__##name##_layouts },
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
 SPMV_API int spmv_format_built(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT && spmv__table[f].size != NULL; }
 
-SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__table[f].flags : 0; }
+SPMV_API unsigned spmv_format_flags(spmv_format f) { return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->flags : 0; }
+
+SPMV_API spmv_format_class spmv_format_class_of(spmv_format f)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT ? spmv__trait[f]->category : SPMV_CLASS_COUNT;
+}
+
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out)
+{
+    int built = spmv_format_built(f);
+    if (out) *out = built ? spmv__layouts[f].list : NULL;
+    return built ? spmv__layouts[f].count : 0;
+}
+
+SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
+{
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f]->keys >> k & 1u);
+}
+
+/* Does the format pad rows up to a width, that of the longest in a group of them? */
+SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
+
+/* How many rows such a format pads to one width: those of a slice, without slices all. */
+SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
+{
+    return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
+}
+
+/* Does a long row hold up no product with the part? */
+SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
+{
+    unsigned even = spmv__trait[spec->format]->even;
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (even >> k & 1u && spec->key[k]) return 1;
+    return even == SPMV__EVEN;
+}
+
+/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
+SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
+{
+    const spmv__traits *t = spmv__trait[spec->format];
+    return spec->key[t->more] ? t->convert_more : t->convert;
+}
+
+/* Bytes of column indices for each slot. */
+SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
+{
+    const spmv__traits *t = spmv__trait[spec->format];
+    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] ? 2 : 4);
+    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
+}
+
+/* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */
+SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    memset(out, 0, sizeof *out);
+    out->rows = spec->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
+    out->nnz = out->slots = (double)f->nnz;
+    out->gather = f->gather;
+    out->spread = f->uneven;
+    out->longest = (double)l->longest;
+    return spmv__table[spec->format].estimate(spec, l, f, out);
+}
 
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */
 
@@ -2745,10 +3249,16 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
 
+/* What a part may take: max_bytes of spmv_build, with its default. */
+SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
+{
+    const uint64_t times = 16, more = 1u << 24; /* bytes: small matrices may take any format */
+    return max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(spmv__csr_bytes(a), times), more);
+}
+
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
-    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a);
-    uint64_t limit = max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(csr, 16), 1u << 24);
+    uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)
@@ -2817,7 +3327,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     memset(&to, 0, sizeof to);
     to.src = (const unsigned char *)s->v->a->val;
     to.dst = &p->a[0];
-    if (ops->flags & SPMV_HAS_FILL) {
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         spmv__want(&p->zeros, spmv__count_zeros(s), 8);
         status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
         if (status) return status;
@@ -2866,7 +3376,7 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
                         how->type == SPMV_F64 ? "doubles" : "floats");
-    if (!spmv__table[spec->format].mul[how->type])
+    if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
@@ -2979,38 +3489,6 @@ SPMV_API void spmv_part_free(spmv_part *p)
     memset(p, 0, sizeof *p);
 }
 
-static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
-{
-    static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
-    SPMV_ASSERT((unsigned)t < SPMV_TYPE_COUNT && scale[t]);
-    scale[t](list_of, n, beta, y);
-}
-
-SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
-{
-    if (n && !y) return spmv__null(NULL, "spmv_scale", "y", NULL, 0);
-    spmv__scale_rows(t, NULL, n, beta, y);
-    return SPMV_OK;
-}
-
-SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
-{
-    const spmv__ops *ops;
-    const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
-    if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
-    ops = &spmv__table[p->spec.format];
-    SPMV_ASSERT(!(ops->flags & SPMV_ADDS_ONLY) || beta == 1.0);
-    if (!p->rows) return SPMV_OK;
-    if (alpha != 0.0 && p->nnz) (p->reproducible && ops->repeat[p->type] ? ops->repeat : ops->mul)[p->type](p, alpha, x, beta, y);
-    else if (!(ops->flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
-    return SPMV_OK;
-}
-
-SPMV_API int spmv_part_repeats(const spmv_part *p)
-{
-    return p && p->reproducible && spmv__table[p->spec.format].repeat[p->type] != NULL;
-}
-
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
 
 typedef struct spmv__collect {
@@ -3087,537 +3565,3 @@ done:
     return s;
 }
 #endif /* SPMV_IMPLEMENTATION */
-
-/* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
- * order: that of its entries, in four interleaved partial sums where many lie next to each other, which hides the
- * latency of addition. */
-#ifdef SPMV__TEMPLATE
-/* TEMPLATE BEGIN */
-
-#define SPMV__ENTER                                                                          \
-    const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
-    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
-    SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data
-
-static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
-{
-    SPMV__T *y = (SPMV__T *)y_in;
-    const SPMV__T beta = (SPMV__T)beta_in;
-    uint64_t i;
-    if (beta_in == 1.0) return;
-    for (i = 0; i < n; i++) {
-        uint64_t r = p ? spmv__part_row(p, i) : i;
-        y[r] = beta == 0 ? 0 : beta * y[r];
-    }
-}
-
-/* y of part row i; with beta 0 the old y is not looked at. */
-SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
-{
-    uint64_t r = spmv__part_row(p, i);
-    y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
-}
-
-/* For columns of a type C, x being moved to their base:
- * dot   sum of n values times the elements of x that their columns name
- * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
-#define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
-    static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
-                                       const SPMV__T *SPMV__RESTRICT x)                                                      \
-    {                                                                                                                        \
-        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                              \
-        if (n < SPMV__SHORT) {                                                                                               \
-            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                           \
-            return s0;                                                                                                       \
-        }                                                                                                                    \
-        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                         \
-            s0 += val[0] * x[col[0]];                                                                                        \
-            s1 += val[1] * x[col[1]];                                                                                        \
-            s2 += val[2] * x[col[2]];                                                                                        \
-            s3 += val[3] * x[col[3]];                                                                                        \
-        }                                                                                                                    \
-        if (n > 0) s0 += val[0] * x[col[0]];                                                                                 \
-        if (n > 1) s1 += val[1] * x[col[1]];                                                                                 \
-        if (n > 2) s2 += val[2] * x[col[2]];                                                                                 \
-        return (s0 + s1) + (s2 + s3);                                                                                        \
-    }                                                                                                                        \
-    static inline void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t stride,        \
-                                     uint64_t width, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,                         \
-                                     SPMV__T *SPMV__RESTRICT sum)                                                            \
-    {                                                                                                                        \
-        uint64_t k, i, at = 0;                                                                                               \
-        for (k = 0; k < width; k++, at += stride)                                                                            \
-            for (i = 0; i < rows; i++)                                                                                       \
-                if (col[at + i] != PAD) sum[i] += val[at + i] * x[col[at + i]];                                              \
-    }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, slab)
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
-#undef SPMV__COLUMNS
-
-#ifndef SPMV_NO_DENSE
-static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
-{
-    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    uint64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        s0 += val[k] * x[k];
-        s1 += val[k + 1] * x[k + 1];
-        s2 += val[k + 2] * x[k + 2];
-        s3 += val[k + 3] * x[k + 3];
-    }
-    for (; k < n; k++) s0 += val[k] * x[k];
-    return (s0 + s1) + (s2 + s3);
-}
-
-static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL(p->a[0].count)
-    for (i = 0; i < rows; i++)
-        SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dense_dot)(val + (uint64_t)i * p->cols, p->cols, x), beta, y);
-}
-#endif
-
-#ifndef SPMV_NO_COO
-/* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
-static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint32_t *row = (const uint32_t *)p->a[1].data, *col = (const uint32_t *)p->a[2].data;
-    const uint64_t stretch = 16384, n = p->nnz;
-    int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
-    (void)beta;
-    SPMV__PARALLEL(n)
-    for (t = 0; t < stretches; t++) {
-        uint64_t k = (uint64_t)t * stretch, end = n - k < stretch ? n : k + stretch;
-        while (k && k < end && row[k] == row[k - 1]) k++;
-        while (k < end) {
-            uint64_t first = k;
-            while (k < n && row[k] == row[first]) k++;
-            y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
-        }
-    }
-}
-#endif
-
-#ifndef SPMV_NO_CSR
-/* Rows first .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
-                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
-{
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[2].data, *SPMV__RESTRICT ptr = (const uint32_t *)p->a[1].data;
-    uint64_t first, next;
-    if (p->a[1].width == 4 && !p->list.count && beta == 0) {
-        uint32_t at = ptr[i], stop;
-        for (; i < end; i++, at = stop) {
-            stop = ptr[i + 1];
-            y[i] = alpha * SPMV__F(dot)(val + at, col + at, stop - at, x);
-        }
-        return;
-    }
-    first = spmv__at(&p->a[1], i);
-    for (; i < end; i++, first = next) {
-        next = spmv__at(&p->a[1], i + 1);
-        SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
-    }
-}
-
-/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
-static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    const uint16_t *col = (const uint16_t *)p->a[2].data;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    uint64_t i = row[run], at = spmv__at(&p->a[4], run), stop = spmv__at(&p->a[4], run + 1), next;
-    x += ((const uint32_t *)p->a[5].data)[run];
-    if (row[run + 1] == i || at > spmv__at(&p->a[1], i)) {
-        SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[1], i) ? 1 : beta, y);
-        return;
-    }
-    for (; i < row[run + 1]; i++, at = next) {
-        next = spmv__at(&p->a[1], i + 1);
-        SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
-    }
-}
-
-/* A thread takes stretches of runs; pieces of one long row stay in one stretch, that of its first piece. */
-static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
-{
-    const uint64_t stretch = 16;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    int64_t t, stretches = (int64_t)spmv__ceil_div(p->n[0], stretch);
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < stretches; t++) {
-        uint64_t run = (uint64_t)t * stretch, end = p->n[0] - run < stretch ? p->n[0] : run + stretch;
-        while (run && run < end && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])) run++;
-        if (run == end) continue;
-        for (; run < end || (run < p->n[0] && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])); run++)
-            SPMV__F(csr_run)(p, run, alpha, x, beta, y);
-    }
-}
-
-static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint64_t run = spmv__csr_share(p);
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
-    (void)val;
-    if (p->a[5].count) {
-        SPMV__F(csr_narrow)(p, alpha, x, beta, y);
-        return;
-    }
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run;
-        SPMV__F(csr_rows)(p, i, p->rows - i < run ? p->rows : i + run, alpha, x, beta, y);
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_DIA
-/* Rows first .. end of one diagonal, added to their sums. */
-static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
-                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + d * p->n[1];
-    int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
-    for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
-}
-
-static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
-{
-    SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
-    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
-    (void)val;
-    SPMV__PARALLEL(p->a[0].count)
-    for (t = 0; t < tiles; t++) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
-        uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
-            int64_t o = offset[b];
-            for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
-        }
-        for (i = first; i < end; i++) SPMV__F(set)(p, (uint64_t)i, alpha, sum[i - first], beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_DIA
-static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
-}
-#endif
-
-#ifndef SPMV_NO_BDIA
-static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
-}
-#endif
-
-#ifndef SPMV_NO_ELL
-static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[1].data;
-    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
-    SPMV__PARALLEL(p->a[0].count)
-    for (t = 0; t < tiles; t++) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
-        if (!p->a[2].count) SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
-        for (i = 0; p->a[2].count && i < rows; i += 32)
-            SPMV__F(slab16)(val + first + i, (const uint16_t *)p->a[1].data + first + i, p->n[1], p->n[0], rows - i < 32 ? rows - i : 32,
-                            x + ((const uint32_t *)p->a[2].data)[(first + i) / 32], sum + i);
-        for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_SELL
-static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
-{
-    uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
-    uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
-    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
-        if (!p->a[4].count) SPMV__F(slab)(val, (const uint32_t *)p->a[2].data + slot, height, width, rows, x, sum);
-        else SPMV__F(slab16)(val, (const uint16_t *)p->a[2].data + slot, height, width, rows, x + ((const uint32_t *)p->a[4].data)[t], sum);
-        for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
-    }
-}
-
-static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint64_t run = 8; /* slices that one thread takes at a time */
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[1], run);
-    (void)val;
-    SPMV__PARALLEL(p->a[0].count)
-    for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run, end = p->n[1] - i < run ? p->n[1] : i + run;
-        for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_BLOCK
-/* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
-static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
-                                                  uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
-{
-    int i, u, j;
-    if (left >= (uint64_t)bw) {
-        SPMV__UNROLL for (i = 0; i < bh; i++) {
-            SPMV__UNROLL for (u = 0; u < bw; u += uw, val += step) {
-                SPMV__UNROLL for (j = 0; j < uw; j++) sum[i][j] += val[j] * x[u + j];
-            }
-        }
-    } else {
-        for (i = 0; i < bh; i++)
-            for (u = 0; u < bw; u += uw, val += step)
-                for (j = 0; j < uw && (uint64_t)(u + j) < left; j++) sum[i][j] += val[j] * x[u + j];
-    }
-}
-
-/* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
-static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
-                                               SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
-{
-    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    uint64_t bell = p->spec.format == SPMV_BELL ? p->n[4] : p->spec.format == SPMV_SBELL ? p->n[3] : 1; /* from block to block */
-    uint64_t next = bell * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
-    for (; s < end; s++) {
-        spmv__block b = spmv__block_at(p, s, 0);
-        const SPMV__V *val = (const SPMV__V *)p->a[0].data + b.val;
-        SPMV__T sum[8][4] = { { 0 } };
-        uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
-        int i;
-        for (k = 0; k < n; k++, slot += bell, val += next) {
-            uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
-            if (c == SPMV_PAD) break; /* padding ends a super-row */
-            SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
-        }
-        for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
-            SPMV__F(set)(p, s * (uint64_t)bh + (uint64_t)i, alpha, (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]), beta, y);
-    }
-}
-
-static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
-{
-    switch (p->n[0] << 8 | p->n[1]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(supers)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
-        SPMV__BLOCK_SIZES(X)
-#undef X
-    }
-}
-
-static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint64_t run = 64, supers = spmv__supers(p);
-    int64_t t, runs = (int64_t)spmv__ceil_div(supers, run);
-    (void)val;
-    SPMV__PARALLEL(p->a[0].count)
-    for (t = 0; t < runs; t++) {
-        uint64_t s = (uint64_t)t * run;
-        SPMV__F(super_run)(p, s, supers - s < run ? supers : s + run, alpha, x, beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_CMRS
-static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint32_t *index = (const uint32_t *)p->a[2].data;
-    const uint8_t *row = (const uint8_t *)p->a[3].data;
-    const uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), run = 64;
-    int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < runs; t++) {
-        uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
-        for (; s < end; s++) {
-            SPMV__T sum[16] = { 0 };
-            uint64_t last = spmv__at(&p->a[1], s + 1);
-            for (k = spmv__at(&p->a[1], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
-                uint32_t r = p->n[1] ? index[k] & 15 : row[k];
-                SPMV__T part = 0;
-                if (p->n[1]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
-                else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
-                sum[r] += part;
-            }
-            for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
-        }
-    }
-}
-#endif
-
-#ifdef SPMV_REPRODUCIBLE
-/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
-static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
-{
-    uint64_t r = spmv__part_row(p, i);
-    SPMV__T v = alpha * sum;
-    y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
-}
-
-/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
-static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
-{
-    int d, i;
-    for (d = n / 2; d > 0; d /= 2)
-        for (i = 0; i < d; i++) lane[i] += lane[i + d];
-    return lane[0];
-}
-
-#ifndef SPMV_NO_CSR
-static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[2].data;
-    int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL_ROWS(p->nnz)
-    for (i = 0; i < rows; i++) {
-        SPMV__T lane[SPMV__CSR_LANES] = { 0 };
-        uint64_t first = spmv__at(&p->a[1], (uint64_t)i), end = spmv__at(&p->a[1], (uint64_t)i + 1), k;
-        for (k = first; k < end; k++) {
-            SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
-            *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
-        }
-        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_DIA
-static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
-{
-    SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
-    int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
-    for (i = 0; i < rows; i++) {
-        SPMV__T sum = 0;
-        uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
-            int64_t c = i + offset[b];
-            for (; d < last; d++, c++)
-                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[1] + (uint64_t)i], x[c], sum);
-        }
-        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_DIA
-static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
-}
-#endif
-
-#ifndef SPMV_NO_BDIA
-static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
-}
-#endif
-
-#ifdef SPMV__ANY_ELL
-/* The row whose first entry is in a slot, the next ld behind it. */
-static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
-                                     uint64_t ld, uint64_t width, const SPMV__T *x)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    SPMV__T sum = 0;
-    for (; width; width--, slot += ld) {
-        uint32_t c = spmv__column_at(col, base, slot, group, 1);
-        if (c != SPMV_PAD) sum = SPMV__FMA((SPMV__T)val[slot], x[c], sum);
-    }
-    return sum;
-}
-#endif
-
-#ifndef SPMV_NO_ELL
-static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    int64_t i, rows = (int64_t)p->rows;
-    (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
-    for (i = 0; i < rows; i++) {
-        uint64_t r = (uint64_t)i;
-        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[1], &p->a[2], r / 32, r, p->n[1], p->n[0], x);
-        SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
-    }
-}
-#endif
-
-#ifndef SPMV_NO_SELL
-static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    int64_t t, slices = (int64_t)p->n[1];
-    (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
-    for (t = 0; t < slices; t++) {
-        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[1], s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
-        uint64_t width = (spmv__at(&p->a[1], s + 1) - slot) / height;
-        for (i = first; i < spmv__slice_end(p, s); i++) {
-            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[2], &p->a[4], s, slot + i - first, height, width, x);
-            SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
-        }
-    }
-}
-#endif
-
-#ifdef SPMV__ANY_BLOCK
-/* Row i of a super-row; columns beyond the matrix count as 0, as in the kernels. */
-static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t super, uint64_t i, const SPMV__T *x)
-{
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    uint64_t bw = p->n[1], uw = p->n[2], k, j;
-    int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
-    SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
-    for (k = 0; k < spmv__block_count(p, super); k++) {
-        spmv__block b = spmv__block_at(p, super, k);
-        SPMV__T *sum = &lane[k % (uint64_t)lanes];
-        uint64_t c = spmv__block_column(p, super, b.col);
-        if (c == SPMV_PAD) continue;
-        for (j = 0; j < bw; j++)
-            *sum = SPMV__FMA((SPMV__T)val[b.val + (i * bw + j) / uw * b.step + j % uw], c + j < p->cols ? x[c + j] : 0, *sum);
-    }
-    return SPMV__F(repeat_tree)(lane, lanes);
-}
-
-static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__ENTER;
-    int64_t i, rows = (int64_t)p->rows;
-    (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
-    for (i = 0; i < rows; i++) {
-        uint64_t r = (uint64_t)i;
-        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / p->n[0], r % p->n[0], x), beta, y);
-    }
-}
-#endif
-#endif /* SPMV_REPRODUCIBLE */
-
-#undef SPMV__ENTER
-/* TEMPLATE END */
-#endif

@@ -14,7 +14,7 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_formats.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_host.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_PLAN_H
 #define SPMV_PLAN_H
 
@@ -491,7 +491,7 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
 
 static spmv_status spmv__take_ell(spmv__splitter *s)
 {
-    uint64_t rows = s->out->rows[s->part], first, h = s->spec->format == SPMV_SELL ? spmv__height(s->spec) : rows, end;
+    uint64_t rows = s->out->rows[s->part], first, h = spmv__padded_rows(s->spec, rows), end;
     spmv_status status = SPMV_OK;
     if (!s->spec->key[SPMV_KEY_W] && !s->spec->key[SPMV_KEY_FILL]) {
         spmv__take_all(s);
@@ -579,12 +579,13 @@ static int spmv__takes_all(const spmv_spec *spec)
 
 static spmv_status spmv__take_part(spmv__splitter *s)
 {
-    spmv_status status = SPMV_OK;
-    if (s->spec->format == SPMV_ELL || s->spec->format == SPMV_SELL) status = spmv__take_ell(s);
-    else if (spmv__takes_all(s->spec)) spmv__take_all(s);
-    else if (spmv_format_flags(s->spec->format) & SPMV_ROW_BLOCK) status = spmv__take_blocks(s);
-    else status = spmv__take_diagonals(s);
-    return status;
+    if (spmv__is_padded(s->spec->format)) return spmv__take_ell(s);
+    if (!spmv__takes_all(s->spec)) {
+        if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_BLOCK) return spmv__take_blocks(s);
+        if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_DIAGONAL) return spmv__take_diagonals(s);
+    }
+    spmv__take_all(s);
+    return SPMV_OK;
 }
 
 /* ---- row lists --------------------------------------------------------------------------------------------------- */

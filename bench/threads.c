@@ -65,7 +65,7 @@ static spmv_matrix prepare(spmv_device *d, const char *plan, const int32_t *ptr,
 
 typedef struct worker {
     pthread_t             thread;
-    const spmv_cl_matrix *m;
+    const spmv_device_matrix *m;
     cl_command_queue      queue;
     cl_mem                x, y;
     size_t                bytes;
@@ -106,7 +106,7 @@ static double enqueue_cost(spmv_device *d, const spmv_matrix *m, cl_mem x, cl_me
     double us[ROUNDS];
     spmv_exec e;
     int i, j;
-    need(spmv_exec_create(&e, m->cl, NULL) == SPMV_OK, "spmv_exec_create");
+    need(spmv_exec_create(&e, m->on_device, NULL) == SPMV_OK, "spmv_exec_create");
     for (i = -1; i < ROUNDS; i++) { /* the first warms up */
         double from = now();
         for (j = 0; j < ENQUEUED; j++)
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     from = now();
     for (i = 0; i < THREADS; i++) {
         memset(&w[i], 0, sizeof w[i]);
-        w[i].m = m.cl;
+        w[i].m = m.on_device;
         w[i].queue = queue[i % QUEUES];
         w[i].x = x;
         w[i].y = buffer(&d, ROWS * size);

@@ -17,6 +17,7 @@
 enum { SIDE = 128, N = SIDE * SIDE, MOST = 1000 };
 
 static spmv_device device;
+static cl_command_queue queue; /* the device's */
 static cl_mem scalar;
 
 static void must(int good, const char *what)
@@ -37,14 +38,14 @@ static cl_mem vector(double *from)
 static double dot(cl_mem u, cl_mem v)
 {
     double sum;
-    must(CLBlastDdot(N, scalar, 0, u, 0, 1, v, 0, 1, &device.queue, NULL) == CLBlastSuccess, "dot");
-    must(clEnqueueReadBuffer(device.queue, scalar, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL) == CL_SUCCESS, "reading");
+    must(CLBlastDdot(N, scalar, 0, u, 0, 1, v, 0, 1, &queue, NULL) == CLBlastSuccess, "dot");
+    must(clEnqueueReadBuffer(queue, scalar, CL_TRUE, 0, sizeof sum, &sum, 0, NULL, NULL) == CL_SUCCESS, "reading");
     return sum;
 }
 
 static void axpy(double alpha, cl_mem u, cl_mem v) /* v += alpha u */
 {
-    must(CLBlastDaxpy(N, alpha, u, 0, 1, v, 0, 1, &device.queue, NULL) == CLBlastSuccess, "axpy");
+    must(CLBlastDaxpy(N, alpha, u, 0, 1, v, 0, 1, &queue, NULL) == CLBlastSuccess, "axpy");
 }
 
 int main(void)
@@ -72,6 +73,7 @@ int main(void)
     ptr[N] = n;
 
     must(spmv_device_open(&device, &open) == SPMV_OK, "opening a device");
+    queue = device.queue;
     desc.matrix.rows = desc.matrix.cols = N;
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
@@ -79,7 +81,7 @@ int main(void)
     desc.plan = "dia"; /* five diagonals: no column indices at all */
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
-    must(spmv_exec_create(&exec, a.cl, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
+    must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
     printf("%d unknowns as %s on %s\n", N, spmv_shares(&a), device.info.name);
 
     scalar = vector(zero);
@@ -95,12 +97,12 @@ int main(void)
         axpy(alpha, dp, dx);
         axpy(-alpha, dq, dr);
         rr = dot(dr, dr);
-        must(CLBlastDscal(N, rr / before, dp, 0, 1, &device.queue, NULL) == CLBlastSuccess, "scal"); /* p = r + beta p */
+        must(CLBlastDscal(N, rr / before, dp, 0, 1, &queue, NULL) == CLBlastSuccess, "scal"); /* p = r + beta p */
         axpy(1, dr, dp);
     }
 
     /* what is left of b - A x, on the host */
-    must(clEnqueueReadBuffer(device.queue, dx, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL) == CL_SUCCESS, "reading x");
+    must(clEnqueueReadBuffer(queue, dx, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL) == CL_SUCCESS, "reading x");
     for (i = 0; i < N; i++) {
         double r = b[i];
         for (k = ptr[i]; k < ptr[i + 1]; k++) r -= val[k] * x[col[k]];

@@ -71,7 +71,7 @@ int main(void)
     desc.plan = "sell:h=32";
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
-    if (spmv_exec_create(&exec, a.cl, queue) != SPMV_OK) return 1; /* one for each thread or queue */
+    if (spmv_exec_create(&exec, a.on_device, queue) != SPMV_OK) return 1; /* one for each thread or queue */
 
     /* y = A x once x is there, then y = 2 A x - y once that is done */
     must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof vectors, vectors, 0, NULL, &written), "writing");

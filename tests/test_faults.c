@@ -257,7 +257,7 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     desc.updatable = 1;
     desc.variant = variant;
     if (!s) s = spmv_create(&m, &desc);
-    if (!s) s = spmv_exec_create(&e, m.cl, NULL);
+    if (!s) s = spmv_exec_create(&e, m.on_device, NULL);
     if (!s) s = spmv_exec_timing(&e, 1);
     if (!s) s = spmv_exec_mul_host(&e, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
@@ -270,7 +270,7 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     memset(y, 0, sizeof y);
     if (!s) s = spmv_mul(&m, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
-    if (s && m.cl && fails_left == 0) { /* what failed once does not stay broken */
+    if (s && m.on_device && fails_left == 0) { /* what failed once does not stay broken */
         memset(y, 0, sizeof y);
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "after %s: %s", failed, said);
         cr_assert(right(y), "wrong after %s", failed);

@@ -140,6 +140,56 @@ static const int64_t b_col[] = { 0, 1, 1, 2, 0, 2, 3, 1, 3 };
 
 #define GOLDEN(text) CHECK(built(&p, text, &m, &a, SPMV_F64, 0), text)
 
+/* ---- status -------------------------------------------------------------------------------------------------------- */
+
+/* Another plan may do where one is refused; what is faulty or broken stays so. */
+Test(status, refusals)
+{
+    static const spmv_status refused[] = { SPMV_ERR_INCOMPLETE, SPMV_ERR_MEMORY, SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE,
+                                           SPMV_ERR_STRICT, SPMV_ERR_UNSUPPORTED, SPMV_ERR_LIMIT };
+    int s;
+    size_t i;
+    for (s = -1; s <= SPMV_STATUS_COUNT; s++) {
+        int want = 0;
+        for (i = 0; i < sizeof refused / sizeof *refused; i++) want |= refused[i] == (spmv_status)s;
+        CHECK(spmv_status_is_refusal((spmv_status)s) == want, "%s", spmv_status_name((spmv_status)s));
+    }
+}
+
+/* Each format's class, which the choice and the tuner go by. */
+Test(format, classes)
+{
+    static const spmv_format_class want[SPMV_FORMAT_COUNT] = {
+        SPMV_CLASS_DENSE, SPMV_CLASS_FLAT, SPMV_CLASS_FLAT, SPMV_CLASS_DIAGONAL, SPMV_CLASS_DIAGONAL, SPMV_CLASS_FLAT, SPMV_CLASS_FLAT,
+        SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_FLAT };
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        int blocks = (spmv_format_flags((spmv_format)f) & SPMV_ROW_BLOCK) != 0;
+        CHECK(spmv_format_class_of((spmv_format)f) == want[f], "%s", spmv_format_name((spmv_format)f));
+        CHECK((want[f] == SPMV_CLASS_BLOCK) == blocks, "%s", spmv_format_name((spmv_format)f));
+    }
+    cr_assert_eq(spmv_format_class_of(SPMV_FORMAT_COUNT), SPMV_CLASS_COUNT);
+}
+
+/* Every format names layouts, each of one part in that format, none twice, for some kind of matrix. */
+Test(format, layouts)
+{
+    int f;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        const spmv_format_layout *layout;
+        size_t i, j, n = spmv_format_layouts((spmv_format)f, &layout);
+        CHECK(n > 0, "%s", spmv_format_name((spmv_format)f));
+        for (i = 0; i < n; i++) {
+            spmv_plan plan;
+            CHECK(spmv_plan_parse(&plan, layout[i].plan, NULL, NULL) == SPMV_OK, "%s", layout[i].plan);
+            CHECK(plan.count == 1 && (int)plan.part[0].format == f, "%s is not of the format", layout[i].plan);
+            CHECK(layout[i].kinds && !(layout[i].kinds >> SPMV_TUNE_KIND_COUNT), "%s: %x", layout[i].plan, layout[i].kinds);
+            for (j = 0; j < i; j++) CHECK(strcmp(layout[i].plan, layout[j].plan) != 0, "%s occurs twice", layout[i].plan);
+        }
+    }
+    cr_assert(spmv_format_layouts(SPMV_FORMAT_COUNT, NULL) == 0);
+}
+
 Test(golden, clspmv_figures_1_to_6)
 {
     static const double data[] = { 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0 }, ell[] = { 3, 4, 1, 2, 7, 8, 5, 6, 0, 0, 9, 0 };

@@ -44,7 +44,7 @@ Test(tuning, whole_table)
         "f32 scattered sbell:b=4x4,h=32/ - -3 2 -1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
     cr_assert_str_eq(t.device, "NVIDIA H200");
-    cr_assert_str_eq(t.device_class, "gpu");
+    cr_assert_eq(t.device_class, SPMV_PLACE_GPU);
     cr_assert_str_eq(t.driver, "580.1 (x)");
     cr_assert_str_eq(t.date, "2026-11-21");
     cr_assert(t.units == 132 && t.memory == 143771);
@@ -327,18 +327,29 @@ Test(tuning, bundled_tables)
         found = spmv_tuning_bundled(t.device, t.device_class, &found_length, &exact);
         CHECK(exact == 1 && found_length > 0 && found, "%s is not found by its name", t.device);
         found = spmv_tuning_bundled("none such", t.device_class, &found_length, &exact);
-        CHECK(exact == 0 && found && found_length > 0, "no table of class %s is found", t.device_class);
+        CHECK(exact == 0 && found && found_length > 0, "no table of class %s is found", spmv_device_class_name(t.device_class));
         spmv_tuning_free(&t);
     }
+}
+
+Test(tuning, device_classes)
+{
+    int c;
+    for (c = 0; c < SPMV_DEVICE_CLASS_COUNT; c++)
+        cr_assert_eq(spmv_device_class_from(spmv_device_class_name((spmv_device_class)c)), (spmv_device_class)c);
+    cr_assert_eq(spmv_device_class_from("GPU"), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_eq(spmv_device_class_from(""), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_eq(spmv_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_str_eq(spmv_device_class_name(SPMV_DEVICE_CLASS_COUNT), "unknown");
 }
 
 Test(tuning, no_table)
 {
     int exact = 7;
     size_t length = 7;
-    cr_assert(spmv_tuning_bundled("host", "no class", &length, &exact) == NULL);
+    cr_assert(spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_COUNT, &length, &exact) == NULL);
     cr_assert(length == 0 && exact == 0);
-    cr_assert(spmv_tuning_bundled("host", "no class", &length, NULL) == NULL);
+    cr_assert(spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_COUNT, &length, NULL) == NULL);
     cr_assert(spmv_tuning_text(spmv_tuning_count() + 5, &length) == NULL && length == 0);
 }
 

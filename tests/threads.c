@@ -53,7 +53,7 @@ static void *work(void *arg)
     spmv_status s = y ? SPMV_OK : SPMV_ERR_MEMORY;
     int i;
     memset(&e, 0, sizeof e);
-    if (!s && w->own) s = spmv_exec_create(&e, w->m->cl, NULL);
+    if (!s && w->own) s = spmv_exec_create(&e, w->m->on_device, NULL);
     if (s) w->failed++;
     pthread_barrier_wait(w->start);
     for (i = 0; !w->failed && i < w->products; i++) {

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/single.sh - prints the whole library as one header. What it does to the set: the headers stand one after another,
-# their includes of each other are dropped, the generated ones stand where they are included, and where spmv_formats.h includes itself
+# their includes of each other are dropped, the generated ones stand where they are included, and where spmv_host.h includes itself
 # to expand its template, the template's text stands. spmv_io.h is in it behind SPMV_IO, as it is optional in the set.
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_cl.h spmv_kernels.h spmv_io.h spmv.h '
+set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_io.h spmv.h '
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done
@@ -65,11 +65,13 @@ put() { # put FILE: its text with the includes of the set resolved
 }
 
 put spmv_formats.h
+put spmv_host.h
 put spmv_plan.h
 echo "#ifndef SPMV_NO_AUTO"
 put spmv_auto.h
 echo "#endif /* SPMV_NO_AUTO */"
 echo "#ifndef SPMV_NO_OPENCL"
+put spmv_device.h
 put spmv_cl.h
 echo "#endif /* SPMV_NO_OPENCL */"
 put spmv.h

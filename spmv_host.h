@@ -1,0 +1,777 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_host.h - products of stored parts with vectors on the host CPU.
+ *
+ * One text a format, expanded for each type of values and vectors. Uses OpenMP where the compiler was told to. Configuration
+ * macros: spmv_formats.h.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_formats.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#ifndef SPMV_HOST_H
+#define SPMV_HOST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y = alpha A x + beta y on the host, for the rows of the part. x has cols and y rows elements of the vector type.
+ * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
+ * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
+ * on one part at a time, each with its own y. */
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
+SPMV_API int spmv_part_repeats(const spmv_part *p);
+/* y = beta y for n elements; beta 0 clears without reading. */
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_HOST_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_HOST_IMPLEMENTED)
+#define SPMV_HOST_IMPLEMENTED
+
+#include <string.h>
+#ifdef SPMV_REPRODUCIBLE
+#include <math.h>
+#ifdef __FAST_MATH__
+#error "SPMV_REPRODUCIBLE needs IEEE arithmetic: compile without -ffast-math"
+#endif
+#endif
+
+#ifdef __cplusplus
+#define SPMV__RESTRICT
+#else
+#define SPMV__RESTRICT restrict
+#endif
+#ifdef __GNUC__
+#define SPMV__FORCE_INLINE inline __attribute__((always_inline))
+#else
+#define SPMV__FORCE_INLINE inline
+#endif
+/* Loops over a block are to unroll also at -O2. */
+#if defined(__clang__)
+#define SPMV__UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define SPMV__UNROLL _Pragma("GCC unroll 8")
+#else
+#define SPMV__UNROLL
+#endif
+
+/* ---- products on the host ---------------------------------------------------------------------------------------- */
+
+#ifdef _OPENMP
+#define SPMV__PRAGMA(text) _Pragma(#text)
+/* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
+ * gets it, so dynamic scheduling does not change a bit of y. */
+#define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
+#define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
+#else
+#define SPMV__PARALLEL(work)
+#define SPMV__PARALLEL_ROWS(work)
+#endif
+/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
+#define SPMV__CSR_LANES 16
+#define SPMV__BCSR_LANES 8
+#define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
+#define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
+
+/* Rows of csr that one thread takes at a time: 2048 entries at least, and 64 shares at least, for threads that are slower or rows that
+ * are longer than others. 2048 rows, which is what large matrices get, were all of lp_nw14's 73: f64 1.5 ms on one of two threads. */
+SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
+{
+    uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
+    if (run < least) run = least;
+    return run > 2048 ? 2048 : run ? run : 1;
+}
+
+/* The template below is included once a type: V values, T vectors, and the suffix of the names. */
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
+#define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
+
+#define SPMV__TEMPLATE f32
+#define SPMV__V float
+#define SPMV__T float
+#define SPMV__FMA fmaf
+#include "spmv_host.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+#undef SPMV__FMA
+
+#ifndef SPMV_NO_F64
+#define SPMV__TEMPLATE f64
+#define SPMV__V double
+#define SPMV__T double
+#define SPMV__FMA fma
+#include "spmv_host.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+#undef SPMV__FMA
+
+#define SPMV__TEMPLATE mixed
+#define SPMV__V float
+#define SPMV__T double
+#define SPMV__FMA fma
+#include "spmv_host.h"
+#undef SPMV__TEMPLATE
+#undef SPMV__V
+#undef SPMV__T
+#undef SPMV__FMA
+#define SPMV__PRODUCTS(name) { spmv__##name##_f64, spmv__##name##_f32, spmv__##name##_mixed }
+#else
+#define SPMV__PRODUCTS(name) { NULL, spmv__##name##_f32, NULL }
+#endif
+#define SPMV__NONE { NULL, NULL, NULL }
+#ifdef SPMV_REPRODUCIBLE
+#define SPMV__REPEAT(name) SPMV__PRODUCTS(repeat_##name)
+#else
+#define SPMV__REPEAT(name) SPMV__NONE
+#endif
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+/* A format's products by type: in any order of additions, and the reproducible ones. */
+typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
+typedef struct spmv__products {
+    spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
+} spmv__products;
+
+#define SPMV__HOST_CUT { SPMV__NONE, SPMV__NONE }
+#ifndef SPMV_NO_DENSE
+#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
+#else
+#define SPMV__HOST_DENSE SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_COO
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
+#else
+#define SPMV__HOST_COO SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_CSR
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
+#else
+#define SPMV__HOST_CSR SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_DIA
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
+#else
+#define SPMV__HOST_DIA SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_BDIA
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
+#else
+#define SPMV__HOST_BDIA SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_ELL
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
+#else
+#define SPMV__HOST_ELL SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_SELL
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
+#else
+#define SPMV__HOST_SELL SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_BELL
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#else
+#define SPMV__HOST_BELL SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_SBELL
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#else
+#define SPMV__HOST_SBELL SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_BCSR
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#else
+#define SPMV__HOST_BCSR SPMV__HOST_CUT
+#endif
+#ifndef SPMV_NO_CMRS
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+#else
+#define SPMV__HOST_CMRS SPMV__HOST_CUT
+#endif
+
+static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) SPMV__HOST_##NAME,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+/* ---- products of a part ------------------------------------------------------------------------------------------- */
+
+static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
+{
+    static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
+    SPMV_ASSERT((unsigned)t < SPMV_TYPE_COUNT && scale[t]);
+    scale[t](list_of, n, beta, y);
+}
+
+SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
+{
+    if (n && !y) return spmv__null(NULL, "spmv_scale", "y", NULL, 0);
+    spmv__scale_rows(t, NULL, n, beta, y);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
+{
+    const spmv__products *host;
+    unsigned flags;
+    const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
+    if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
+    host = &spmv__host[p->spec.format];
+    flags = spmv_format_flags(p->spec.format);
+    SPMV_ASSERT(!(flags & SPMV_ADDS_ONLY) || beta == 1.0);
+    if (!p->rows) return SPMV_OK;
+    if (alpha != 0.0 && p->nnz) (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type](p, alpha, x, beta, y);
+    else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+    return SPMV_OK;
+}
+
+SPMV_API int spmv_part_repeats(const spmv_part *p)
+{
+    return p && p->reproducible && spmv__host[p->spec.format].repeat[p->type] != NULL;
+}
+#endif /* SPMV_IMPLEMENTATION */
+
+/* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
+ * order: that of its entries, in four interleaved partial sums where many lie next to each other, which hides the
+ * latency of addition. */
+#ifdef SPMV__TEMPLATE
+/* TEMPLATE BEGIN */
+
+#define SPMV__ENTER                                                                          \
+    const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
+    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
+    SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data
+
+static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
+{
+    SPMV__T *y = (SPMV__T *)y_in;
+    const SPMV__T beta = (SPMV__T)beta_in;
+    uint64_t i;
+    if (beta_in == 1.0) return;
+    for (i = 0; i < n; i++) {
+        uint64_t r = p ? spmv__part_row(p, i) : i;
+        y[r] = beta == 0 ? 0 : beta * y[r];
+    }
+}
+
+/* y of part row i; with beta 0 the old y is not looked at. */
+SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    uint64_t r = spmv__part_row(p, i);
+    y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
+}
+
+/* For columns of a type C, x being moved to their base:
+ * dot   sum of n values times the elements of x that their columns name
+ * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
+#define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
+    static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
+                                       const SPMV__T *SPMV__RESTRICT x)                                                      \
+    {                                                                                                                        \
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                              \
+        if (n < SPMV__SHORT) {                                                                                               \
+            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                           \
+            return s0;                                                                                                       \
+        }                                                                                                                    \
+        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                         \
+            s0 += val[0] * x[col[0]];                                                                                        \
+            s1 += val[1] * x[col[1]];                                                                                        \
+            s2 += val[2] * x[col[2]];                                                                                        \
+            s3 += val[3] * x[col[3]];                                                                                        \
+        }                                                                                                                    \
+        if (n > 0) s0 += val[0] * x[col[0]];                                                                                 \
+        if (n > 1) s1 += val[1] * x[col[1]];                                                                                 \
+        if (n > 2) s2 += val[2] * x[col[2]];                                                                                 \
+        return (s0 + s1) + (s2 + s3);                                                                                        \
+    }                                                                                                                        \
+    static inline void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t stride,        \
+                                     uint64_t width, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,                         \
+                                     SPMV__T *SPMV__RESTRICT sum)                                                            \
+    {                                                                                                                        \
+        uint64_t k, i, at = 0;                                                                                               \
+        for (k = 0; k < width; k++, at += stride)                                                                            \
+            for (i = 0; i < rows; i++)                                                                                       \
+                if (col[at + i] != PAD) sum[i] += val[at + i] * x[col[at + i]];                                              \
+    }
+SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, slab)
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
+#undef SPMV__COLUMNS
+
+#ifndef SPMV_NO_DENSE
+static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
+{
+    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    uint64_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+        s0 += val[k] * x[k];
+        s1 += val[k + 1] * x[k + 1];
+        s2 += val[k + 2] * x[k + 2];
+        s3 += val[k + 3] * x[k + 3];
+    }
+    for (; k < n; k++) s0 += val[k] * x[k];
+    return (s0 + s1) + (s2 + s3);
+}
+
+static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    SPMV__PARALLEL(p->a[0].count)
+    for (i = 0; i < rows; i++)
+        SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dense_dot)(val + (uint64_t)i * p->cols, p->cols, x), beta, y);
+}
+#endif
+
+#ifndef SPMV_NO_COO
+/* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
+static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *row = (const uint32_t *)p->a[1].data, *col = (const uint32_t *)p->a[2].data;
+    const uint64_t stretch = 16384, n = p->nnz;
+    int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
+    (void)beta;
+    SPMV__PARALLEL(n)
+    for (t = 0; t < stretches; t++) {
+        uint64_t k = (uint64_t)t * stretch, end = n - k < stretch ? n : k + stretch;
+        while (k && k < end && row[k] == row[k - 1]) k++;
+        while (k < end) {
+            uint64_t first = k;
+            while (k < n && row[k] == row[first]) k++;
+            y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
+        }
+    }
+}
+#endif
+
+#ifndef SPMV_NO_CSR
+/* Rows first .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+{
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data;
+    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[2].data, *SPMV__RESTRICT ptr = (const uint32_t *)p->a[1].data;
+    uint64_t first, next;
+    if (p->a[1].width == 4 && !p->list.count && beta == 0) {
+        uint32_t at = ptr[i], stop;
+        for (; i < end; i++, at = stop) {
+            stop = ptr[i + 1];
+            y[i] = alpha * SPMV__F(dot)(val + at, col + at, stop - at, x);
+        }
+        return;
+    }
+    first = spmv__at(&p->a[1], i);
+    for (; i < end; i++, first = next) {
+        next = spmv__at(&p->a[1], i + 1);
+        SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
+    }
+}
+
+/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
+static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    const uint16_t *col = (const uint16_t *)p->a[2].data;
+    const uint32_t *row = (const uint32_t *)p->a[3].data;
+    uint64_t i = row[run], at = spmv__at(&p->a[4], run), stop = spmv__at(&p->a[4], run + 1), next;
+    x += ((const uint32_t *)p->a[5].data)[run];
+    if (row[run + 1] == i || at > spmv__at(&p->a[1], i)) {
+        SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
+        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[1], i) ? 1 : beta, y);
+        return;
+    }
+    for (; i < row[run + 1]; i++, at = next) {
+        next = spmv__at(&p->a[1], i + 1);
+        SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
+    }
+}
+
+/* A thread takes stretches of runs; pieces of one long row stay in one stretch, that of its first piece. */
+static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const uint64_t stretch = 16;
+    const uint32_t *row = (const uint32_t *)p->a[3].data;
+    int64_t t, stretches = (int64_t)spmv__ceil_div(p->n[0], stretch);
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < stretches; t++) {
+        uint64_t run = (uint64_t)t * stretch, end = p->n[0] - run < stretch ? p->n[0] : run + stretch;
+        while (run && run < end && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])) run++;
+        if (run == end) continue;
+        for (; run < end || (run < p->n[0] && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])); run++)
+            SPMV__F(csr_run)(p, run, alpha, x, beta, y);
+    }
+}
+
+static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint64_t run = spmv__csr_share(p);
+    int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
+    (void)val;
+    if (p->a[5].count) {
+        SPMV__F(csr_narrow)(p, alpha, x, beta, y);
+        return;
+    }
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < runs; t++) {
+        uint64_t i = (uint64_t)t * run;
+        SPMV__F(csr_rows)(p, i, p->rows - i < run ? p->rows : i + run, alpha, x, beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_DIA
+/* Rows first .. end of one diagonal, added to their sums. */
+static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
+                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data + d * p->n[1];
+    int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
+    for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
+}
+
+static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = (const int32_t *)p->a[1].data;
+    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < tiles; t++) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
+        uint64_t b;
+        for (b = 0; b < p->n[0]; b++) {
+            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
+            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+            int64_t o = offset[b];
+            for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
+        }
+        for (i = first; i < end; i++) SPMV__F(set)(p, (uint64_t)i, alpha, sum[i - first], beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_DIA
+static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+}
+#endif
+
+#ifndef SPMV_NO_BDIA
+static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[1].data;
+    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < tiles; t++) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
+        if (!p->a[2].count) SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
+        for (i = 0; p->a[2].count && i < rows; i += 32)
+            SPMV__F(slab16)(val + first + i, (const uint16_t *)p->a[1].data + first + i, p->n[1], p->n[0], rows - i < 32 ? rows - i : 32,
+                            x + ((const uint32_t *)p->a[2].data)[(first + i) / 32], sum + i);
+        for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
+    uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
+    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
+        SPMV__T sum[SPMV__TILE] = { 0 };
+        uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
+        if (!p->a[4].count) SPMV__F(slab)(val, (const uint32_t *)p->a[2].data + slot, height, width, rows, x, sum);
+        else SPMV__F(slab16)(val, (const uint16_t *)p->a[2].data + slot, height, width, rows, x + ((const uint32_t *)p->a[4].data)[t], sum);
+        for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
+    }
+}
+
+static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint64_t run = 8; /* slices that one thread takes at a time */
+    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[1], run);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < runs; t++) {
+        uint64_t i = (uint64_t)t * run, end = p->n[1] - i < run ? p->n[1] : i + run;
+        for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+/* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
+static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
+                                                  uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
+{
+    int i, u, j;
+    if (left >= (uint64_t)bw) {
+        SPMV__UNROLL for (i = 0; i < bh; i++) {
+            SPMV__UNROLL for (u = 0; u < bw; u += uw, val += step) {
+                SPMV__UNROLL for (j = 0; j < uw; j++) sum[i][j] += val[j] * x[u + j];
+            }
+        }
+    } else {
+        for (i = 0; i < bh; i++)
+            for (u = 0; u < bw; u += uw, val += step)
+                for (j = 0; j < uw && (uint64_t)(u + j) < left; j++) sum[i][j] += val[j] * x[u + j];
+    }
+}
+
+/* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
+static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
+                                               SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+{
+    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
+    uint64_t bell = p->spec.format == SPMV_BELL ? p->n[4] : p->spec.format == SPMV_SBELL ? p->n[3] : 1; /* from block to block */
+    uint64_t next = bell * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
+    for (; s < end; s++) {
+        spmv__block b = spmv__block_at(p, s, 0);
+        const SPMV__V *val = (const SPMV__V *)p->a[0].data + b.val;
+        SPMV__T sum[8][4] = { { 0 } };
+        uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
+        int i;
+        for (k = 0; k < n; k++, slot += bell, val += next) {
+            uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
+            if (c == SPMV_PAD) break; /* padding ends a super-row */
+            SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
+        }
+        for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
+            SPMV__F(set)(p, s * (uint64_t)bh + (uint64_t)i, alpha, (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]), beta, y);
+    }
+}
+
+static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    switch (p->n[0] << 8 | p->n[1]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(supers)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
+        SPMV_BLOCK_LIST(X)
+#undef X
+    }
+}
+
+static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint64_t run = 64, supers = spmv__supers(p);
+    int64_t t, runs = (int64_t)spmv__ceil_div(supers, run);
+    (void)val;
+    SPMV__PARALLEL(p->a[0].count)
+    for (t = 0; t < runs; t++) {
+        uint64_t s = (uint64_t)t * run;
+        SPMV__F(super_run)(p, s, supers - s < run ? supers : s + run, alpha, x, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_CMRS
+static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *index = (const uint32_t *)p->a[2].data;
+    const uint8_t *row = (const uint8_t *)p->a[3].data;
+    const uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), run = 64;
+    int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
+    SPMV__PARALLEL(p->nnz)
+    for (t = 0; t < runs; t++) {
+        uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
+        for (; s < end; s++) {
+            SPMV__T sum[16] = { 0 };
+            uint64_t last = spmv__at(&p->a[1], s + 1);
+            for (k = spmv__at(&p->a[1], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
+                uint32_t r = p->n[1] ? index[k] & 15 : row[k];
+                SPMV__T part = 0;
+                if (p->n[1]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
+                else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
+                sum[r] += part;
+            }
+            for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
+        }
+    }
+}
+#endif
+
+#ifdef SPMV_REPRODUCIBLE
+/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
+static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
+{
+    uint64_t r = spmv__part_row(p, i);
+    SPMV__T v = alpha * sum;
+    y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
+}
+
+/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
+static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
+{
+    int d, i;
+    for (d = n / 2; d > 0; d /= 2)
+        for (i = 0; i < d; i++) lane[i] += lane[i + d];
+    return lane[0];
+}
+
+#ifndef SPMV_NO_CSR
+static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[2].data;
+    int64_t i, rows = (int64_t)p->rows;
+    SPMV__PARALLEL_ROWS(p->nnz)
+    for (i = 0; i < rows; i++) {
+        SPMV__T lane[SPMV__CSR_LANES] = { 0 };
+        uint64_t first = spmv__at(&p->a[1], (uint64_t)i), end = spmv__at(&p->a[1], (uint64_t)i + 1), k;
+        for (k = first; k < end; k++) {
+            SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
+            *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
+        }
+        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_DIA
+static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+{
+    SPMV__ENTER;
+    const int32_t *offset = (const int32_t *)p->a[1].data;
+    int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        SPMV__T sum = 0;
+        uint64_t b;
+        for (b = 0; b < p->n[0]; b++) {
+            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
+            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+            int64_t c = i + offset[b];
+            for (; d < last; d++, c++)
+                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[1] + (uint64_t)i], x[c], sum);
+        }
+        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_DIA
+static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+}
+#endif
+
+#ifndef SPMV_NO_BDIA
+static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+}
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* The row whose first entry is in a slot, the next ld behind it. */
+static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
+                                     uint64_t ld, uint64_t width, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    SPMV__T sum = 0;
+    for (; width; width--, slot += ld) {
+        uint32_t c = spmv__column_at(col, base, slot, group, 1);
+        if (c != SPMV_PAD) sum = SPMV__FMA((SPMV__T)val[slot], x[c], sum);
+    }
+    return sum;
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        uint64_t r = (uint64_t)i;
+        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[1], &p->a[2], r / 32, r, p->n[1], p->n[0], x);
+        SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
+    }
+}
+#endif
+
+#ifndef SPMV_NO_SELL
+static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t t, slices = (int64_t)p->n[1];
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (t = 0; t < slices; t++) {
+        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[1], s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
+        uint64_t width = (spmv__at(&p->a[1], s + 1) - slot) / height;
+        for (i = first; i < spmv__slice_end(p, s); i++) {
+            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[2], &p->a[4], s, slot + i - first, height, width, x);
+            SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
+        }
+    }
+}
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+/* Row i of a super-row; columns beyond the matrix count as 0, as in the kernels. */
+static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t super, uint64_t i, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    uint64_t bw = p->n[1], uw = p->n[2], k, j;
+    int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
+    SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
+    for (k = 0; k < spmv__block_count(p, super); k++) {
+        spmv__block b = spmv__block_at(p, super, k);
+        SPMV__T *sum = &lane[k % (uint64_t)lanes];
+        uint64_t c = spmv__block_column(p, super, b.col);
+        if (c == SPMV_PAD) continue;
+        for (j = 0; j < bw; j++)
+            *sum = SPMV__FMA((SPMV__T)val[b.val + (i * bw + j) / uw * b.step + j % uw], c + j < p->cols ? x[c + j] : 0, *sum);
+    }
+    return SPMV__F(repeat_tree)(lane, lanes);
+}
+
+static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    int64_t i, rows = (int64_t)p->rows;
+    (void)val;
+    SPMV__PARALLEL_ROWS(p->a[0].count)
+    for (i = 0; i < rows; i++) {
+        uint64_t r = (uint64_t)i;
+        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / p->n[0], r % p->n[0], x), beta, y);
+    }
+}
+#endif
+#endif /* SPMV_REPRODUCIBLE */
+
+#undef SPMV__ENTER
+/* TEMPLATE END */
+#endif

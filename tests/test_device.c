@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT
+ * What is common to all back ends, with one that computes nothing: it holds buffers in memory, counts what it gave out,
+ * looks at the arguments of every launch and fails at a given call. No OpenCL is needed. */
+#define SPMV_NO_OPENCL
+#define SPMV_IMPLEMENTATION
+#include "../spmv_device.h"
+#include "../spmv.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+/* ---- the back end ------------------------------------------------------------------------------------------------- */
+
+typedef enum kind { CONTEXT, QUEUE, PROGRAM, KERNEL, BUFFER, EVENT, KINDS } kind;
+enum { MOST = 32 }; /* arguments of a kernel */
+
+typedef struct thing {
+    kind           what;
+    int            refs;
+    unsigned char *data; /* of buffers */
+    uint64_t       bytes;
+    char           signature[MOST + 1]; /* of programs and kernels: b a buffer, n a count of 64 bits, r a number in the vectors' type */
+    size_t         real;                /* bytes of the latter */
+    const void    *buffer[MOST];        /* arguments as they were set, and their sizes */
+    size_t         size[MOST];
+    struct thing  *next;
+} thing;
+
+static thing *alive; /* what was given out and not freed */
+static int count[KINDS], launches, chained, fails_left, bad; /* chained: launches that wait for the one before by its event */
+static void *previous; /* the latest launch's event */
+static char said[4096];
+
+static void hear(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    snprintf(said, sizeof said, "%s", message);
+}
+
+/* 1 if this call is the one that fails. */
+static int fails(const spmv_device *d)
+{
+    if (fails_left-- != 0) return 0;
+    spmv_log(&d->hooks, SPMV_ERR_MEMORY, "this call was to fail");
+    return 1;
+}
+
+static thing *new_thing(kind what)
+{
+    thing *t = (thing *)calloc(1, sizeof *t);
+    if (!t) abort();
+    t->what = what;
+    t->refs = 1;
+    t->next = alive;
+    alive = t;
+    count[what]++;
+    return t;
+}
+
+static int lives(const void *handle, kind what)
+{
+    const thing *t = alive;
+    while (t && t != handle) t = t->next;
+    return t && t->what == what;
+}
+
+static void release(void *handle, kind what)
+{
+    thing **at = &alive, *t = (thing *)handle;
+    if (!lives(handle, what)) { bad++; return; }
+    if (--t->refs) return;
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    count[what]--;
+    free(t->data);
+    free(t);
+}
+
+static const spmv_backend *fake(void);
+
+/* 0: a GPU; 1: a CPU with small buffers whose queues are out of order. */
+static spmv_status fake_list(spmv_device_info *out, size_t max, size_t *n, const spmv_hooks *hooks)
+{
+    size_t i;
+    (void)hooks;
+    *n = 2;
+    for (i = 0; i < 2 && i < max; i++) {
+        memset(&out[i], 0, sizeof out[i]);
+        out[i].backend = fake();
+        snprintf(out[i].name, sizeof out[i].name, "Fake %s", i ? "small" : "large");
+        out[i].type = i ? SPMV_DEVICE_CPU : SPMV_DEVICE_GPU;
+        out[i].compute_units = 4;
+        out[i].address_bits = 64;
+        out[i].global_bytes = 1u << 30;
+        out[i].alloc_bytes = i ? 600 : 1u << 28;
+        out[i].local_bytes = 49152;
+        out[i].group_size = 1024;
+        out[i].f64 = out[i].profiling = out[i].atomics64 = 1;
+        out[i].out_of_order = (int)i;
+    }
+    return SPMV_OK;
+}
+
+static spmv_status fake_open(spmv_device *d, const spmv_device_desc *desc)
+{
+    (void)desc;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    d->context = new_thing(CONTEXT);
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    d->queue = new_thing(QUEUE);
+    return SPMV_OK;
+}
+
+static void fake_close(spmv_device *d)
+{
+    if (d->queue) release(d->queue, QUEUE);
+    if (d->context) release(d->context, CONTEXT);
+}
+
+/* The parameters of each kernel as kernels/<file> has them, but for those that all have. */
+static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
+{
+    static const char *const own[][2] = {
+        { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
+        { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
+        { "cmrs.cl", "bbbb" }, { "scale.cl", "" }
+    };
+    int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl");
+    size_t i;
+    thing *t;
+    if (fails(d)) return SPMV_ERR_BUILD;
+    for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
+    if (i == LENGTH(own) || source->count != (coo || scale ? 4 : 6)) bad++;
+    t = new_thing(PROGRAM);
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "", coo ? "nb" : scale ? "n" : "nn",
+             strstr(source->options, "LIST=1") ? "b" : "", coo || strstr(source->options, "-DRUN=") ? "b" : "");
+    t->real = strstr(source->options, "VEC=double") ? 8 : 4;
+    *out = t;
+    return SPMV_OK;
+}
+
+static void fake_program_free(const spmv_device *d, void *program) { (void)d; release(program, PROGRAM); }
+
+static spmv_status fake_kernel(const spmv_device *d, void *program, const char *name, void **kernel)
+{
+    thing *t;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(program, PROGRAM) || (strcmp(name, "spmv") && strcmp(name, "finish"))) bad++;
+    t = new_thing(KERNEL);
+    t->real = ((thing *)program)->real;
+    memcpy(t->signature, ((thing *)program)->signature, sizeof t->signature);
+    *kernel = t;
+    return SPMV_OK;
+}
+
+static void fake_kernel_free(const spmv_device *d, void *kernel) { (void)d; release(kernel, KERNEL); }
+
+static spmv_status fake_limits(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(kernel, KERNEL)) bad++;
+    *group = 1024;
+    *local = 0;
+    return SPMV_OK;
+}
+
+static spmv_status fake_argument(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size)
+{
+    thing *t = (thing *)kernel;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(kernel, KERNEL) || index >= strlen(t->signature)) { bad++; return SPMV_OK; }
+    t->size[index] = size;
+    if (t->signature[index] == 'b' && size == sizeof t->buffer[index]) memcpy(&t->buffer[index], value, size);
+    return SPMV_OK;
+}
+
+static spmv_status fake_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer)
+{
+    thing *t;
+    (void)read_only;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!bytes || bytes > d->info.alloc_bytes) bad++;
+    t = new_thing(BUFFER);
+    t->bytes = bytes;
+    t->data = (unsigned char *)calloc(1, (size_t)bytes);
+    if (from) memcpy(t->data, from, (size_t)bytes);
+    *buffer = t;
+    return SPMV_OK;
+}
+
+static void fake_buffer_free(const spmv_device *d, void *buffer) { (void)d; release(buffer, BUFFER); }
+
+static spmv_status fake_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    *bytes = ((thing *)buffer)->bytes;
+    return SPMV_OK;
+}
+
+static spmv_status fake_copy(const spmv_device *d, void *queue, thing *buffer, void *to, const void *from, uint64_t bytes)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || !lives(buffer, BUFFER) || bytes > buffer->bytes) { bad++; return SPMV_OK; }
+    memcpy(to ? to : buffer->data, from ? from : buffer->data, (size_t)bytes);
+    return SPMV_OK;
+}
+
+static spmv_status fake_write(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from)
+{
+    return fake_copy(d, queue, (thing *)buffer, NULL, from, bytes);
+}
+
+static spmv_status fake_read(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
+{
+    if (after && !lives(after, EVENT)) bad++;
+    return fake_copy(d, queue, (thing *)buffer, to, NULL, bytes);
+}
+
+static spmv_status fake_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+{
+    uint64_t i;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || !lives(buffer, BUFFER) || bytes % 4 || bytes > ((thing *)buffer)->bytes) { bad++; return SPMV_OK; }
+    for (i = 0; i < bytes; i += 4) memcpy(((thing *)buffer)->data + i, &word, 4);
+    return SPMV_OK;
+}
+
+static spmv_status fake_queue_keep(const spmv_device *d, void *queue, int *out_of_order, int *profiles)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE)) return SPMV_ERR_ARGUMENT;
+    ((thing *)queue)->refs++;
+    *out_of_order = d->info.out_of_order;
+    *profiles = 1;
+    return SPMV_OK;
+}
+
+static void fake_queue_free(const spmv_device *d, void *queue) { (void)d; release(queue, QUEUE); }
+
+static spmv_status fake_finish(const spmv_device *d, void *queue) { return fails(d) || !lives(queue, QUEUE) ? SPMV_ERR_MEMORY : SPMV_OK; }
+
+static spmv_status fake_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || (order->after && order->count) || (order->after && order->after != previous)) bad++;
+    chained += order->after != NULL;
+    if (event) previous = *event = new_thing(EVENT);
+    return SPMV_OK;
+}
+
+static spmv_status fake_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
+                               void **event)
+{
+    thing *t = (thing *)kernel;
+    size_t i;
+    if (!lives(kernel, KERNEL) || !groups || !wg || wg > d->info.group_size) bad++;
+    for (i = 0; i < strlen(t->signature); i++) {
+        char c = t->signature[i];
+        if (t->size[i] != (c == 'b' ? sizeof(void *) : c == 'n' ? 8 : t->real)) bad++;
+        if (c == 'b' && !lives(t->buffer[i], BUFFER)) bad++;
+    }
+    launches++;
+    return fake_marker(d, queue, order, event);
+}
+
+static spmv_status fake_event_keep(const spmv_device *d, void *event)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(event, EVENT)) bad++;
+    else ((thing *)event)->refs++;
+    return SPMV_OK;
+}
+
+static void fake_event_free(const spmv_device *d, void *event) { (void)d; release(event, EVENT); }
+
+static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, double *seconds)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(first, EVENT) || !lives(last, EVENT)) bad++;
+    *seconds = 0.25;
+    return SPMV_OK;
+}
+
+static const spmv_backend *fake(void)
+{
+    static const spmv_backend table = {
+        "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_kernel, fake_kernel_free, fake_limits,
+        fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
+        fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL
+    };
+    return &table;
+}
+
+/* ---- what it is tried with ------------------------------------------------------------------------------------------ */
+
+static const char *const plans[] = {
+    "dense", "coo", "csr", "csr:rows=nonempty", "csr:run=64", "dia", "bdia", "ell", "ell:rows=sorted,idx=16", "sell:h=8",
+    "sell:h=64,grow=0.3", "bell:b=3x3", "sbell:b=4x4,h=4", "bcsr:b=3x3,idx=16", "cmrs", "ell:w=2+dia:d=0.9+csr:run=64+coo",
+    "ell:w=3+coo"
+};
+
+enum { ROWS = 43, COLS = 37 };
+static int64_t ptr[ROWS + 1];
+static int32_t col[ROWS * COLS];
+static double val[ROWS * COLS], x[COLS], y[ROWS];
+
+static void start(void)
+{
+    int r, c, n = 0;
+    for (r = 0; r < ROWS; r++) {
+        for (c = 0; c < COLS; c++)
+            if (c == r || c == r + 1 || (r * 7 + c * 5) % 13 == 0 || (r == 20 && c % 2)) { val[n] = 1 + n % 5; col[n++] = c; }
+        ptr[r + 1] = n;
+    }
+    fails_left = -1;
+}
+
+/* All that was given out came back, and nothing was wrong on the way. */
+static void finish(void)
+{
+    cr_assert_null(alive);
+    cr_assert_eq(bad, 0);
+}
+
+TestSuite(device, .init = start, .fini = finish);
+
+static spmv_status open_fake(spmv_device *d, const char *which)
+{
+    const spmv_backend *all[] = { fake(), NULL };
+    spmv_device_desc desc = { 0 };
+    desc.which = which;
+    desc.hooks.log = hear;
+    return spmv_backends_open(all, d, &desc);
+}
+
+static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_type type)
+{
+    static float narrow[LENGTH(val)];
+    spmv_desc desc = { 0 };
+    size_t i;
+    for (i = 0; i < LENGTH(val); i++) narrow[i] = (float)val[i];
+    desc.matrix.rows = ROWS;
+    desc.matrix.cols = COLS;
+    desc.matrix.ptr = ptr;
+    desc.matrix.ptr_bits = 64;
+    desc.matrix.col = col;
+    desc.matrix.val = type == SPMV_F64 ? (const void *)val : narrow;
+    desc.matrix.val_type = type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    desc.type = type;
+    desc.plan = plan;
+    desc.device = d;
+    desc.updatable = 1;
+    desc.hooks.log = hear;
+    return spmv_create(m, &desc);
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------- */
+
+Test(device, back_ends_are_listed_one_after_another)
+{
+    const spmv_backend *two[] = { fake(), fake(), NULL }, *none[] = { NULL };
+    spmv_device_info info[3];
+    spmv_device_desc desc = { 0 };
+    spmv_device d;
+    size_t n = 7;
+    desc.hooks.log = hear;
+    cr_assert_eq(spmv_backends_list(none, NULL, 0, &n, &desc.hooks), SPMV_OK);
+    cr_assert_eq(n, 0);
+    cr_assert_eq(spmv_backends_list(two, info, 3, &n, &desc.hooks), SPMV_OK);
+    cr_assert_eq(n, 4);
+    cr_assert_str_eq(info[1].name, "Fake small");
+    cr_assert_str_eq(info[2].name, "Fake large");
+    desc.which = "3";
+    cr_assert_eq(spmv_backends_open(two, &d, &desc), SPMV_OK);
+    cr_assert_str_eq(d.info.name, "Fake small");
+    spmv_device_close(&d);
+    cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
+    cr_assert_str_eq(said, "no device was found");
+    desc.context = &d; /* of nobody */
+    cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
+}
+
+Test(device, is_found_by_type_and_name)
+{
+    static const char *const which[][2] = {
+        { NULL, "large" }, { "gpu", "large" }, { "cpu", "small" }, { "1", "small" }, { "SMALL", "small" }
+    };
+    spmv_device d;
+    size_t i;
+    for (i = 0; i < LENGTH(which); i++) {
+        cr_assert_eq(open_fake(&d, which[i][0]), SPMV_OK, "%s", said);
+        cr_assert_str_eq(d.info.name + 5, which[i][1]);
+        spmv_device_close(&d);
+    }
+    cr_assert_eq(open_fake(&d, "accelerator"), SPMV_ERR_NO_DEVICE);
+    cr_assert_str_eq(said, "none of the 2 devices is 'accelerator'");
+}
+
+/* Every array of every part lies in buffers as it was stored, whole or in stretches. */
+static void check_arrays(const spmv_matrix *m)
+{
+    const spmv_device_matrix *on = m->on_device;
+    size_t i, k;
+    for (i = 0; i < on->count; i++)
+        for (k = 0; on->count == (size_t)m->store.count && k < SPMV_MAX_ARRAYS; k++) {
+            const spmv_array *a = &m->store.part[i].a[k];
+            if (a->count) cr_assert_eq(memcmp(((thing *)on->part[i].a[k])->data, a->data, (size_t)(a->count * a->width)), 0);
+            else cr_assert_null(on->part[i].a[k]);
+        }
+}
+
+Test(device, every_format_gets_the_arguments_of_its_kernel)
+{
+    size_t i, own;
+    int type, on;
+    for (on = 0; on < 2; on++)
+        for (i = 0; i < LENGTH(plans); i++)
+            for (type = 0; type < SPMV_TYPE_COUNT; type++) {
+                spmv_device d;
+                spmv_matrix m;
+                cr_assert_eq(open_fake(&d, on ? "small" : "large"), SPMV_OK);
+                if (store(&m, &d, plans[i], (spmv_type)type) == SPMV_OK) {
+                    own = m.exec->count;
+                    cr_assert_geq(own, (size_t)m.store.count);
+                    check_arrays(&m);
+                    launches = chained = 0;
+                    cr_assert_eq(spmv_mul(&m, 1, x, 1, y), SPMV_OK, "%s: %s", plans[i], said);
+                    cr_assert_eq((size_t)launches, own, "%s", plans[i]);
+                    cr_assert_eq(chained, d.info.out_of_order ? launches - 1 : 0, "%s", plans[i]);
+                    cr_assert_eq(spmv_mul(&m, 2, x, 0, y), SPMV_OK, "%s: %s", plans[i], said);
+                    cr_assert_eq((size_t)launches, 2 * own + !m.on_device->covers, "%s", plans[i]); /* what can only add wants y scaled */
+                    cr_assert_eq(spmv_update(&m, val), SPMV_OK);
+                    check_arrays(&m);
+                } else {
+                    cr_assert(on && strstr(said, "cannot be cut further"), "%s: %s", plans[i], said); /* pointers of few, large pieces */
+                }
+                cr_assert_eq(bad, 0, "%s", plans[i]);
+                spmv_destroy(&m);
+                spmv_device_close(&d);
+            }
+}
+
+Test(device, parts_larger_than_a_buffer_are_cut)
+{
+    spmv_device d;
+    spmv_matrix m;
+    cr_assert_eq(open_fake(&d, "small"), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "csr", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_gt(m.on_device->count, 1);
+    cr_assert_eq(m.on_device->sources, 1);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
+Test(device, images_are_refused_where_there_are_none)
+{
+    spmv_device d;
+    spmv_variant v;
+    spmv_matrix m;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "ell", SPMV_F32), SPMV_OK);
+    cr_assert_eq(spmv_variant_parse(&v, SPMV_ELL, "IMG=1", &d.hooks), SPMV_OK);
+    cr_assert_eq(spmv_variant_resolve(&v, &d, &m.store.part[0]), SPMV_ERR_UNSUPPORTED);
+    cr_assert_str_eq(said, "IMG=1: Fake large has no images");
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
+Test(device, vectors_lie_in_buffers_of_any_back_end)
+{
+    static const float from[] = { 1, 2, 3 };
+    float to[3] = { 0, 0, 0 };
+    uint32_t words[2] = { 0, 0 };
+    spmv_device d;
+    void *b, *empty;
+    cr_assert_eq(open_fake(&d, "small"), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 601, &b), SPMV_ERR_LIMIT);
+    cr_assert_null(b);
+    cr_assert_eq(spmv_buffer_create(&d, 0, &empty), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, empty, 0, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, sizeof from, &b), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, b, sizeof from, from), SPMV_OK);
+    cr_assert_eq(spmv_buffer_read(&d, b, sizeof to, to), SPMV_OK);
+    cr_assert_eq(memcmp(from, to, sizeof to), 0);
+    cr_assert_eq(spmv_buffer_fill(&d, b, 6, 7), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_buffer_fill(&d, b, 4, 7), SPMV_OK);
+    cr_assert_eq(spmv_buffer_read(&d, b, sizeof words, words), SPMV_OK);
+    cr_assert_eq(words[0], 7);
+    cr_assert_eq(memcmp(&words[1], &from[1], 4), 0);
+    cr_assert_eq(spmv_device_finish(&d), SPMV_OK);
+    spmv_buffer_free(&d, b);
+    spmv_buffer_free(&d, empty);
+    spmv_device_close(&d);
+}
+
+Test(device, time_is_told_from_the_first_launch_to_the_last)
+{
+    spmv_device d;
+    spmv_matrix m;
+    double took = 7;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "ell:w=3+coo", SPMV_F64), SPMV_OK);
+    cr_assert_eq(spmv_exec_timing(m.exec, 1), SPMV_OK);
+    cr_assert_eq(spmv_exec_seconds(m.exec, &took), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+    cr_assert_eq(spmv_exec_seconds(m.exec, &took), SPMV_OK);
+    cr_assert(took > 0.2 && took < 0.3);
+    cr_assert_eq(m.exec->last, previous);
+    cr_assert_neq(m.exec->first, m.exec->last);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
+/* From opening to a timed product. */
+static spmv_status everything(const char *plan)
+{
+    spmv_device d;
+    spmv_matrix m;
+    double took;
+    spmv_status s = open_fake(&d, NULL);
+    memset(&m, 0, sizeof m);
+    if (!s) s = store(&m, &d, plan, SPMV_F64);
+    if (!s) s = spmv_exec_timing(m.exec, 1);
+    if (!s) s = spmv_mul(&m, 1, x, 2, y);
+    if (!s) s = spmv_update(&m, val);
+    if (!s) s = spmv_exec_seconds(m.exec, &took);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    return s;
+}
+
+Test(device, every_call_may_fail)
+{
+    size_t i;
+    int n, failed = 0;
+    for (i = 0; i < LENGTH(plans); i++)
+        for (n = 0; ; n++, failed++) {
+            spmv_status s;
+            fails_left = n;
+            s = everything(plans[i]);
+            cr_assert_null(alive, "%s: call %d failed, something was left", plans[i], n);
+            if (fails_left >= 0) { /* there are no more calls */
+                cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
+                break;
+            }
+            cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plans[i], n);
+        }
+    cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* opening, building, six arguments and more each */
+}

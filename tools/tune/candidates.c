@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "candidates.h"
+
+#include "../cli/memory.h"
+#include "journal.h"
+#include "table.h"
+#include "workload.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const uint64_t tune_rows[TUNE_ROWS] = {1u << 10, 1u << 13, 1u << 15, 1u << 17, 1u << 19, 1u << 21};
+
+const uint64_t tune_per[TUNE_PER] = {1, 4, 16, 64, 256, 1024};
+
+const int tune_probes[TUNE_PROBES][2] = {{3, 2}, {1, 1}, {4, 1}, {2, 3}};
+
+tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
+{
+    int64_t b = c->row.layout.key[SPMV_KEY_B] ? c->row.layout.key[SPMV_KEY_B] : (4 << 8 | 4);
+    tune_shape s;
+    memset(&s, 0, sizeof s);
+    s.kind = c->row.kind;
+    s.full = spmv_format_class_of(c->row.layout.format) == SPMV_CLASS_DENSE;
+    s.rows = u->head.rows_at[row];
+    s.per_row = u->head.per_row_at[per];
+    if (table_row_class(&c->row) < 2) return s;
+    s.bh = (unsigned)(b >> 8);
+    s.bw = (unsigned)(b & 255);
+    return s;
+}
+
+enum { TUNE_SHORT_ROWS = 64 /* nonzeros a row, at most, for formats that give a row to one work-item or few (clSpMV 3.2) */ };
+
+int candidate_fits(const tuner *u, const candidate *c, int row, int per)
+{
+    tune_shape s = candidate_shape(u, c, row, per);
+    if (s.per_row > TUNE_SHORT_ROWS && !(spmv_format_flags(c->row.layout.format) & SPMV_LONG_ROWS)) return 0;
+    if (s.rows * s.per_row > u->most || s.per_row < s.bw) return 0;
+    return s.full || 4 * s.per_row <= s.rows;
+}
+
+float *candidate_rate(const tuner *u, const candidate *c, int row, int per)
+{
+    return &c->row.rate[row * u->head.per_row + per];
+}
+
+void candidate_name(const candidate *c, char *out, size_t size)
+{
+    char name[300];
+    table_row_name(&c->row, name, sizeof name);
+    snprintf(out, size, "%s %s %s", spmv_type_name(c->row.type), spmv_tune_kind_name(c->row.kind), name);
+}
+
+size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const spmv_spec *layout, const char *variant)
+{
+    candidate *c;
+    size_t i;
+    spmv_tune_row like;
+    memset(&like, 0, sizeof like);
+    like.type = type;
+    like.kind = kind;
+    like.layout = *layout;
+    snprintf(like.variant, sizeof like.variant, "%s", variant);
+    for (i = 0; i < u->count; i++)
+        if (table_row_is(&u->c[i].row, &like)) return i;
+    if (u->count == u->room) {
+        void *at = u->c;
+        if (!memory_resize(&at, u->room ? 2 * u->room : 256, sizeof *u->c)) return u->count;
+        u->c = (candidate *)at;
+        u->room = u->room ? 2 * u->room : 256;
+    }
+    c = &u->c[u->count];
+    memset(c, 0, sizeof *c);
+    c->row = like;
+    c->row.rate = (float *)calloc(TUNE_POINTS, sizeof *c->row.rate);
+    if (!c->row.rate) return u->count;
+    c->base = u->count;
+    journal_recall_candidate(u, c);
+    return u->count++;
+}
+
+/* The host multiplies csr in runs with wide columns as it does csr: only noise would tell them apart. */
+static int is_csr_again(const tuner *u, const spmv_spec *s)
+{
+    return !u->device && s->format == SPMV_CSR && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
+}
+
+static void layout_add(tuner *u, const spmv_format_layout *layout)
+{
+    spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
+    int kind;
+    if (one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK && !is_csr_again(u, &one->part[0]))
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
+            if (layout->kinds >> kind & 1u) candidate_add(u, u->type, (spmv_tune_kind)kind, &one->part[0], "");
+    free(one);
+}
+
+/* The first of each format, the second, and so on, so that blocks of one size, which share matrices, follow each other. */
+void candidate_add_layouts(tuner *u)
+{
+    size_t i, most = 0;
+    u->t->keep = 1;
+    for (i = 0; i <= most; i++) {
+        int f;
+        for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+            const spmv_format_layout *layout;
+            size_t n = spmv_format_layouts((spmv_format)f, &layout);
+            if (i < n) layout_add(u, &layout[i]);
+            if (n > most) most = n;
+        }
+    }
+    u->t->keep = 0;
+    u->t->text[0] = 0;
+}
