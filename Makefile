@@ -5,10 +5,11 @@ CC     = cc
 CXX    = c++
 CLANG  = clang
 OPT    = -O2
-# OpenMP where the compiler has it; "make OMP=" builds without.
-OMP    = $(shell sh tools/openmp.sh $(CC))
+# OpenMP where the compiler has it; "make OMP=" builds without. This and CAIRO are found out when first needed, and once.
+OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
 # Pictures need cairo; "make CAIRO=" builds without.
-CAIRO  = $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags --libs cairo))
+CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
+CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
 LIBS   = -lOpenCL -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
@@ -56,28 +57,50 @@ help:
 	@echo 'make clean'
 
 # ---- programs ----
-build/spmv: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS)
-	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) tools/spmv.c -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO) -lm && mv $(NEW) $@
+# Each .c of tools/ is compiled by itself, those of pictures only where cairo is; the .d file beside an object names what it was made of.
+TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!p]*/*.c))
+DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
+TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
+OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
+# The second program's kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses
+# pictures.
+DEFECTS = build/obj-defect/library.o build/obj-defect/cmd/plot.o
+DEFECT_OBJECTS = $(DEFECTS) $(filter-out $(DEFECTS:build/obj-defect/%=build/obj/%),$(patsubst %,build/obj/%.o,$(TOOLS)))
 
-# its kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses pictures
-build/spmv-defect: tools/spmv.c $(wildcard tools/*.c tools/*.h) $(HEADERS) tests/self/defect.h
-	@mkdir -p build
-	$(CC) $(C99) -O1 $(WARN) -DSPMV_REPRODUCIBLE $(CFLAGS) -include tests/self/defect.h tools/spmv.c -o $(NEW) \
-	    $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
+build/spmv: $(OBJECTS)
+	$(CC) $(OPT) $(OMP) $(CFLAGS) $(OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) $(CAIRO_LIBS) -lm && mv $(NEW) $@
+
+build/spmv-defect: $(DEFECT_OBJECTS)
+	$(CC) $(OPT) $(OMP) $(CFLAGS) $(DEFECT_OBJECTS) -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
+
+build/obj/%.o: tools/%.c build/obj/flags
+	@mkdir -p $(@D)
+	$(TOOL_CC) $(CAIRO) -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
+	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
+
+build/obj-defect/%.o: tools/%.c build/obj/flags
+	@mkdir -p $(@D)
+	$(TOOL_CC) -O1 -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
+	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
+
+# What the objects were compiled with: they are compiled again when it changes, as with "make CAIRO=".
+build/obj/flags: flags
+	@mkdir -p $(@D)
+	@echo '$(subst ','"'"',$(TOOL_CC) $(CAIRO))' >$(NEW); if cmp -s $(NEW) $@; then rm $(NEW); else mv $(NEW) $@; fi
+
+-include $(OBJECTS:.o=.d) $(DEFECTS:.o=.d)
 
 build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/tests
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
-	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
-build/tests/test_tools build/san/test_tools: tools/cli.h
-
-# these look into the command line's own headers
-build/tests/test_tools build/san/test_tools: $(wildcard tools/*.h)
+# this looks into the command line; what it tests is compiled with it
+build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
+build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
@@ -177,5 +200,5 @@ bench-host: build/host_csr
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+.PHONY: all help flags headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
         suite oclgrind rusticl examples fuzz demo sizes variants man bench-host clean

@@ -176,7 +176,9 @@ group() { # group NAME: its checks
         check self/lint plain "sh tests/self/lint.sh"
         ;;
     tidy) sh tests/tidy.sh list >>"$out/part" ;;
-    headers) check headers/fresh plain "sh tests/headers.sh" ;;
+    headers)
+        check headers/fresh plain "sh tests/headers.sh"
+        check headers/tools plain "make -s build/spmv && sh tests/tools.sh" ;;
     compile) sh tests/compile/list.sh >>"$out/part" || check compile/list plain false ;;
     kernels)
         for k in kernels/*.cl; do

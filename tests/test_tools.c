@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli.h: progress on a terminal and off one.
+ * tools/cli/cli.c: progress on a terminal and off one. Linked with the modules of tools/ that it needs.
  */
-#define SPMV_IMPLEMENTATION
-#include "spmv_io.h"
-#if defined(__GNUC__)
-#  pragma GCC diagnostic ignored "-Wunused-function" /* of what the commands share, only a part is tested here */
-#endif
-#include "tools/cli.h"
+#include "tools/cli/cli.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef struct caught {
     FILE *file;
@@ -46,21 +43,21 @@ Test(tools, progress_off_a_terminal_is_a_line_now_and_then)
     tool t;
     caught c;
     int i;
-    tool_init(&t, "tune");
+    cli_init(&t, "tune");
     t.terminal = 0;
     catch_stderr(&c);
-    progress_begin(&t);
-    for (i = 0; i < 1000; i++) progress(&t, "early", 0.1);
+    cli_progress_begin(&t);
+    for (i = 0; i < 1000; i++) cli_progress(&t, "early", 0.1);
     t.told -= PROGRESS_LINE_SECONDS;
-    for (i = 0; i < 1000; i++) progress(&t, "grid", 0.25);
-    progress_name(&t, "making", "soon");
+    for (i = 0; i < 1000; i++) cli_progress(&t, "grid", 0.25);
+    cli_progress_name(&t, "making", "soon");
     t.told -= PROGRESS_LINE_SECONDS;
-    progress_name(&t, "making", "arrow_5");
+    cli_progress_name(&t, "making", "arrow_5");
     t.told -= PROGRESS_LINE_SECONDS - 1;
-    progress(&t, "nearly", 0.3);
+    cli_progress(&t, "nearly", 0.3);
     t.told -= 1;
-    progress(&t, "unknown", -1);
-    progress_clear(&t);
+    cli_progress(&t, "unknown", -1);
+    cli_progress_clear(&t);
     release_stderr(&c);
     cr_assert_str_eq(c.text, "spmv tune: grid ...  25%\nspmv tune: making arrow_5 ...\nspmv tune: unknown ... 0 s\n");
 }
@@ -71,16 +68,16 @@ Test(tools, progress_on_a_terminal_is_drawn_over)
     tool t;
     caught c;
     int i;
-    tool_init(&t, "tune");
+    cli_init(&t, "tune");
     t.terminal = 1;
     catch_stderr(&c);
-    progress_begin(&t);
-    progress(&t, "early", 0.1);
+    cli_progress_begin(&t);
+    cli_progress(&t, "early", 0.1);
     t.since -= 2;
     t.last -= 2;
-    for (i = 0; i < 100; i++) progress(&t, "grid", 0.25);
-    progress_name(&t, "making", "arrow_5");
-    progress_clear(&t);
+    for (i = 0; i < 100; i++) cli_progress(&t, "grid", 0.25);
+    cli_progress_name(&t, "making", "arrow_5");
+    cli_progress_clear(&t);
     release_stderr(&c);
     cr_assert_str_eq(c.text, "\rgrid ...  25%\033[K\r\033[K\rmaking arrow_5 ...\033[K\r\033[K");
 }

@@ -1,411 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/spmv.c - the command line. One unit:
+ * tools/spmv.c - the command line: its commands with their help, and main.
  *
- *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. tools/spmv.c -o build/spmv -lOpenCL -lz
+ * Each folder beside this file is a subject, and each .c file in it is a module whose header declares what other modules use: cli/
+ * (messages, options, files), cmd/ (the commands), measure/ (devices, times, references), tune/ (tuning tables), matrices/ (what gen
+ * makes) and picture/ (what plot draws; only with cairo). Names with external linkage begin with the name of their module or of the
+ * type they act on. library.c compiles the library once. "make" builds all of it; by hand, without pictures:
  *
- * (add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE, with -lm, for --reproducible on the host;
- * -DSPMV_NO_OPENCL, without -lOpenCL, for a build without OpenCL; -DSPMV_CAIRO and what "pkg-config --cflags --libs cairo" prints,
- * with -lm, for pictures).
+ *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*picture*') -o build/spmv -lOpenCL -lz -lm
+ *
+ * Add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE for --reproducible on the host; -DSPMV_NO_OPENCL, without -lOpenCL,
+ * for a build without OpenCL. For pictures compile picture/ as well, with -DSPMV_CAIRO and what "pkg-config --cflags --libs cairo"
+ * prints.
  */
-#if !defined(_POSIX_C_SOURCE)
-#  define _POSIX_C_SOURCE 200809L
-#endif
-#ifndef SPMV_STATIC
-#  define SPMV_STATIC
-#endif
-#define SPMV_IMPLEMENTATION
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cmd/commands.h"
 #include "spmv.h"
-#include "spmv_auto.h"
-#include "spmv_io.h"
-
-#include "cli.h"
-#include "files.h"
-#include "suite.h"
-#include "info.h"
-#include "run.h"
-#include "bench.h"
-#include "check.h"
-#include "tune.h"
-#include "pictures.h"
-
-/* ---- info, convert, gen ---------------------------------------------------------------------------------------- */
-
-static int info_command(tool *t, const arguments *args)
-{
-    spmv_csr a;
-    int result;
-    if (load_matrix(t, args->file[0], SPMV_TYPE_COUNT, &a) != DONE) return FAILED;
-    t->about = args->file[0];
-    result = info_print(t, &a, args->file[0], args->value[OPT_JSON] != NULL);
-    spmv_csr_free(&a);
-    return result;
-}
-
-static int convert_command(tool *t, const arguments *args)
-{
-    int result = DONE;
-    spmv_type type = args->value[OPT_TYPE] ? option_type(t, args, &result) : SPMV_TYPE_COUNT;
-    spmv_csr a;
-    if (result != DONE) return result;
-    if (load_matrix(t, args->file[0], type, &a) != DONE) return FAILED;
-    result = save_matrix(t, args->file[1], &a);
-    spmv_csr_free(&a);
-    return result;
-}
-
-static int gen_command(tool *t, const arguments *args)
-{
-    spmv_csr a;
-    int result;
-    if (args->value[OPT_LIST]) {
-        list_families();
-        return DONE;
-    }
-    result = generate(t, args->file[0], &a);
-    if (result != DONE) return result;
-    result = save_matrix(t, args->value[OPT_OUT], &a);
-    spmv_csr_free(&a);
-    return result;
-}
-
-/* ---- plan ------------------------------------------------------------------------------------------------------ */
-
-/* What plan tells of a part. */
-typedef struct part_figures {
-    char     text[512];
-    uint64_t rows, nnz;
-    double   share;           /* of the matrix's nonzeros, percent */
-    int      stored;          /* 0: it was refused, and the message is printed */
-    uint64_t bytes;
-    double   padding;         /* stored slots over nonzeros, less one; NAN where there is none */
-} part_figures;
-
-static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i, const spmv_build *how,
-                        part_figures *out)
-{
-    spmv_plan *one = (spmv_plan *)calloc(1, sizeof *one);
-    spmv_view view = spmv_split_view(split, a, i);
-    spmv_part part;
-    memset(out, 0, sizeof *out);
-    if (!one) return no_memory(t);
-    one->count = 1;
-    one->part[0] = plan->part[i];
-    spmv_plan_print(one, out->text, sizeof out->text);
-    free(one);
-    out->rows = split->rows[i];
-    out->nnz = split->nnz[i];
-    out->share = share(out->nnz, a->nnz);
-    out->padding = NAN;
-    t->about = out->text;
-    if (spmv_part_build(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) return FAILED;
-    out->stored = 1;
-    out->bytes = spmv_part_bytes(&part);
-    if (out->nnz) out->padding = (double)spmv_part_slots(&part) / (double)out->nnz - 1;
-    spmv_part_free(&part);
-    return DONE;
-}
-
-static void part_print(const part_figures *p, int column)
-{
-    printf("%-*s %12llu %14llu %7.2f%%", column, p->text, (unsigned long long)p->rows, (unsigned long long)p->nnz, p->share);
-    if (!p->stored) printf(" %15s %9s\n", "refused", "-");
-    else if (p->nnz) printf(" %15llu %9.4f\n", (unsigned long long)p->bytes, p->padding);
-    else printf(" %15llu %9s\n", (unsigned long long)p->bytes, "-");
-}
-
-static void part_json(const part_figures *p)
-{
-    putchar('{');
-    json_text("plan", p->text); json_next();
-    json_count("rows", p->rows); json_next();
-    json_count("nnz", p->nnz); json_next();
-    json_real("share", p->share / 100); json_next();
-    if (p->stored) json_count("bytes", p->bytes);
-    else fputs("\"bytes\": null", stdout);
-    json_next();
-    json_real("padding", p->padding);
-    putchar('}');
-}
-
-/* The options of a choice, the chosen one first. */
-static void choice_json(const spmv_choice *c)
-{
-    int i;
-    fputs("{", stdout);
-    json_text("table", c->table); json_next();
-    printf("\"exact\": %s, ", c->exact ? "true" : "false");
-    json_real("csr_us", c->csr > 0 ? c->csr * 1e6 : NAN);
-    fputs(", \"options\": [", stdout);
-    for (i = 0; i < c->count; i++) {
-        const spmv_option *o = &c->option[i];
-        fputs(i ? ", {" : "{", stdout);
-        json_text("plan", o->plan); json_next();
-        json_text("variant", o->variant[strspn(o->variant, "+")] ? o->variant : NULL); json_next();
-        json_real("cost_us", o->cost * 1e6); json_next();
-        json_real("predicted_us", o->predicted * 1e6); json_next();
-        json_real("measured_us", o->measured > 0 ? o->measured * 1e6 : NAN); json_next();
-        printf("\"runs\": %s, ", o->measured < 0 ? "false" : "true");
-        json_real("convert_csr", o->convert);
-        putchar('}');
-    }
-    fputs("]}", stdout);
-}
-
-/* What plan prints. */
-typedef struct plan_report {
-    const char        *matrix, *device;
-    spmv_type          type;
-    const spmv_choice *choice;   /* its plan and variant */
-    int                explain;
-    char              *text;     /* SPMV_PLAN_TEXT bytes: the plan, then the shares */
-    part_figures      *part;
-    int                parts;
-    int                refused;  /* 1: a part could not be stored */
-} plan_report;
-
-static const char *report_variant(const plan_report *r)
-{
-    return r->choice->variant[strspn(r->choice->variant, "+")] ? r->choice->variant : NULL;
-}
-
-static int explain(tool *t, const spmv_choice *c)
-{
-    size_t size = spmv_explain(c, NULL, 0) + 1;
-    char *text = (char *)malloc(size);
-    if (!text) return no_memory(t);
-    spmv_explain(c, text, size);
-    puts(text);
-    free(text);
-    return DONE;
-}
-
-static void report_print(const plan_report *r, const spmv_split *split)
-{
-    enum { NARROWEST = 16, WIDEST = 48 }; /* characters: a column that short plans leave in its place, and one very long plan too */
-    int i, n, column = NARROWEST;
-    spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
-    printf("plan    %s%s%s\n", r->text, report_variant(r) ? "/" : "", report_variant(r) ? report_variant(r) : "");
-    spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
-    printf("shares  %s\n\n", r->text);
-    for (i = 0; i < r->parts; i++) {
-        n = (int)strlen(r->part[i].text);
-        if (n > column) column = n < WIDEST ? n : WIDEST;
-    }
-    printf("%-*s %12s %14s %8s %15s %9s\n", column, "part", "rows", "nonzeros", "share", "bytes", "padding");
-    for (i = 0; i < r->parts; i++) part_print(&r->part[i], column);
-}
-
-static void report_json(const plan_report *r, const spmv_csr *a, const spmv_split *split)
-{
-    int i;
-    putchar('{');
-    json_text("matrix", r->matrix); json_next();
-    json_count("rows", a->rows); json_next();
-    json_count("cols", a->cols); json_next();
-    json_count("nnz", a->nnz); json_next();
-    json_text("device", r->device); json_next();
-    json_text("type", spmv_type_name(r->type)); json_next();
-    spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
-    json_text("plan", r->text); json_next();
-    json_text("variant", report_variant(r)); json_next();
-    spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
-    json_text("shares", r->text);
-    fputs(", \"parts\": [", stdout);
-    for (i = 0; i < r->parts; i++) {
-        if (i) json_next();
-        part_json(&r->part[i]);
-    }
-    fputs("], \"choice\": ", stdout);
-    if (r->explain && r->choice->count) choice_json(r->choice);
-    else fputs("null", stdout);
-    json_next();
-    json_text("version", SPMV_VERSION);
-    puts("}");
-}
-
-/* Splits the matrix by the chosen plan and prints what comes of each part. */
-static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_build *how, int json)
-{
-    const spmv_plan *plan = &r->choice->plan;
-    spmv_split split;
-    int result = DONE;
-    if (!json && r->explain && explain(t, r->choice) != DONE) return FAILED;
-    if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
-    r->text = (char *)malloc(SPMV_PLAN_TEXT);
-    r->part = (part_figures *)calloc((size_t)split.count + 1, sizeof *r->part);
-    if (!r->text || !r->part) result = no_memory(t);
-    for (; result == DONE && r->parts < split.count; r->parts++)
-        if (part_measure(t, &split, plan, a, r->parts, how, &r->part[r->parts]) != DONE) r->refused = 1;
-    if (result == DONE && json) report_json(r, a, &split);
-    if (result == DONE && !json) report_print(r, &split);
-    free(r->text);
-    free(r->part);
-    spmv_split_free(&split);
-    return r->refused ? FAILED : result;
-}
-
-static int plan_command(tool *t, const arguments *args)
-{
-    const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
-    int result = DONE;
-    spmv_choice *choice;
-    spmv_build_hints hints;
-    spmv_tuning table;
-    measurer me;
-    spmv_desc desc;
-    spmv_build how;
-    spmv_place place;
-    spmv_csr a;
-    plan_report report;
-    memset(&desc, 0, sizeof desc);
-    memset(&how, 0, sizeof how);
-    memset(&report, 0, sizeof report);
-    desc.type = how.type = option_type(t, args, &result);
-    how.strict = args->value[OPT_STRICT] != NULL;
-    desc.max_bytes = how.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
-    if (result == DONE) result = plan_is_text(t, "builder", text);
-    if (result == DONE) result = choice_options(t, args, &hints, &table);
-    if (result != DONE) return result;
-    memset(&a, 0, sizeof a);
-    choice = (spmv_choice *)malloc(sizeof *choice);
-    result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : no_memory(t);
-    if (result == DONE) result = load_matrix(t, args->file[0], desc.type, &a);
-    desc.csr = &a;
-    desc.hooks = t->hooks;
-    t->about = text;
-    if (result == DONE) {
-        place = device_place(desc.device);
-        progress_name(t, "planning", text);
-        result = measurer_make(&me, t, &desc, &hints);
-        if (result == DONE && spmv_choose(choice, text, &a, &how, &place, &me.hints, NULL, &t->hooks) != SPMV_OK) result = FAILED;
-        progress_clear(t);
-        report.matrix = args->file[0];
-        report.device = device_label(desc.device);
-        report.type = desc.type;
-        report.choice = choice;
-        report.explain = args->value[OPT_EXPLAIN] != NULL;
-        if (result == DONE) result = plan_show(t, &report, &a, &how, args->value[OPT_JSON] != NULL);
-        measurer_free(&me);
-    }
-    free(choice);
-    device_close(desc.device);
-    spmv_tuning_free(&table);
-    spmv_csr_free(&a);
-    return result;
-}
-
-/* ---- mul ------------------------------------------------------------------------------------------------------- */
-
-typedef struct product {
-    spmv_desc    desc;
-    spmv_csr     a;
-    spmv_device *device;
-    void        *x, *y;
-    double       alpha, beta;
-} product;
-
-static void product_free(tool *t, product *p)
-{
-    spmv_free(&t->hooks, p->x);
-    spmv_free(&t->hooks, p->y);
-    spmv_csr_free(&p->a);
-    device_close(p->device);
-}
-
-/* What can be known to be wrong without reading a file. */
-static int product_options(tool *t, const arguments *args, product *p)
-{
-    int result = DONE;
-    double most;
-    memset(p, 0, sizeof *p);
-    p->desc.type = option_type(t, args, &result);
-    most = p->desc.type == SPMV_F32 ? FLT_MAX : DBL_MAX;
-    p->alpha = option_real(t, args, OPT_ALPHA, 1, -most, most, &result);
-    p->beta = option_real(t, args, OPT_BETA, 0, -most, most, &result);
-    p->desc.plan = args->plans ? args->plan[0] : "csr";
-    p->desc.variant = args->plans ? args->variant[0] : NULL;
-    p->desc.strict = args->value[OPT_STRICT] != NULL;
-    p->desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
-    p->desc.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
-    p->desc.hooks = t->hooks;
-    if (result != DONE) return result;
-    if (args->plans > 1) return misuse(t, "one --plan is enough");
-    if (p->beta != 0 && !args->value[OPT_Y]) return misuse(t, "--beta needs the vector that it multiplies, --y FILE");
-    if (args->value[OPT_Y] && !args->value[OPT_BETA]) return misuse(t, "--y needs --beta");
-    return plan_is_text(t, "plan", p->desc.plan);
-}
-
-static int product_vectors(tool *t, const arguments *args, product *p)
-{
-    spmv_type type = p->desc.type;
-    uint64_t i;
-    if (args->value[OPT_X]) {
-        if (load_vector(t, args->value[OPT_X], type, p->a.cols, "x", &p->x) != DONE) return FAILED;
-    } else {
-        p->x = spmv_alloc(&t->hooks, p->a.cols + 1, spmv_vector_size(type));
-        if (!p->x) return no_memory(t);
-        for (i = 0; i < p->a.cols; i++) put(type, p->x, i, 1);
-    }
-    if (args->value[OPT_Y]) return load_vector(t, args->value[OPT_Y], type, p->a.rows, "y", &p->y);
-    p->y = spmv_alloc(&t->hooks, p->a.rows + 1, spmv_vector_size(type));
-    return p->y ? DONE : no_memory(t);
-}
-
-static int product_run(tool *t, const arguments *args, product *p)
-{
-    spmv_matrix m;
-    spmv_status s;
-    measurer me;
-    int result = FAILED;
-    if (load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
-    if (product_vectors(t, args, p) != DONE) return FAILED;
-    p->desc.csr = &p->a;
-    p->desc.device = p->device;
-    t->about = p->desc.plan;
-    if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
-        p->desc.hints = &me.hints;
-        progress_name(t, "preparing", p->desc.plan);
-        s = spmv_create(&m, &p->desc);
-        progress_clear(t);
-        if (s == SPMV_OK) {
-            s = spmv_mul(&m, p->alpha, p->x, p->beta, p->y);
-            spmv_destroy(&m);
-        }
-        if (s == SPMV_OK) result = save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y);
-    }
-    measurer_free(&me);
-    return result;
-}
-
-static int mul_command(tool *t, const arguments *args)
-{
-    product p;
-    int result = product_options(t, args, &p);
-    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &p.device);
-    if (result == DONE) result = product_run(t, args, &p);
-    product_free(t, &p);
-    return result;
-}
-
-/* ---- devices --------------------------------------------------------------------------------------------------- */
-
-static int devices_command(tool *t, const arguments *args)
-{
-    (void)args;
-    return devices_print(t);
-}
-
-/* ---- the list of commands -------------------------------------------------------------------------------------- */
+#include <stdio.h>
+#include <string.h>
 
 #define PLAN_TEXT                                                                                                      \
     "A plan is one part or several, joined by +: a format with keys, for example ell:w=5+coo or sell:h=32.\n"          \
     "A builder makes a plan for the matrix: hyb, hyb-csr, hybr, cmrs. The library chooses: auto, or by the policies of\n" \
     "clSpMV: cocktail.\n"
+
 #define VARIANT_TEXT                                                                                                   \
     "\nBehind / may follow the knobs of each part's OpenCL kernel, joined by + as the parts are:\n"                    \
     "csr:run=1024/WG=256,NT=1 or ell:w=5+coo/WG=64+PER=3. Knobs behind *: are for every part whose kernel has them,\n" \
     "however many parts there will be; those of single parts may follow: hyb/*:IMG=1 or hyb/*:IMG=1+WG=64.\n"
+
 #define FILE_TEXT "FILE is Matrix Market or the binary form, plain or gzip; - is standard input.\n"
 
 static const command commands[] = {
@@ -598,15 +222,15 @@ static int run_command(const command *c, int argc, char **argv)
     arguments args;
     tool t;
     int result;
-    tool_init(&t, c->name);
+    cli_init(&t, c->name);
     result = arguments_parse(&t, c, argc, argv, &args);
-    if (result == DONE && args.value[OPT_HELP]) print_help(c);
+    if (result == DONE && args.value[OPT_HELP]) command_help(c);
     else if (result == DONE) {
         t.max_dim = option_count(&t, &args, OPT_MAX_DIM, 0, 1, 4294967294u, &result);
         if (result == DONE) result = c->run(&t, &args);
     }
     arguments_free(&args);
-    return finish_output(&t, result);
+    return cli_finish(&t, result);
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* A copy of text, FROM replaced. */
-static char *defect_plant(const char *text, size_t size, const char *from, size_t from_size, const char *to)
+static inline char *defect_plant(const char *text, size_t size, const char *from, size_t from_size, const char *to)
 {
     size_t room = size + 1, used = 0, i = 0, to_size = strlen(to);
     char *out = (char *)malloc(room + 4096);
@@ -30,7 +30,7 @@ static char *defect_plant(const char *text, size_t size, const char *from, size_
     return out;
 }
 
-static cl_program defect_create(cl_context c, cl_uint count, const char **text, const size_t *size, cl_int *error)
+static inline cl_program defect_create(cl_context c, cl_uint count, const char **text, const size_t *size, cl_int *error)
 {
     const char *defect = getenv("SPMV_DEFECT"), *arrow = defect ? strstr(defect, "=>") : NULL;
     const char *planted[8];
@@ -45,7 +45,7 @@ static cl_program defect_create(cl_context c, cl_uint count, const char **text, 
 }
 #define clCreateProgramWithSource defect_create
 
-static cl_int defect_release(cl_mem m)
+static inline cl_int defect_release(cl_mem m)
 {
     return getenv("SPMV_KEEP") ? CL_SUCCESS : clReleaseMemObject(m);
 }

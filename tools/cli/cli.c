@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+#include "spmv.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cli_progress_clear(tool *t)
+{
+    if (t->drawn) fputs("\r\033[K", stderr);
+    t->drawn = 0;
+}
+
+void cli_progress_begin(tool *t)
+{
+    cli_progress_clear(t);
+    t->since = t->last = cli_seconds();
+}
+
+int cli_progress_due(const tool *t)
+{
+    double now = cli_seconds();
+    if (!t->terminal) return now - t->told >= PROGRESS_LINE_SECONDS;
+    return now - t->since >= 1.0 && now - t->last >= 0.1;
+}
+
+/* Draws over the line before on a terminal, prints a line elsewhere. */
+LIKE_PRINTF(2, 3) static void cli_progress_say(tool *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (t->terminal) fputc('\r', stderr);
+    else fprintf(stderr, "spmv %s: ", t->command);
+    vfprintf(stderr, format, list);
+    fputs(t->terminal ? "\033[K" : "\n", stderr);
+    fflush(stderr);
+    va_end(list);
+    t->drawn = t->terminal;
+    t->last = t->told = cli_seconds();
+}
+
+void cli_progress_name(tool *t, const char *what, const char *name)
+{
+    cli_progress_begin(t);
+    if (t->terminal || cli_progress_due(t)) cli_progress_say(t, "%s %.60s ...", what, name);
+}
+
+void cli_progress(tool *t, const char *what, double part)
+{
+    if (!cli_progress_due(t)) return;
+    if (part < 0) cli_progress_say(t, "%.60s ... %.0f s", what, cli_seconds() - t->since);
+    else cli_progress_say(t, "%.60s ... %3.0f%%", what, 100 * (part > 1 ? 1 : part));
+}
+
+int cli_complain(tool *t, const char *format, ...)
+{
+    va_list list;
+    cli_progress_clear(t);
+    if (t->about) fprintf(stderr, "spmv: %s: ", t->about);
+    else fprintf(stderr, "spmv %s: ", t->command);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+    return FAILED;
+}
+
+int cli_misuse(tool *t, const char *format, ...)
+{
+    va_list list;
+    fprintf(stderr, "spmv %s: ", t->command);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fprintf(stderr, "; see spmv %s --help\n", t->command);
+    return USAGE;
+}
+
+int cli_no_memory(tool *t)
+{
+    return cli_complain(t, "memory could not be allocated");
+}
+
+/* spmv_hooks.log: kept or printed, each message once. */
+static void cli_hear(void *user, spmv_status s, const char *message)
+{
+    tool *t = (tool *)user;
+    size_t used = strlen(t->text);
+    (void)s;
+    if (t->silent) return;
+    if (!t->keep) cli_complain(t, "%s", message);
+    else if (used + 3 < sizeof t->text)
+        snprintf(t->text + used, sizeof t->text - used, "%s%s", used ? "; " : "", message);
+}
+
+void cli_init(tool *t, const char *command)
+{
+    memset(t, 0, sizeof *t);
+    t->command = command;
+    t->terminal = isatty(STDERR_FILENO);
+    t->told = cli_seconds();
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes then is an error as a full disk is */
+#endif
+    t->hooks.user = t;
+    t->hooks.log = cli_hear;
+}
+
+/* ---- standard output --------------------------------------------------------------------------------------------- */
+
+int cli_finish(tool *t, int result)
+{
+    t->about = NULL;
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_complain(t, "standard output: %s", strerror(errno));
+    return result;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include "cli.h"
+#include "output.h"
+#include "spmv.h"
+#include "spmv_io.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int file_ends_in(const char *name, const char *tail)
+{
+    size_t n = strlen(name), k = strlen(tail);
+    return n >= k && !strcmp(name + n - k, tail);
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+typedef struct reader {
+    tool       *t;
+    gzFile      gz;      /* reads plain files as they are */
+    const char *name;
+    double      size;    /* bytes of the file as it lies on disk, 0: not known */
+    char        head[8]; /* read ahead, to tell the binary form from text */
+    size_t      headed, given;
+    char        label[80];
+    spmv_source source;
+} reader;
+
+static int read_trouble(reader *r)
+{
+    int code;
+    const char *text = gzerror(r->gz, &code);
+    if (code == Z_ERRNO) text = strerror(errno);
+    if (code == Z_BUF_ERROR) text = "the compressed data end too early";
+    if (code == Z_OK || code == Z_STREAM_END) return 0;
+    cli_complain(r->t, "%s: %s", r->name, text);
+    r->t->silent = 1; /* the library would only add that reading failed */
+    return 1;
+}
+
+static size_t read_some(void *user, void *buffer, size_t bytes)
+{
+    reader *r = (reader *)user;
+    int n;
+    if (r->given < r->headed) {
+        size_t left = r->headed - r->given;
+        if (bytes > left) bytes = left;
+        memcpy(buffer, r->head + r->given, bytes);
+        r->given += bytes;
+        return bytes;
+    }
+    n = gzread(r->gz, buffer, bytes < 1u << 20 ? (unsigned)bytes : 1u << 20);
+    if (n <= 0 && read_trouble(r)) return SPMV_READ_FAILED; /* zlib tells of a cut file only at its end */
+    cli_progress(r->t, r->label, r->size > 0 ? (double)gzoffset(r->gz) / r->size : -1);
+    return n < 0 ? SPMV_READ_FAILED : (size_t)n;
+}
+
+static void reader_close(reader *r)
+{
+    if (r->gz) gzclose(r->gz);
+    r->gz = NULL;
+    r->t->silent = 0;
+    cli_progress_clear(r->t);
+}
+
+/* Opens the file and reads its first bytes. */
+static int reader_open(reader *r, tool *t, const char *path)
+{
+    struct stat status;
+    int standard = !strcmp(path, "-"), handle, n;
+    memset(r, 0, sizeof *r);
+    r->t = t;
+    r->name = standard ? "standard input" : path;
+    snprintf(r->label, sizeof r->label, "reading %s", r->name);
+    errno = 0;
+    handle = standard ? dup(STDIN_FILENO) : -1;
+    r->gz = standard ? gzdopen(handle, "rb") : gzopen(path, "rb");
+    if (!r->gz) {
+        if (handle >= 0) close(handle);
+        return cli_complain(t, "%s: %s", r->name, errno ? strerror(errno) : "memory could not be allocated");
+    }
+    gzbuffer(r->gz, 1u << 18);
+    cli_progress_begin(t);
+    if (!standard && stat(path, &status) == 0 && S_ISREG(status.st_mode)) r->size = (double)status.st_size;
+    n = gzread(r->gz, r->head, sizeof r->head);
+    if (n < 0) {
+        read_trouble(r);
+        reader_close(r);
+        return FAILED;
+    }
+    r->headed = (size_t)n;
+    r->source.user = r;
+    r->source.read = read_some;
+    r->source.name = r->name;
+    if (gzdirect(r->gz)) r->source.bytes = (uint64_t)r->size;
+    return DONE;
+}
+
+/* The same matrix with values of another type. */
+static spmv_status retype(tool *t, spmv_csr *a, spmv_type type)
+{
+    spmv_input in;
+    spmv_csr b;
+    spmv_status s;
+    memset(&in, 0, sizeof in);
+    in.rows = (int64_t)a->rows;
+    in.cols = (int64_t)a->cols;
+    in.ptr = a->ptr;
+    in.col = a->col;
+    in.val = a->val;
+    in.ptr_bits = 64;
+    in.val_type = a->type;
+    s = spmv_csr_from(&b, &in, type, &t->hooks);
+    if (s != SPMV_OK) return s;
+    spmv_csr_free(a);
+    *a = b;
+    return SPMV_OK;
+}
+
+int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
+{
+    spmv_mm_options opt;
+    spmv_status s;
+    reader r;
+    memset(a, 0, sizeof *a);
+    memset(&opt, 0, sizeof opt);
+    t->about = NULL; /* the library's messages begin with the file's name */
+    if (reader_open(&r, t, path) != DONE) return FAILED;
+    opt.store = type == SPMV_F64 || type == SPMV_TYPE_COUNT ? SPMV_F64 : SPMV_F32;
+    opt.max_dim = t->max_dim;
+    s = spmv_bin_is(r.head, r.headed) ? spmv_bin_read(a, &r.source, t->max_dim, &t->hooks)
+                                      : spmv_mm_read(a, &r.source, &opt, NULL, &t->hooks);
+    reader_close(&r);
+    if (s == SPMV_OK && type != SPMV_TYPE_COUNT && a->type != opt.store) s = retype(t, a, opt.store);
+    if (s != SPMV_OK) spmv_csr_free(a);
+    return s == SPMV_OK ? DONE : FAILED;
+}
+
+int file_load_vector(tool *t, const char *path, spmv_type type, uint64_t n, const char *what, void **x)
+{
+    spmv_mm_options opt;
+    spmv_status s;
+    uint64_t got = 0;
+    reader r;
+    *x = NULL;
+    memset(&opt, 0, sizeof opt);
+    opt.store = type;
+    opt.max_dim = t->max_dim;
+    t->about = NULL;
+    if (reader_open(&r, t, path) != DONE) return FAILED;
+    s = spmv_mm_read_vector(x, &got, &r.source, &opt, NULL, &t->hooks);
+    reader_close(&r);
+    if (s != SPMV_OK) return FAILED;
+    if (got == n) return DONE;
+    spmv_free(&t->hooks, *x);
+    *x = NULL;
+    return cli_complain(t, "%s: %s needs %llu elements, the file has %llu", path, what, (unsigned long long)n,
+                    (unsigned long long)got);
+}
+
+int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used)
+{
+    reader r;
+    size_t room = 65536, got = 1;
+    char *more;
+    int result = DONE;
+    *used = 0;
+    *text = (char *)malloc(room);
+    if (!*text) return cli_no_memory(t);
+    if (reader_open(&r, t, path) != DONE) got = SPMV_READ_FAILED;
+    while (got && got != SPMV_READ_FAILED && result == DONE) {
+        got = read_some(&r, *text + *used, room - *used);
+        if (got == SPMV_READ_FAILED) break;
+        *used += got;
+        if (*used < room) continue;
+        if (room >= most) result = cli_complain(t, "%s: longer than %lu bytes", path, (unsigned long)most);
+        more = result == DONE ? (char *)realloc(*text, room *= 2) : NULL;
+        if (more) *text = more;
+        else if (result == DONE) result = cli_no_memory(t);
+    }
+    reader_close(&r);
+    if (got == SPMV_READ_FAILED) result = FAILED;
+    if (result == DONE) return DONE;
+    free(*text);
+    *text = NULL;
+    *used = 0;
+    return result;
+}
+
+int file_load_table(tool *t, const char *path, spmv_tuning *out)
+{
+    char *text;
+    size_t used;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    if (file_load_text(t, path, 1 << 20, &text, &used) != DONE) return FAILED;
+    t->about = NULL;
+    s = spmv_tuning_read(out, text, used, path, &t->hooks);
+    free(text);
+    return s == SPMV_OK ? DONE : FAILED;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    tool       *t;
+    output      out;
+    gzFile      gz;
+    const char *name;
+    double      written, expected; /* bytes, for progress; expected 0: not known */
+    char        label[80];
+    spmv_sink   sink;
+} writer;
+
+static size_t write_trouble(writer *w)
+{
+    int code;
+    const char *text = gzerror(w->gz, &code);
+    cli_complain(w->t, "%s: %s", w->name, code == Z_ERRNO ? strerror(errno) : text);
+    w->t->silent = 1;
+    return 0;
+}
+
+static size_t write_some(void *user, const void *data, size_t bytes)
+{
+    writer *w = (writer *)user;
+    size_t done = 0;
+    while (done < bytes) {
+        size_t piece = bytes - done < 1u << 20 ? bytes - done : 1u << 20;
+        if (gzwrite(w->gz, (const char *)data + done, (unsigned)piece) <= 0) return write_trouble(w);
+        done += piece;
+        w->written += (double)piece;
+        cli_progress(w->t, w->label, w->expected > 0 ? w->written / w->expected : -1);
+    }
+    return done;
+}
+
+static int writer_open(writer *w, tool *t, const char *path)
+{
+    const char *mode = path && file_ends_in(path, ".gz") ? "wb" : "wbT"; /* T: as it is */
+    int handle;
+    memset(w, 0, sizeof *w);
+    if (output_open(&w->out, t, path) != DONE) return FAILED;
+    w->t = t;
+    w->name = w->out.name;
+    snprintf(w->label, sizeof w->label, "writing %s", w->name);
+    errno = 0;
+    handle = dup(w->out.handle); /* which gzclose closes; the output's own is still needed after it */
+    if (handle >= 0) w->gz = gzdopen(handle, mode);
+    if (!w->gz) {
+        output_trouble(&w->out);
+        if (handle >= 0) close(handle);
+        return output_close(&w->out, FAILED);
+    }
+    gzbuffer(w->gz, 1u << 18);
+    cli_progress_begin(t);
+    w->sink.user = w;
+    w->sink.write = write_some;
+    w->sink.name = w->name;
+    return DONE;
+}
+
+/* Writes what is left; s is what came of the writing so far. */
+static int writer_close(writer *w, spmv_status s)
+{
+    int code, result = s == SPMV_OK ? DONE : FAILED;
+    errno = 0;
+    code = gzclose(w->gz);
+    cli_progress_clear(w->t);
+    w->t->silent = 0;
+    if (result == DONE && code != Z_OK)
+        result = cli_complain(w->t, "%s: %s", w->name, code == Z_ERRNO && errno ? strerror(errno) : "not written to its end");
+    return output_close(&w->out, result);
+}
+
+int file_save_matrix(tool *t, const char *path, const spmv_csr *a)
+{
+    int binary = path && (file_ends_in(path, ".bin") || file_ends_in(path, ".bin.gz"));
+    spmv_status s;
+    writer w;
+    t->about = NULL;
+    if (writer_open(&w, t, path) != DONE) return FAILED;
+    s = binary ? spmv_bin_write(&w.sink, a, &t->hooks) : spmv_mm_write(&w.sink, a, &t->hooks);
+    return writer_close(&w, s);
+}
+
+int file_save_vector(tool *t, const char *path, spmv_type type, uint64_t n, const void *x)
+{
+    spmv_status s;
+    writer w;
+    t->about = NULL;
+    if (writer_open(&w, t, path) != DONE) return FAILED;
+    s = spmv_mm_write_vector(&w.sink, type, n, x, &t->hooks);
+    return writer_close(&w, s);
+}

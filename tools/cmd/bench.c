@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench.h"
+
+#include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/options.h"
+#include "bench_again.h"
+#include "bench_lines.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "../measure/plans.h"
+#include "../measure/reference.h"
+#include "../measure/runner.h"
+#include "../measure/values.h"
+#include "spmv.h"
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- interruptions --------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t bench_stopped; /* 1: no further plan is begun */
+
+static void bench_signal(int number)
+{
+    (void)number;
+    bench_stopped = 1;
+}
+
+/* The first interruption ends the work after the plan at hand, so that the table of what was timed is printed; the second ends the
+ * program. A signal that is ignored (nohup) stays so. */
+static void bench_catch(int number)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0 || now.sa_handler == SIG_IGN) return;
+    memset(&now, 0, sizeof now);
+    now.sa_handler = bench_signal;
+    now.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&now.sa_mask);
+    sigaction(number, &now, NULL);
+}
+
+/* ---- one plan -------------------------------------------------------------------------------------------------- */
+
+void bench_line_rates(line *out, uint64_t nnz, timing took)
+{
+    out->took = took;
+    out->gflops = took.median > 0 ? 2e-9 * (double)nnz / took.median : NAN;
+    out->gbs = took.median > 0 ? 1e-9 * out->bytes / took.median : NAN;
+}
+
+static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, timing took)
+{
+    const spmv_store *s = &r->m.store;
+    double slots = (double)spmv_store_slots(s);
+    out->bytes = (double)spmv_bytes(&r->m) + (double)(r->rows + r->cols) * (double)spmv_vector_size(type);
+    out->padding = nnz ? slots / (double)nnz - 1 : slots > 0 ? NAN : 0;
+    bench_line_rates(out, nnz, took);
+}
+
+/* The texts of what is prepared. */
+static spmv_status result_names(line *out, const runner *r)
+{
+    char text[SPMV_PLAN_TEXT];
+    spmv_plan_print(spmv_plan_of(&r->m), text, sizeof text);
+    out->plan = strdup(text);
+    runner_variant(r, text, sizeof text);
+    out->variant = strdup(text);
+    return out->plan && out->variant ? SPMV_OK : SPMV_ERR_MEMORY;
+}
+
+/* Checks and times what is prepared. */
+static spmv_status bench_measure(bench *b, runner *r, line *out)
+{
+    char what[160];
+    double err = 0;
+    timing took;
+    spmv_status s = result_names(out, r);
+    if (s == SPMV_OK) s = trial_check(&b->real, &r->m, 0, &err);
+    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r->m, 1, &err);
+    snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
+    if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, what, &took);
+    if (s == SPMV_OK) {
+        result_figures(out, r, b->a->nnz, b->type, took);
+        out->err = err;
+        out->ok = err < 1;
+    }
+    return s;
+}
+
+spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
+{
+    spmv_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.csr = b->a;
+    desc.type = b->type;
+    desc.plan = plan;
+    desc.variant = variant;
+    desc.device = b->device;
+    desc.strict = b->args->value[OPT_STRICT] != NULL;
+    desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
+    desc.max_bytes = b->max_bytes;
+    desc.hooks = b->t->hooks;
+    return desc;
+}
+
+/* A line without figures, for line_end; NULL if there is none to be: after an interruption, or without memory. */
+static line *line_begin(bench *b, const char *plan)
+{
+    line *out;
+    if (bench_stopped) return NULL;
+    out = (line *)calloc(1, sizeof *out);
+    if (!out) {
+        b->worst = cli_no_memory(b->t);
+        return NULL;
+    }
+    out->asked = plan;
+    out->took.least = out->took.median = out->took.most = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = NAN;
+    cli_progress_name(b->t, b->matrix, plan);
+    b->t->text[0] = 0;
+    b->t->keep = 1;
+    return out;
+}
+
+/* Takes over the line, prints it in JSON, and takes its failure into the exit status. tolerant: a refusal is no failure. */
+static void line_end(bench *b, line *out, spmv_status s, int tolerant)
+{
+    b->t->keep = 0;
+    cli_progress_clear(b->t);
+    out->status = s;
+    if (s != SPMV_OK && *b->t->text) out->why = strdup(b->t->text);
+    out->refused = runner_is_refusal(s);
+    if ((s != SPMV_OK && !(tolerant && out->refused)) || (s == SPMV_OK && !out->ok)) b->worst = FAILED;
+    if (b->args->value[OPT_JSON]) bench_line_json(b, out);
+    if (s != SPMV_OK && b->args->value[OPT_JSON]) {
+        b->t->about = out->asked;
+        cli_complain(b->t, "%s: %s: %s", b->matrix, out->refused ? "refused" : "failed", bench_line_why(out));
+    }
+    if (bench_lines_add(b->t, &b->done, out) == DONE) return;
+    b->worst = FAILED;
+    bench_line_free(out);
+}
+
+/* One plan, one line. */
+static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
+{
+    line *out = line_begin(b, plan);
+    spmv_status s = SPMV_ERR_MEMORY;
+    spmv_desc desc = bench_desc(b, plan, variant);
+    measurer me;
+    runner r;
+    if (!out) return;
+    if (measurer_make(&me, b->t, &desc, &b->hints) == DONE) {
+        desc.hints = &me.hints;
+        out->prepare = -cli_seconds();
+        s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        out->prepare += cli_seconds();
+        if (s == SPMV_OK) {
+            s = bench_measure(b, &r, out);
+            runner_close(&r);
+        }
+    }
+    measurer_free(&me);
+    line_end(b, out, s, tolerant);
+}
+
+#ifndef SPMV_NO_OPENCL
+/* A line that does not count. */
+static void line_drop(bench *b, line *out)
+{
+    b->t->keep = 0;
+    bench_line_free(out);
+}
+
+/* One line for a variant of the plan that r holds on the host. One that cannot be is passed over, as is one whose meaning was
+ * seen before: seen is a text of all of them. */
+static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v, char **seen)
+{
+    spmv_desc desc = bench_desc(b, plan, NULL);
+    spmv_store *st = &r->m.store;
+    size_t used = *seen ? strlen(*seen) : 0;
+    char text[SPMV_VARIANT_TEXT + 2] = " ", *more;
+    line *out = line_begin(b, plan);
+    spmv_device_matrix matrix = { 0 };
+    spmv_exec exec = { 0 };
+    spmv_status s;
+    if (!out) return;
+    s = spmv_variant_resolve(&v, b->device, &st->part[0]);
+    spmv_variant_print(&v, text + 1, sizeof text - 2);
+    strcat(text, " ");
+    if (s == SPMV_OK && !(*seen && strstr(*seen, text))) {
+        more = (char *)realloc(*seen, used + sizeof text);
+        if (more) strcpy((*seen = more) + used, text);
+        r->m.device = b->device;
+        r->m.on_device = &matrix;
+        r->m.exec = &exec;
+        s = spmv_device_matrix_create(&matrix, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
+        if (s == SPMV_OK) s = spmv_exec_create(&exec, &matrix, NULL);
+        if (s == SPMV_OK) s = runner_open_cl(r, &desc);
+        if (s == SPMV_OK) s = bench_measure(b, r, out);
+        runner_close_cl(r);
+        spmv_exec_free(&exec);
+        spmv_device_matrix_free(&matrix);
+        r->m.device = NULL;
+        r->m.on_device = NULL;
+        r->m.exec = NULL;
+        if (s != SPMV_ERR_LIMIT) line_end(b, out, s, 0);
+        else line_drop(b, out);
+    } else {
+        line_drop(b, out);
+    }
+}
+
+/* Knobs of which every combination is tried; the others, which each work by themselves, turn one at a time. */
+static int bench_crosses(spmv_format f, int k)
+{
+    if (k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM) return 1;
+    return f == SPMV_CSR && k != SPMV_KNOB_IMG;
+}
+
+/* The variants of a plan, over the knobs that fixed does not set. Slots of 64 bits are for huge matrices only. */
+static void bench_combinations(bench *b, runner *r, const char *plan, const spmv_variant *fixed)
+{
+    spmv_format f = r->m.store.part[0].spec.format;
+    int values[SPMV_KNOB_COUNT][32], k;
+    size_t count[SPMV_KNOB_COUNT], at[SPMV_KNOB_COUNT];
+    char *seen = NULL;
+    memset(at, 0, sizeof at);
+    for (k = 0; k < SPMV_KNOB_COUNT; k++) {
+        count[k] = spmv_knob_values(f, (spmv_knob)k, values[k], 32);
+        if (count[k] > 32) count[k] = 32;
+        if (k == SPMV_KNOB_I64 || fixed->set >> k & 1u) count[k] = 0;
+        for (at[k] = 0; at[k] < count[k] && !bench_crosses(f, k); at[k]++) {
+            spmv_variant v = *fixed;
+            v.set |= (uint64_t)1 << k;
+            v.value[k] = values[k][at[k]];
+            bench_variant(b, r, plan, v, &seen);
+        }
+        if (!bench_crosses(f, k)) count[k] = 0;
+        at[k] = 0;
+    }
+    do {
+        spmv_variant v = *fixed;
+        for (k = 0; k < SPMV_KNOB_COUNT; k++)
+            if (count[k]) {
+                v.set |= (uint64_t)1 << k;
+                v.value[k] = values[k][at[k]];
+            }
+        bench_variant(b, r, plan, v, &seen);
+        for (k = SPMV_KNOB_COUNT - 1; k >= 0 && (!count[k] || ++at[k] == count[k]); k--) at[k] = 0;
+    } while (k >= 0);
+    free(seen);
+}
+#endif
+
+static void bench_variants(bench *b, const char *plan, const char *variant)
+{
+#ifndef SPMV_NO_OPENCL
+    spmv_desc desc = bench_desc(b, plan, NULL);
+    spmv_variant fixed;
+    runner r;
+    spmv_status s;
+    if (b->device) {
+        desc.device = NULL;
+        b->t->about = plan;
+        s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        if (s == SPMV_OK && r.m.store.count != 1)
+            s = spmv_log(&b->t->hooks, SPMV_ERR_PLAN, "--variants wants a plan of one part");
+        if (s == SPMV_OK) s = spmv_variants_parse(&fixed, &r.m.store, variant, &b->t->hooks);
+        if (s == SPMV_OK) bench_combinations(b, &r, plan, &fixed);
+        else b->worst = FAILED;
+        runner_close(&r);
+        return;
+    }
+#endif
+    bench_plan(b, plan, variant, 0);
+}
+
+/* Every format, then every builder; a name that is both is a builder's. */
+static void bench_all(bench *b)
+{
+    int f, i;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
+        const char *name = spmv_format_name((spmv_format)f);
+        for (i = 0; i < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)i)); i++) continue;
+        if (i == SPMV_BUILDER_COUNT && spmv_format_built((spmv_format)f)) bench_plan(b, name, NULL, 1);
+    }
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) bench_plan(b, spmv_builder_name((spmv_builder)i), NULL, 1);
+    bench_plan(b, "cocktail", NULL, 1);
+    bench_plan(b, "auto", NULL, 1);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+/* The trials' x and references, made once for all plans of a matrix. */
+static int bench_trials(bench *b)
+{
+    if (trial_make(&b->real, b->t, b->a, b->type) != DONE) return FAILED;
+    value_fill_random(b->type, b->real.x, b->a->cols, 1);
+    value_fill_random(b->type, b->real.start, b->a->rows, 2);
+    trial_reference(&b->real);
+    if (!trial_stays_whole(b->a, b->type)) return DONE;
+    if (trial_make(&b->whole, b->t, b->a, b->type) != DONE) return FAILED;
+    value_fill_whole(b->type, b->whole.x, b->a->cols, 3);
+    value_fill_whole(b->type, b->whole.start, b->a->rows, 4);
+    trial_reference(&b->whole);
+    return DONE;
+}
+
+/* The file's name without folders and endings. */
+static void matrix_name(const char *path, char *out, size_t size)
+{
+    static const char *const endings[] = {".gz", ".mtx", ".bin"};
+    const char *slash = strrchr(path, '/');
+    size_t i;
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    for (i = 0; i < 3; i++)
+        if (file_ends_in(out, endings[i]) && strlen(out) > strlen(endings[i])) out[strlen(out) - strlen(endings[i])] = 0;
+}
+
+static void bench_file(bench *b, const char *path)
+{
+    char name[256];
+    spmv_csr a;
+    int i;
+    matrix_name(path, name, sizeof name);
+    b->matrix = name;
+    b->a = &a;
+    if (file_load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
+    if (bench_trials(b) == DONE) {
+        if (!b->args->value[OPT_JSON]) bench_lines_heading(b);
+        fflush(stdout);
+        if (!b->args->plans) bench_all(b);
+        for (i = 0; i < b->args->plans; i++)
+            if (!strcmp(b->args->plan[i], "all")) bench_all(b);
+            else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
+            else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
+        if (!b->args->value[OPT_JSON]) bench_lines_print(b, &b->done);
+        if (b->again && !bench_stopped) bench_again(b);
+        bench_lines_forget(b);
+        if (!b->args->value[OPT_JSON]) putchar('\n');
+    } else {
+        b->worst = FAILED;
+    }
+    trial_free(&b->real);
+    trial_free(&b->whole);
+    spmv_csr_free(&a);
+}
+
+int bench_command(tool *t, const arguments *args)
+{
+    int i, result = DONE;
+    spmv_tuning table;
+    bench b;
+    memset(&b, 0, sizeof b);
+    memset(&table, 0, sizeof table);
+    b.t = t;
+    b.args = args;
+    b.type = option_type(t, args, &result);
+    b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
+    b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
+    if (result != DONE) return result;
+    if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
+        return cli_misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
+    t->cold = args->value[OPT_COLD] != NULL;
+    t->events = t->cold || args->value[OPT_EVENTS];
+    if (t->cold && (!args->value[OPT_DEVICE] || !strcmp(args->value[OPT_DEVICE], "host")))
+        return cli_misuse(t, "--cold needs an OpenCL device (--device)");
+    for (i = 0; i < args->plans && result == DONE; i++)
+        if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
+    if (result == DONE) result = plan_options(t, args, &b.hints, &table);
+    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
+    bench_catch(SIGINT);
+    bench_catch(SIGTERM);
+    for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
+    device_close(b.device);
+    spmv_tuning_free(&table);
+    t->about = NULL;
+    if (bench_stopped) result = cli_complain(t, "interrupted: further plans were not timed");
+    return result == DONE ? b.worst : result;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench_lines.h"
+
+#include "../cli/cli.h"
+#include "../cli/json.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "../measure/plans.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *bench_line_why(const line *r)
+{
+    return r->why ? r->why : spmv_status_text(r->status);
+}
+
+void bench_line_free(line *r)
+{
+    free(r->plan);
+    free(r->variant);
+    free(r->why);
+    free(r);
+}
+
+int bench_lines_add(tool *t, lines *all, line *r)
+{
+    line **more = (line **)realloc(all->at, (all->count + 1) * sizeof *more);
+    if (!more) return cli_no_memory(t);
+    all->at = more;
+    all->at[all->count++] = r;
+    return DONE;
+}
+
+void bench_lines_forget(bench *b)
+{
+    size_t i;
+    for (i = 0; i < b->done.count; i++) bench_line_free(b->done.at[i]);
+    free(b->done.at);
+    memset(&b->done, 0, sizeof b->done);
+}
+
+void bench_line_json(const bench *b, const line *r)
+{
+    putchar('{');
+    json_text("matrix", b->matrix); json_next();
+    json_text("device", device_label(b->device)); json_next();
+    json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); json_next();
+    json_text("plan", r->plan ? r->plan : r->asked); json_next();
+    json_text("variant", r->variant); json_next();
+    json_text("type", spmv_type_name(b->type)); json_next();
+    json_count("rows", b->a->rows); json_next();
+    json_count("cols", b->a->cols); json_next();
+    json_count("nnz", b->a->nnz); json_next();
+    if (b->device) fputs("\"threads\": null, ", stdout);
+    else printf("\"threads\": %d, ", device_host_threads());
+    json_real("us", r->took.median * 1e6); json_next();
+    json_real("us_min", r->took.least * 1e6); json_next();
+    json_real("us_max", r->took.most * 1e6); json_next();
+    printf("\"samples\": %d, ", r->took.samples);
+    json_real("gflops", r->gflops); json_next();
+    json_real("gbs", r->gbs); json_next();
+    json_real("bytes", r->bytes); json_next();
+    json_real("padding", r->padding); json_next();
+    json_real("err", r->err); json_next();
+    json_real("prepare_us", r->prepare * 1e6); json_next();
+    json_text("version", SPMV_VERSION);
+    printf(", \"again\": %s, \"ok\": %s}\n", r->again ? "true" : "false", r->refused ? "null" : r->ok ? "true" : "false");
+    fflush(stdout);
+}
+
+/* The fastest line that is right, or NULL; asked: of those that --plan named so, or NULL for all. */
+static const line *lines_fastest(const lines *all, const char *asked)
+{
+    const line *best = NULL;
+    size_t i;
+    for (i = 0; i < all->count; i++) {
+        const line *r = all->at[i];
+        if (!r->ok || (asked && strcmp(r->asked, asked))) continue;
+        if (!best || r->took.median < best->took.median) best = r;
+    }
+    return best;
+}
+
+/* "hyb = ell:w=5+coo": what was asked for and what came of it. Like snprintf. */
+static int line_plan(const line *r, char *out, size_t size)
+{
+    if (!strcmp(r->asked, r->plan)) return snprintf(out, size, "%s", r->plan);
+    return snprintf(out, size, "%s = %s", r->asked, r->plan);
+}
+
+/* Places for the longest plan; one that is longer still moves its variant to the right. */
+static int plan_column(const lines *all)
+{
+    enum { WIDEST = 48 }; /* as almost all plans are; wider, one long plan would move every variant out of sight */
+    int widest = (int)strlen("plan"), n;
+    size_t i;
+    for (i = 0; i < all->count; i++) {
+        n = all->at[i]->status != SPMV_OK ? 0 : line_plan(all->at[i], NULL, 0);
+        if (n > widest) widest = n < WIDEST ? n : WIDEST;
+    }
+    return widest;
+}
+
+static void print_line(const bench *b, const line *r, int fastest, const line *csr, int column)
+{
+    char plan[2 * SPMV_PLAN_TEXT], ratio[32];
+    if (r->status != SPMV_OK) {
+        printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %s: %s: %s\n", "-", "-", "-", "-", "-", "-", "-", "-", "-", r->asked,
+               r->refused ? "refused" : "FAILED", bench_line_why(r));
+        return;
+    }
+    line_plan(r, plan, sizeof plan);
+    snprintf(ratio, sizeof ratio, "-");
+    if (csr && r->took.median > 0) snprintf(ratio, sizeof ratio, "%.3f", csr->took.median / r->took.median);
+    printf("%c %10.2f %10.2f %10.2f %7s %8.3f %8.3f %10.3f %8.4f %7.4f  %-*s%s%s%s\n", fastest ? '*' : ' ', r->took.median * 1e6,
+           r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
+           b->device ? column : 0, plan, b->device ? "  " : "", b->device ? r->variant : "", r->ok ? "" : "  WRONG");
+}
+
+void bench_lines_heading(const bench *b)
+{
+    printf("%s: %llu x %llu, %llu nonzeros; %s on %s", b->matrix, (unsigned long long)b->a->rows, (unsigned long long)b->a->cols,
+           (unsigned long long)b->a->nnz, spmv_type_name(b->type), device_label(b->device));
+    if (!b->device) printf(", %d thread%s", device_host_threads(), device_host_threads() == 1 ? "" : "s");
+    puts("; * is the fastest");
+}
+
+void bench_lines_print(const bench *b, const lines *all)
+{
+    const line *fastest = lines_fastest(all, NULL), *csr = lines_fastest(all, "csr");
+    int column = plan_column(all);
+    size_t i;
+    printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %-*s%s\n", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB", "padding",
+           "err", b->device ? column : 0, "plan", b->device ? "  variant" : "");
+    for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
+    fflush(stdout);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cmd/check.c - spmv self-check: every variant tried on a device.
+ */
+#include "../cli/cli.h"
+#include "../cli/json.h"
+#include "../cli/options.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <string.h>
+
+#ifdef SPMV_NO_OPENCL
+int check_command(tool *t, const arguments *args)
+{
+    (void)args;
+    return cli_complain(t, "this program was built without OpenCL");
+}
+#else
+typedef struct checker {
+    tool              *t;
+    const char        *device;
+    int                json;
+    spmv_check_counts *counts;
+} checker;
+
+static const char *check_word(spmv_check_result r)
+{
+    return r == SPMV_CHECK_USABLE ? "usable" : r == SPMV_CHECK_REFUSED ? "refused" :
+           r == SPMV_CHECK_FAILED ? "FAILED" : "WRONG";
+}
+
+static void check_json(const checker *c, const spmv_check *v)
+{
+    putchar('{');
+    json_text("device", c->device); json_next();
+    json_text("format", spmv_format_name(v->format)); json_next();
+    json_text("type", spmv_type_name(v->type)); json_next();
+    json_text("plan", v->plan); json_next();
+    json_text("variant", v->variant); json_next();
+    json_text("result", check_word(v->result)); json_next();
+    printf("\"built\": %s, \"exact\": %s, \"bound\": %s, ", v->built ? "true" : "false", v->exact ? "true" : "false",
+           v->bound ? "true" : "false");
+    json_text("status", spmv_status_name(v->status)); json_next();
+    json_text("message", v->message);
+    puts("}");
+}
+
+/* spmv_check_desc.report: a line for each variant in JSON, else one for each that cannot be used. */
+static void check_report(void *user, const spmv_check *v)
+{
+    const checker *c = (const checker *)user;
+    char what[160], *p;
+    char why[400];
+    if (v->result == SPMV_CHECK_BEGINS) {
+        snprintf(what, sizeof what, "%llu: %s %s/%s", (unsigned long long)c->counts->variants + 1,
+                 spmv_type_name(v->type), v->plan, v->variant);
+        cli_progress(c->t, what, -1);
+        return;
+    }
+    if (!c->json && v->result == SPMV_CHECK_USABLE) return;
+    cli_progress_clear(c->t);
+    snprintf(why, sizeof why, "%s", v->message); /* a compiler's words in one line */
+    for (p = why; *p; p++) if (*p == '\n') *p = ' ';
+    if (c->json) check_json(c, v);
+    else printf("%-7s %-5s %s/%s: %s\n", check_word(v->result), spmv_type_name(v->type), v->plan, v->variant, why);
+    fflush(stdout);
+}
+
+static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
+{
+    int i;
+    for (i = 0; i < args->files; i++) {
+        spmv_format f = spmv_format_from(args->file[i]);
+        if (f == SPMV_FORMAT_COUNT) return cli_misuse(t, "there is no format '%s'", args->file[i]);
+        desc->formats |= 1u << f;
+    }
+    return DONE;
+}
+
+/* FAILED if a variant computed something wrong or the driver did not take it; what was refused beforehand is fine. */
+static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv_device *d)
+{
+    spmv_check_counts counts;
+    checker c;
+    spmv_status s;
+    c.t = t;
+    c.device = d->info.name;
+    c.json = args->value[OPT_JSON] != NULL;
+    c.counts = &counts;
+    desc->report = check_report;
+    desc->user = &c;
+    cli_progress_begin(t);
+    s = spmv_self_check(d, desc, &counts);
+    cli_progress_clear(t);
+    fprintf(c.json ? stderr : stdout,
+            "%s: %llu variants: %llu usable, %llu refused, %llu failed, %llu wrong; %llu products\n", c.device,
+            (unsigned long long)counts.variants, (unsigned long long)counts.usable,
+            (unsigned long long)counts.refused, (unsigned long long)counts.failed, (unsigned long long)counts.wrong,
+            (unsigned long long)counts.products);
+    return s == SPMV_OK && !counts.wrong && !counts.failed ? DONE : FAILED;
+}
+
+int check_command(tool *t, const arguments *args)
+{
+    spmv_check_desc desc;
+    spmv_device *d = NULL;
+    const char *which = args->value[OPT_DEVICE] ? args->value[OPT_DEVICE] : "";
+    int result = DONE;
+    memset(&desc, 0, sizeof desc);
+    if (args->value[OPT_TYPE]) desc.types = 1u << option_type(t, args, &result);
+    desc.pairs = args->value[OPT_PAIRS] != NULL;
+    desc.brief = args->value[OPT_BRIEF] != NULL;
+    desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
+    if (result == DONE) result = check_formats(t, args, &desc);
+    if (result == DONE) result = device_open(t, which, &d);
+    if (result == DONE && !d) result = cli_complain(t, "the host has no variants to try");
+    if (result == DONE) result = check_run(t, args, &desc, d);
+    device_close(d);
+    return result;
+}
+#endif

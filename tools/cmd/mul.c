@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cmd/mul.c - spmv mul: y = alpha A x + beta y.
+ */
+#include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/options.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "../measure/plans.h"
+#include "../measure/values.h"
+#include "spmv.h"
+#include <float.h>
+#include <string.h>
+
+typedef struct product {
+    spmv_desc    desc;
+    spmv_csr     a;
+    spmv_device *device;
+    void        *x, *y;
+    double       alpha, beta;
+} product;
+
+static void product_free(tool *t, product *p)
+{
+    spmv_free(&t->hooks, p->x);
+    spmv_free(&t->hooks, p->y);
+    spmv_csr_free(&p->a);
+    device_close(p->device);
+}
+
+/* What can be known to be wrong without reading a file. */
+static int product_options(tool *t, const arguments *args, product *p)
+{
+    int result = DONE;
+    double most;
+    memset(p, 0, sizeof *p);
+    p->desc.type = option_type(t, args, &result);
+    most = p->desc.type == SPMV_F32 ? FLT_MAX : DBL_MAX;
+    p->alpha = option_real(t, args, OPT_ALPHA, 1, -most, most, &result);
+    p->beta = option_real(t, args, OPT_BETA, 0, -most, most, &result);
+    p->desc.plan = args->plans ? args->plan[0] : "csr";
+    p->desc.variant = args->plans ? args->variant[0] : NULL;
+    p->desc.strict = args->value[OPT_STRICT] != NULL;
+    p->desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
+    p->desc.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
+    p->desc.hooks = t->hooks;
+    if (result != DONE) return result;
+    if (args->plans > 1) return cli_misuse(t, "one --plan is enough");
+    if (p->beta != 0 && !args->value[OPT_Y]) return cli_misuse(t, "--beta needs the vector that it multiplies, --y FILE");
+    if (args->value[OPT_Y] && !args->value[OPT_BETA]) return cli_misuse(t, "--y needs --beta");
+    return plan_is_text(t, "plan", p->desc.plan);
+}
+
+static int product_vectors(tool *t, const arguments *args, product *p)
+{
+    spmv_type type = p->desc.type;
+    uint64_t i;
+    if (args->value[OPT_X]) {
+        if (file_load_vector(t, args->value[OPT_X], type, p->a.cols, "x", &p->x) != DONE) return FAILED;
+    } else {
+        p->x = spmv_alloc(&t->hooks, p->a.cols + 1, spmv_vector_size(type));
+        if (!p->x) return cli_no_memory(t);
+        for (i = 0; i < p->a.cols; i++) value_put(type, p->x, i, 1);
+    }
+    if (args->value[OPT_Y]) return file_load_vector(t, args->value[OPT_Y], type, p->a.rows, "y", &p->y);
+    p->y = spmv_alloc(&t->hooks, p->a.rows + 1, spmv_vector_size(type));
+    return p->y ? DONE : cli_no_memory(t);
+}
+
+static int product_run(tool *t, const arguments *args, product *p)
+{
+    spmv_matrix m;
+    spmv_status s;
+    measurer me;
+    int result = FAILED;
+    if (file_load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
+    if (product_vectors(t, args, p) != DONE) return FAILED;
+    p->desc.csr = &p->a;
+    p->desc.device = p->device;
+    t->about = p->desc.plan;
+    if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
+        p->desc.hints = &me.hints;
+        cli_progress_name(t, "preparing", p->desc.plan);
+        s = spmv_create(&m, &p->desc);
+        cli_progress_clear(t);
+        if (s == SPMV_OK) {
+            s = spmv_mul(&m, p->alpha, p->x, p->beta, p->y);
+            spmv_destroy(&m);
+        }
+        if (s == SPMV_OK) result = file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y);
+    }
+    measurer_free(&me);
+    return result;
+}
+
+int mul_command(tool *t, const arguments *args)
+{
+    product p;
+    int result = product_options(t, args, &p);
+    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &p.device);
+    if (result == DONE) result = product_run(t, args, &p);
+    product_free(t, &p);
+    return result;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cmd/plan.c - spmv plan: the plan that the library or a builder makes, part by part.
+ */
+#include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/json.h"
+#include "../cli/numbers.h"
+#include "../cli/options.h"
+#include "commands.h"
+#include "../measure/device.h"
+#include "../measure/plans.h"
+#include "spmv.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What plan tells of a part. */
+typedef struct part_figures {
+    char     text[512];
+    uint64_t rows, nnz;
+    double   share;           /* of the matrix's nonzeros, percent */
+    int      stored;          /* 0: it was refused, and the message is printed */
+    uint64_t bytes;
+    double   padding;         /* stored slots over nonzeros, less one; NAN where there is none */
+} part_figures;
+
+static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i, const spmv_build *how,
+                        part_figures *out)
+{
+    spmv_plan *one = (spmv_plan *)calloc(1, sizeof *one);
+    spmv_view view = spmv_split_view(split, a, i);
+    spmv_part part;
+    memset(out, 0, sizeof *out);
+    if (!one) return cli_no_memory(t);
+    one->count = 1;
+    one->part[0] = plan->part[i];
+    spmv_plan_print(one, out->text, sizeof out->text);
+    free(one);
+    out->rows = split->rows[i];
+    out->nnz = split->nnz[i];
+    out->share = number_percent(out->nnz, a->nnz);
+    out->padding = NAN;
+    t->about = out->text;
+    if (spmv_part_build(&part, &plan->part[i], &view, how, &t->hooks) != SPMV_OK) return FAILED;
+    out->stored = 1;
+    out->bytes = spmv_part_bytes(&part);
+    if (out->nnz) out->padding = (double)spmv_part_slots(&part) / (double)out->nnz - 1;
+    spmv_part_free(&part);
+    return DONE;
+}
+
+static void part_print(const part_figures *p, int column)
+{
+    printf("%-*s %12llu %14llu %7.2f%%", column, p->text, (unsigned long long)p->rows, (unsigned long long)p->nnz, p->share);
+    if (!p->stored) printf(" %15s %9s\n", "refused", "-");
+    else if (p->nnz) printf(" %15llu %9.4f\n", (unsigned long long)p->bytes, p->padding);
+    else printf(" %15llu %9s\n", (unsigned long long)p->bytes, "-");
+}
+
+static void part_json(const part_figures *p)
+{
+    putchar('{');
+    json_text("plan", p->text); json_next();
+    json_count("rows", p->rows); json_next();
+    json_count("nnz", p->nnz); json_next();
+    json_real("share", p->share / 100); json_next();
+    if (p->stored) json_count("bytes", p->bytes);
+    else fputs("\"bytes\": null", stdout);
+    json_next();
+    json_real("padding", p->padding);
+    putchar('}');
+}
+
+/* The options of a choice, the chosen one first. */
+static void choice_json(const spmv_choice *c)
+{
+    int i;
+    fputs("{", stdout);
+    json_text("table", c->table); json_next();
+    printf("\"exact\": %s, ", c->exact ? "true" : "false");
+    json_real("csr_us", c->csr > 0 ? c->csr * 1e6 : NAN);
+    fputs(", \"options\": [", stdout);
+    for (i = 0; i < c->count; i++) {
+        const spmv_option *o = &c->option[i];
+        fputs(i ? ", {" : "{", stdout);
+        json_text("plan", o->plan); json_next();
+        json_text("variant", o->variant[strspn(o->variant, "+")] ? o->variant : NULL); json_next();
+        json_real("cost_us", o->cost * 1e6); json_next();
+        json_real("predicted_us", o->predicted * 1e6); json_next();
+        json_real("measured_us", o->measured > 0 ? o->measured * 1e6 : NAN); json_next();
+        printf("\"runs\": %s, ", o->measured < 0 ? "false" : "true");
+        json_real("convert_csr", o->convert);
+        putchar('}');
+    }
+    fputs("]}", stdout);
+}
+
+/* What plan prints. */
+typedef struct plan_report {
+    const char        *matrix, *device;
+    spmv_type          type;
+    const spmv_choice *choice;   /* its plan and variant */
+    int                explain;
+    char              *text;     /* SPMV_PLAN_TEXT bytes: the plan, then the shares */
+    part_figures      *part;
+    int                parts;
+    int                refused;  /* 1: a part could not be stored */
+} plan_report;
+
+static const char *report_variant(const plan_report *r)
+{
+    return r->choice->variant[strspn(r->choice->variant, "+")] ? r->choice->variant : NULL;
+}
+
+static int explain(tool *t, const spmv_choice *c)
+{
+    size_t size = spmv_explain(c, NULL, 0) + 1;
+    char *text = (char *)malloc(size);
+    if (!text) return cli_no_memory(t);
+    spmv_explain(c, text, size);
+    puts(text);
+    free(text);
+    return DONE;
+}
+
+static void report_print(const plan_report *r, const spmv_split *split)
+{
+    enum { NARROWEST = 16, WIDEST = 48 }; /* characters: a column that short plans leave in its place, and one very long plan too */
+    int i, n, column = NARROWEST;
+    spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
+    printf("plan    %s%s%s\n", r->text, report_variant(r) ? "/" : "", report_variant(r) ? report_variant(r) : "");
+    spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
+    printf("shares  %s\n\n", r->text);
+    for (i = 0; i < r->parts; i++) {
+        n = (int)strlen(r->part[i].text);
+        if (n > column) column = n < WIDEST ? n : WIDEST;
+    }
+    printf("%-*s %12s %14s %8s %15s %9s\n", column, "part", "rows", "nonzeros", "share", "bytes", "padding");
+    for (i = 0; i < r->parts; i++) part_print(&r->part[i], column);
+}
+
+static void report_json(const plan_report *r, const spmv_csr *a, const spmv_split *split)
+{
+    int i;
+    putchar('{');
+    json_text("matrix", r->matrix); json_next();
+    json_count("rows", a->rows); json_next();
+    json_count("cols", a->cols); json_next();
+    json_count("nnz", a->nnz); json_next();
+    json_text("device", r->device); json_next();
+    json_text("type", spmv_type_name(r->type)); json_next();
+    spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
+    json_text("plan", r->text); json_next();
+    json_text("variant", report_variant(r)); json_next();
+    spmv_split_print(split, &r->choice->plan, r->text, SPMV_PLAN_TEXT);
+    json_text("shares", r->text);
+    fputs(", \"parts\": [", stdout);
+    for (i = 0; i < r->parts; i++) {
+        if (i) json_next();
+        part_json(&r->part[i]);
+    }
+    fputs("], \"choice\": ", stdout);
+    if (r->explain && r->choice->count) choice_json(r->choice);
+    else fputs("null", stdout);
+    json_next();
+    json_text("version", SPMV_VERSION);
+    puts("}");
+}
+
+/* Splits the matrix by the chosen plan and prints what comes of each part. */
+static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_build *how, int json)
+{
+    const spmv_plan *plan = &r->choice->plan;
+    spmv_split split;
+    int result = DONE;
+    if (!json && r->explain && explain(t, r->choice) != DONE) return FAILED;
+    if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
+    r->text = (char *)malloc(SPMV_PLAN_TEXT);
+    r->part = (part_figures *)calloc((size_t)split.count + 1, sizeof *r->part);
+    if (!r->text || !r->part) result = cli_no_memory(t);
+    for (; result == DONE && r->parts < split.count; r->parts++)
+        if (part_measure(t, &split, plan, a, r->parts, how, &r->part[r->parts]) != DONE) r->refused = 1;
+    if (result == DONE && json) report_json(r, a, &split);
+    if (result == DONE && !json) report_print(r, &split);
+    free(r->text);
+    free(r->part);
+    spmv_split_free(&split);
+    return r->refused ? FAILED : result;
+}
+
+int plan_command(tool *t, const arguments *args)
+{
+    const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
+    int result = DONE;
+    spmv_choice *choice;
+    spmv_build_hints hints;
+    spmv_tuning table;
+    measurer me;
+    spmv_desc desc;
+    spmv_build how;
+    spmv_place place;
+    spmv_csr a;
+    plan_report report;
+    memset(&desc, 0, sizeof desc);
+    memset(&how, 0, sizeof how);
+    memset(&report, 0, sizeof report);
+    desc.type = how.type = option_type(t, args, &result);
+    how.strict = args->value[OPT_STRICT] != NULL;
+    desc.max_bytes = how.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
+    if (result == DONE) result = plan_is_text(t, "builder", text);
+    if (result == DONE) result = plan_options(t, args, &hints, &table);
+    if (result != DONE) return result;
+    memset(&a, 0, sizeof a);
+    choice = (spmv_choice *)malloc(sizeof *choice);
+    result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : cli_no_memory(t);
+    if (result == DONE) result = file_load_matrix(t, args->file[0], desc.type, &a);
+    desc.csr = &a;
+    desc.hooks = t->hooks;
+    t->about = text;
+    if (result == DONE) {
+        place = device_place(desc.device);
+        cli_progress_name(t, "planning", text);
+        result = measurer_make(&me, t, &desc, &hints);
+        if (result == DONE && spmv_choose(choice, text, &a, &how, &place, &me.hints, NULL, &t->hooks) != SPMV_OK) result = FAILED;
+        cli_progress_clear(t);
+        report.matrix = args->file[0];
+        report.device = device_label(desc.device);
+        report.type = desc.type;
+        report.choice = choice;
+        report.explain = args->value[OPT_EXPLAIN] != NULL;
+        if (result == DONE) result = plan_show(t, &report, &a, &how, args->value[OPT_JSON] != NULL);
+        measurer_free(&me);
+    }
+    free(choice);
+    device_close(desc.device);
+    spmv_tuning_free(&table);
+    spmv_csr_free(&a);
+    return result;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/cmd/plot.c - spmv plot: which picture is wanted.
+ */
+#include "../cli/cli.h"
+#include "../cli/options.h"
+#include "commands.h"
+#ifdef SPMV_CAIRO
+#  include "../picture/bars.h"
+#  include "../picture/heat.h"
+#  include "../picture/matrix.h"
+#  include "../picture/picture.h"
+#  include "../picture/rows.h"
+#endif
+#include <string.h>
+
+#ifdef SPMV_CAIRO
+/* The first word that says what to draw; by itself it is a file's name. */
+static int plot_is(const arguments *args, const char *word)
+{
+    return args->files > 1 && !strcmp(args->file[0], word);
+}
+
+int plot_command(tool *t, const arguments *args)
+{
+    int result = picture_name(t, args->value[OPT_OUT]);
+    if (result != DONE) return result;
+    if (plot_is(args, "bench")) return plot_bench(t, args);
+    if (plot_is(args, "ratio")) return plot_ratio(t, args);
+    if (args->value[OPT_CAPTION]) return cli_misuse(t, "--caption is for plot bench and plot ratio");
+    if (plot_is(args, "tune") && args->files == 2) return plot_tune(t, args);
+    if (plot_is(args, "rows") && args->files == 2) return plot_rows(t, args);
+    if (args->files > 1) return cli_misuse(t, "one argument too many: '%s'", args->file[args->files - 1]);
+    return plot_matrix(t, args);
+}
+#else
+int plot_command(tool *t, const arguments *args)
+{
+    (void)args;
+    return cli_complain(t, "this spmv was built without cairo, which draws; install it (Debian: libcairo2-dev, pkg-config) and build "
+                           "again");
+}
+#endif

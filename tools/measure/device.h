@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/measure/device.h - devices opened by what --device says.
+ */
+#ifndef SPMV_TOOLS_MEASURE_DEVICE_H
+#define SPMV_TOOLS_MEASURE_DEVICE_H
+
+#include "../cli/cli.h"
+#include "spmv.h"
+
+/* Threads that products on the host may use. */
+int device_host_threads(void);
+
+/* Opens what --device says; *out becomes NULL for the host, else device_close frees it. DONE or FAILED. */
+int device_open(tool *t, const char *text, spmv_device **out);
+
+/* NULL, the host, is fine as well. */
+void device_close(spmv_device *d);
+
+/* The device's name, or "host". */
+const char *device_label(const spmv_device *d);
+
+/* The device as a choice sees it; NULL: the host. */
+spmv_place device_place(const spmv_device *d);
+
+#endif

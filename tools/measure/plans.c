@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "plans.h"
+
+#include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/options.h"
+#include "runner.h"
+#include "spmv.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plans ----------------------------------------------------------------------------------------------------- */
+
+int plan_is_chosen(const char *text)
+{
+    return !strcmp(text, "auto") || !strcmp(text, "cocktail");
+}
+
+int plan_is_text(tool *t, const char *from, const char *text)
+{
+    static const uint64_t ptr[1] = {0};
+    spmv_plan *plan = (spmv_plan *)malloc(sizeof *plan);
+    spmv_csr none;
+    spmv_status s;
+    int column = 0;
+    if (!plan) return cli_no_memory(t);
+    memset(&none, 0, sizeof none);
+    none.ptr = ptr;
+    t->text[0] = 0;
+    t->keep = 1;
+    s = plan_is_chosen(text) ? SPMV_OK : spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
+    t->keep = 0;
+    free(plan);
+    if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* the real matrix will tell */
+    return cli_misuse(t, "--%s: %s", from, *t->text ? t->text : spmv_status_text(s));
+}
+
+int plan_is_named(const char *text)
+{
+    int i;
+    if (plan_is_chosen(text)) return 1;
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) {
+        const char *name = spmv_builder_name((spmv_builder)i);
+        size_t n = strlen(name);
+        if (!strncmp(text, name, n) && (!text[n] || text[n] == ':') && !strchr(text, '+')) return 1;
+    }
+    return spmv_format_from(text) != SPMV_FORMAT_COUNT;
+}
+
+/* ---- builders that measure ------------------------------------------------------------------------------------- */
+
+/* spmv_measure: seconds of a product by plan on the device at hand. What it cannot do is not worth a message. */
+static double measure_plan(void *user, const spmv_plan *plan, const char *variant)
+{
+    measurer *me = (measurer *)user;
+    char *text = (char *)malloc(SPMV_PLAN_TEXT);
+    size_t said = strlen(me->t->text);
+    int kept = me->t->keep;
+    double took = -1;
+    timing samples;
+    spmv_desc desc = me->desc;
+    runner r;
+    if (!text) return -1;
+    me->t->keep = 1;
+    spmv_plan_print(plan, text, SPMV_PLAN_TEXT);
+    desc.plan = text;
+    desc.variant = variant;
+    desc.hints = NULL;
+    if (runner_open(&r, me->t, &desc, me->x, me->y) == SPMV_OK) {
+        if (runner_time(&r, 5, 0.1, "measuring plans", &samples) == SPMV_OK) took = samples.median;
+        runner_close(&r);
+    }
+    me->t->keep = kept;
+    me->t->text[said] = 0;
+    free(text);
+    return took;
+}
+
+int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build_hints *chosen)
+{
+    size_t width = spmv_vector_size(desc->type);
+    memset(me, 0, sizeof *me);
+    me->t = t;
+    me->desc = *desc;
+    me->x = calloc((size_t)desc->csr->cols + 1, width);
+    me->y = calloc((size_t)desc->csr->rows + 1, width);
+    if (chosen) me->hints = *chosen;
+    me->hints.measure = measure_plan;
+    me->hints.measure_user = me;
+    return me->x && me->y ? DONE : cli_no_memory(t);
+}
+
+void measurer_free(measurer *me)
+{
+    free(me->x);
+    free(me->y);
+    memset(me, 0, sizeof *me);
+}
+
+/* ---- how to choose --------------------------------------------------------------------------------------------- */
+
+int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
+{
+    int result = DONE;
+    uint64_t refine = option_count(t, a, OPT_REFINE, 0, 0, SPMV_CHOICE_MAX, &result);
+    uint64_t calls = option_count(t, a, OPT_CALLS, 0, 0, 1000000000000000, &result);
+    memset(table, 0, sizeof *table);
+    memset(hints, 0, sizeof *hints);
+    if (result != DONE) return result;
+    hints->refine = (int)refine;
+    hints->expected_calls = calls;
+    if (!a->value[OPT_TABLE]) return DONE;
+    if (file_load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
+    hints->tuning = table;
+    return DONE;
+}

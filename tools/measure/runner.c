@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "runner.h"
+
+#include "../cli/cli.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+int timing_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double timing_median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, timing_compare);
+    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+}
+
+timing timing_of(double *v, int n)
+{
+    timing t;
+    t.median = timing_median(v, n);
+    t.least = v[0];
+    t.most = v[n - 1];
+    t.samples = n;
+    return t;
+}
+
+#ifndef SPMV_NO_OPENCL
+void runner_close_cl(runner *r)
+{
+    spmv_exec_free(&r->exec);
+    spmv_buffer_free(r->device, r->device_x);
+    spmv_buffer_free(r->device, r->device_y);
+    spmv_buffer_free(r->device, r->junk);
+    r->device_x = r->device_y = r->junk = NULL;
+}
+
+/* More than any cache holds. */
+static size_t junk_bytes(const spmv_device *d)
+{
+    return d->info.alloc_bytes < 512u << 20 ? (size_t)d->info.alloc_bytes / 4 * 4 : 512u << 20;
+}
+
+spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
+{
+    uint64_t width = spmv_vector_size(desc->type), in = r->cols * width, out = r->rows * width;
+    const spmv_device *d = r->device = desc->device;
+    spmv_status s = spmv_exec_create(&r->exec, r->m.on_device, NULL);
+    if (s == SPMV_OK) s = spmv_buffer_create(d, in, &r->device_x);
+    if (s == SPMV_OK) s = spmv_buffer_create(d, out, &r->device_y);
+    if (s == SPMV_OK) s = spmv_buffer_write(d, r->device_x, in, r->x);
+    if (s == SPMV_OK && r->t->events) s = spmv_exec_timing(&r->exec, 1);
+    if (s == SPMV_OK && r->t->cold) s = spmv_buffer_create(d, junk_bytes(d), &r->junk);
+    return s;
+}
+#endif
+
+void runner_close(runner *r)
+{
+#ifndef SPMV_NO_OPENCL
+    runner_close_cl(r);
+#endif
+    spmv_destroy(&r->m);
+    memset(r, 0, sizeof *r);
+}
+
+spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x, void *y)
+{
+    spmv_status s;
+    memset(r, 0, sizeof *r);
+    r->t = t;
+    r->rows = desc->csr->rows;
+    r->cols = desc->csr->cols;
+    r->x = x;
+    r->y = y;
+    s = spmv_create(&r->m, desc);
+#ifndef SPMV_NO_OPENCL
+    if (s == SPMV_OK && desc->device) s = runner_open_cl(r, desc);
+#endif
+    if (s != SPMV_OK) runner_close(r);
+    return s;
+}
+
+spmv_status runner_sample_host(runner *r, int times, double *out)
+{
+    double from = cli_seconds();
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_mul(&r->m, 1, r->x, 0, r->y);
+    *out = (cli_seconds() - from) / times;
+    return s;
+}
+
+#ifndef SPMV_NO_OPENCL
+spmv_status runner_sample_cl(runner *r, int times, double *out)
+{
+    double from = cli_seconds();
+    spmv_status s = SPMV_OK;
+    int i;
+    if (r->t->events) times = 1;
+    if (r->junk) s = spmv_buffer_fill(r->device, r->junk, junk_bytes(r->device), 0x55555555);
+    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_exec_mul_buffers(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
+    if (s != SPMV_OK) return s;
+    if (r->t->events) return spmv_exec_seconds(&r->exec, out);
+    s = spmv_device_finish(r->device);
+    *out = (cli_seconds() - from) / times;
+    return s;
+}
+#endif
+
+spmv_status runner_sample(runner *r, int times, double *out)
+{
+#ifndef SPMV_NO_OPENCL
+    if (r->m.device) return runner_sample_cl(r, times, out);
+#endif
+    return runner_sample_host(r, times, out);
+}
+
+double runner_sample_span(const runner *r)
+{
+#ifndef SPMV_NO_OPENCL
+    if (r->m.device && !r->t->events) return 2e-3;
+#endif
+    (void)r;
+    return 100e-6;
+}
+
+spmv_status runner_time(runner *r, int least, double together, const char *what, timing *out)
+{
+    double v[MOST_RUNS], from, one = 0, span = runner_sample_span(r);
+    spmv_status s;
+    int n = 0, times = 1;
+    while ((s = runner_sample(r, times, &one)) == SPMV_OK && one * times < span && times < 100000)
+        times = one * times * 10 < span ? times * 10 : (int)(span / one) + 1;
+    for (from = cli_seconds(); s == SPMV_OK && n < MOST_RUNS && (n < least || cli_seconds() - from < together); n++) {
+        s = runner_sample(r, times, &v[n]);
+        cli_progress(r->t, what, (double)n / least);
+    }
+    if (s == SPMV_OK) *out = timing_of(v, n);
+    return s;
+}
+
+#ifdef SPMV_NO_OPENCL
+/* ---- variants and failures --------------------------------------------------------------------------------------- */
+
+void runner_variant(const runner *r, char *out, size_t size)
+{
+    (void)r;
+    snprintf(out, size, "host");
+}
+#else
+void runner_variant(const runner *r, char *out, size_t size)
+{
+    const spmv_store *st = &r->m.store;
+    size_t k = 0, used = 0;
+    int i;
+    snprintf(out, size, "%s", r->m.device ? "" : "host");
+    if (!r->m.device) return;
+    for (i = 0; i < st->plan.count && used < size; i++) {
+        if (i) used += (size_t)snprintf(out + used, size - used, "+");
+        if (used < size && k < r->m.on_device->count && st->index[k] == i)
+            used += spmv_variant_print(spmv_device_matrix_variant(r->m.on_device, k++), out + used, size - used);
+    }
+}
+#endif
+
+int runner_is_refusal(spmv_status s)
+{
+    return s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_LIMIT || s == SPMV_ERR_STRICT || s == SPMV_ERR_UNSUPPORTED ||
+           s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_INCOMPLETE || s == SPMV_ERR_MEMORY;
+}

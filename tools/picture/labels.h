@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/picture/labels.h - numbers, names and axes as pictures show them.
+ */
+#ifndef SPMV_TOOLS_PICTURE_LABELS_H
+#define SPMV_TOOLS_PICTURE_LABELS_H
+
+#include "spmv.h"
+
+/* 1234567 as "1,234,567". */
+const char *label_grouped(uint64_t v, char out[32]);
+
+/* A round number, short: 500, 20k, 1.5M. */
+const char *label_shortened(uint64_t v, char out[32]);
+
+/* 1, 2 or 5 times a power of ten, so that at most so many steps fit. */
+uint64_t label_step(uint64_t length, uint64_t most);
+
+/* A file's name without folders and without what its form added. */
+void label_file(const char *file, char *out, size_t size);
+
+/* "1 nonzero", "3,000 nonzeros" */
+const char *label_nonzeros(uint64_t nnz, char *out, size_t size);
+
+/* "1,000 x 2,000, 3,000 nonzeros" */
+const char *label_shape(const spmv_csr *a, char *out, size_t size);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "merge.h"
+
+#include "../cli/cli.h"
+#include "../cli/files.h"
+#include "../cli/options.h"
+#include "table.h"
+#include "../library.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- merging --------------------------------------------------------------------------------------------------- */
+
+/* Every sample of from into to, which has its sizes; those that are there give way. */
+static int table_pour(tool *t, spmv_tuning *to, size_t *room, const spmv_tuning *from)
+{
+    size_t k;
+    int r, p;
+    for (k = 0; k < from->count; k++) {
+        const spmv_tune_row *a = &from->row[k];
+        spmv_tune_row *b = table_find(to, a);
+        if (!b) {
+            b = table_add(to, room);
+            if (!b) return cli_no_memory(t);
+            b->type = a->type;
+            b->kind = a->kind;
+            b->layout = a->layout;
+            memcpy(b->variant, a->variant, sizeof b->variant);
+        }
+        for (r = 0; r < from->rows; r++)
+            for (p = 0; p < from->per_row; p++) {
+                float v = a->rate[r * from->per_row + p];
+                int i = table_axis_index(to->rows_at, to->rows, from->rows_at[r]);
+                int j = table_axis_index(to->per_row_at, to->per_row, from->per_row_at[p]);
+                if (v > 0) b->rate[i * to->per_row + j] = v;
+            }
+    }
+    return DONE;
+}
+
+/* The head is the last table's. */
+static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_tuning *in)
+{
+    int i, result = DONE;
+    size_t room = 0;
+    for (i = 0; i < args->files && result == DONE; i++) result = file_load_table(t, args->file[i], &in[i]);
+    if (result != DONE) return result;
+    *all = in[args->files - 1];
+    all->row = NULL;
+    all->count = 0;
+    all->rows = all->per_row = 0;
+    for (i = 0; i < args->files; i++) {
+        if (strcmp(in[i].device, all->device) != 0)
+            return cli_complain(t, "%s is of another device: %s", args->file[i], in[i].device);
+        if (!table_axis_join(all->rows_at, &all->rows, in[i].rows_at, in[i].rows) ||
+            !table_axis_join(all->per_row_at, &all->per_row, in[i].per_row_at, in[i].per_row))
+            return cli_complain(t, "the tables have more than %d sizes together", SPMV_TUNE_AXIS);
+    }
+    for (i = 0; i < args->files && result == DONE; i++) result = table_pour(t, all, &room, &in[i]);
+    return result;
+}
+
+int merge_tables(tool *t, const arguments *args)
+{
+    spmv_tuning all, *in = (spmv_tuning *)calloc((size_t)args->files + 1, sizeof *in);
+    size_t rows, bytes;
+    int i, result;
+    memset(&all, 0, sizeof all);
+    if (!in) return cli_no_memory(t);
+    result = tables_merge(t, args, &all, in);
+    if (result == DONE) result = table_save(t, &all, args->value[OPT_OUT], &rows, &bytes);
+    if (result == DONE)
+        fprintf(stderr, "%s: %u rows in %u bytes, of %u\n", all.device, (unsigned)rows, (unsigned)bytes, (unsigned)all.count);
+    spmv_tuning_free(&all);
+    for (i = 0; i < args->files; i++) spmv_tuning_free(&in[i]);
+    free(in);
+    return result;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------- */
+
+typedef struct difference {
+    double ratio;
+    size_t row;
+    int    point;
+} difference;
+
+static int compare_differences(const void *a, const void *b)
+{
+    double x = ((const difference *)a)->ratio, y = ((const difference *)b)->ratio;
+    return (x > y) - (x < y);
+}
+
+/* Every sample that both tables have, by rising ratio b / a; *count of them. */
+static difference *table_differences(const spmv_tuning *a, const spmv_tuning *b, size_t *count)
+{
+    int r, p, i, j;
+    size_t k;
+    difference *d = (difference *)calloc(a->count * (size_t)(a->rows * a->per_row) + 1, sizeof *d);
+    *count = 0;
+    for (k = 0; d && k < a->count; k++) {
+        const spmv_tune_row *other = table_find(b, &a->row[k]);
+        for (r = 0; other && r < a->rows; r++)
+            for (p = 0; p < a->per_row; p++) {
+                float v = a->row[k].rate[r * a->per_row + p];
+                i = table_axis_index(b->rows_at, b->rows, a->rows_at[r]);
+                j = table_axis_index(b->per_row_at, b->per_row, a->per_row_at[p]);
+                if (i < 0 || j < 0 || !(v > 0) || !(other->rate[i * b->per_row + j] > 0)) continue;
+                d[*count].ratio = (double)other->rate[i * b->per_row + j] / (double)v;
+                d[*count].row = k;
+                d[(*count)++].point = r * a->per_row + p;
+            }
+    }
+    if (d) qsort(d, *count, sizeof *d, compare_differences);
+    return d;
+}
+
+static void print_difference(const spmv_tuning *a, const difference *d)
+{
+    const spmv_tune_row *r = &a->row[d->row];
+    char name[300];
+    table_row_name(r, name, sizeof name);
+    printf("  %7.3f  %9llu rows %5llu a row  %s %s %s\n", d->ratio, (unsigned long long)a->rows_at[d->point / a->per_row],
+           (unsigned long long)a->per_row_at[d->point % a->per_row], spmv_type_name(r->type), spmv_tune_kind_name(r->kind), name);
+}
+
+static void print_only(const spmv_tuning *a, const spmv_tuning *b, const char *file)
+{
+    char name[300];
+    size_t k;
+    int said = 0;
+    for (k = 0; k < a->count; k++) {
+        if (table_find(b, &a->row[k])) continue;
+        table_row_name(&a->row[k], name, sizeof name);
+        if (!said++) printf("\nonly in %s\n", file);
+        printf("  %s %s %s\n", spmv_type_name(a->row[k].type), spmv_tune_kind_name(a->row[k].kind), name);
+    }
+}
+
+static void print_comparison(const arguments *args, const spmv_tuning *a, const spmv_tuning *b, const difference *d, size_t n)
+{
+    double sum = 0;
+    size_t k, shown;
+    printf("%s: %s, %s\n%s: %s, %s\n", args->file[0], a->device, a->date, args->file[1], b->device, b->date);
+    for (k = 0; k < n; k++) sum += library_log2(d[k].ratio);
+    printf("%llu samples in both; the second over the first: ", (unsigned long long)n);
+    if (!n) puts("-");
+    else printf("geometric mean %.3f, from %.3f over median %.3f to %.3f\n", library_exp2(sum / (double)n), d[0].ratio,
+                d[n / 2].ratio, d[n - 1].ratio);
+    shown = n < 5 ? n : 5;
+    if (shown) puts("\nlargest differences");
+    for (k = 0; k < shown; k++) print_difference(a, &d[k]);
+    for (k = n - shown > shown ? n - shown : shown; k < n; k++) print_difference(a, &d[k]);
+    print_only(a, b, args->file[0]);
+    print_only(b, a, args->file[1]);
+}
+
+int merge_compare(tool *t, const arguments *args)
+{
+    spmv_tuning a, b;
+    difference *d = NULL;
+    size_t n = 0;
+    int result;
+    if (args->files != 2) return cli_misuse(t, "--compare wants two tables");
+    memset(&b, 0, sizeof b);
+    result = file_load_table(t, args->file[0], &a);
+    if (result == DONE) result = file_load_table(t, args->file[1], &b);
+    if (result == DONE) d = table_differences(&a, &b, &n);
+    if (result == DONE && !d) result = cli_no_memory(t);
+    if (result == DONE) print_comparison(args, &a, &b, d, n);
+    free(d);
+    spmv_tuning_free(&a);
+    spmv_tuning_free(&b);
+    return result;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include "../cli/cli.h"
+#include "../cli/memory.h"
+#include "../cli/output.h"
+#include "thin.h"
+#include "spmv.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a table that is bundled may take. */
+enum { TABLE_BYTES = 24 * 1024 };
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+/* Three significant digits where the first is 1 or 2, else two (an error under 2%); no exponent, which the reader does not know. */
+static void number_print(char *out, size_t size, double v)
+{
+    double unit = 1, m = v;
+    int decimals = 0, digits;
+    size_t n;
+    for (; m >= 10; m /= 10) decimals--;
+    for (; m < 1 && decimals < 12; m *= 10) decimals++;
+    digits = m < 2.995 ? 3 : 2;
+    decimals += digits - 1;
+    for (; decimals < 0; decimals++) unit *= 10;
+    snprintf(out, size, "%.*f", decimals, (double)(uint64_t)(v / unit + 0.5) * unit);
+    if (unit == 1) snprintf(out, size, "%.*f", decimals, v);
+    if (!strchr(out, '.')) return;
+    for (n = strlen(out); out[n - 1] == '0';) out[--n] = 0;
+    if (out[n - 1] == '.') out[n - 1] = 0;
+}
+
+static void axis_print(growing *out, const char *name, const uint64_t *at, int count)
+{
+    int i;
+    growing_add(out, "%s", name);
+    for (i = 0; i < count; i++) growing_add(out, " %llu", (unsigned long long)at[i]);
+    growing_add(out, "\n");
+}
+
+void table_row_name(const spmv_tune_row *r, char *out, size_t size)
+{
+    spmv_plan *one = (spmv_plan *)calloc(1, sizeof *one);
+    char plan[160] = "?";
+    if (one) {
+        one->count = 1;
+        one->part[0] = r->layout;
+        spmv_plan_print(one, plan, sizeof plan);
+        free(one);
+    }
+    snprintf(out, size, "%s/%s", plan, r->variant);
+}
+
+static void row_print(growing *out, const spmv_tuning *t, const spmv_tune_row *r)
+{
+    char name[300], number[40];
+    int i, gaps = 0, n = t->rows * t->per_row;
+    table_row_name(r, name, sizeof name);
+    growing_add(out, "%s %s %s", spmv_type_name(r->type), spmv_tune_kind_name(r->kind), name);
+    for (i = 0; i <= n; i++) {
+        if (i < n && !(r->rate[i] > 0)) { gaps++; continue; }
+        if (gaps == 1) growing_add(out, " -");
+        if (gaps > 1) growing_add(out, " -%d", gaps);
+        gaps = 0;
+        if (i == n) break;
+        number_print(number, sizeof number, (double)r->rate[i]);
+        growing_add(out, " %s", number);
+    }
+    growing_add(out, "\n");
+}
+
+static void head_number(growing *out, const char *name, double v)
+{
+    char number[40];
+    number_print(number, sizeof number, v);
+    growing_add(out, "%s %s\n", name, number);
+}
+
+void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
+{
+    size_t i;
+    growing_add(out, "spmv tuning table 1\ndevice %s\nclass %s\n", t->device, t->device_class);
+    if (*t->driver) growing_add(out, "driver %s\n", t->driver);
+    growing_add(out, "units %llu\nmemory %llu\n", (unsigned long long)t->units, (unsigned long long)t->memory);
+    head_number(out, "copy", t->copy);
+    head_number(out, "read", t->read);
+    if (t->cache > 0 && t->cache_read > 0) growing_add(out, "cache %.0f %.0f\n", t->cache, t->cache_read);
+    head_number(out, "launch", t->launch * 1e6);
+    if (*t->date) growing_add(out, "date %s\n", t->date);
+    axis_print(out, "rows", t->rows_at, t->rows);
+    axis_print(out, "per_row", t->per_row_at, t->per_row);
+    for (i = 0; i < t->count; i++)
+        if (!keep || keep[i]) row_print(out, t, &t->row[i]);
+}
+
+/* ---- rows come and go ------------------------------------------------------------------------------------------ */
+
+spmv_tune_row *table_add(spmv_tuning *t, size_t *room)
+{
+    size_t wanted = *room ? 2 * *room : 64;
+    spmv_tune_row *r;
+    if (t->count == *room) {
+        r = (spmv_tune_row *)spmv_alloc(&t->hooks, wanted, sizeof *r);
+        if (!r) return NULL;
+        if (t->count) memcpy(r, t->row, t->count * sizeof *r);
+        spmv_free(&t->hooks, t->row);
+        t->row = r;
+        *room = wanted;
+    }
+    r = &t->row[t->count];
+    memset(r, 0, sizeof *r);
+    r->rate = (float *)spmv_alloc(&t->hooks, (uint64_t)(t->rows * t->per_row), sizeof *r->rate);
+    if (!r->rate) return NULL;
+    memset(r->rate, 0, (size_t)(t->rows * t->per_row) * sizeof *r->rate);
+    t->count++;
+    return r;
+}
+
+int table_same_layout(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
+}
+
+int table_row_is(const spmv_tune_row *a, const spmv_tune_row *b)
+{
+    return a->type == b->type && a->kind == b->kind && table_same_layout(&a->layout, &b->layout) && !strcmp(a->variant, b->variant);
+}
+
+spmv_tune_row *table_find(const spmv_tuning *t, const spmv_tune_row *like)
+{
+    size_t i;
+    for (i = 0; i < t->count; i++)
+        if (table_row_is(&t->row[i], like)) return &t->row[i];
+    return NULL;
+}
+
+void table_axis_cut(spmv_tuning *t, int across, int i)
+{
+    int *count = across ? &t->per_row : &t->rows, r, p, old = t->per_row;
+    uint64_t *at = across ? t->per_row_at : t->rows_at;
+    size_t k;
+    for (k = 0; k < t->count; k++) {
+        float *to = t->row[k].rate;
+        for (r = 0; r < t->rows; r++)
+            for (p = 0; p < old; p++)
+                if ((across ? p : r) != i) *to++ = t->row[k].rate[r * old + p];
+    }
+    memmove(at + i, at + i + 1, (size_t)(*count - i - 1) * sizeof *at);
+    --*count;
+}
+
+void table_axis_tidy(spmv_tuning *t)
+{
+    int across, i, j, any;
+    size_t k;
+    for (across = 0; across < 2; across++)
+        for (i = across ? t->per_row : t->rows; i-- > 0;) {
+            int others = across ? t->rows : t->per_row;
+            for (any = 0, k = 0; k < t->count && !any; k++)
+                for (j = 0; j < others && !any; j++)
+                    any = t->row[k].rate[across ? j * t->per_row + i : i * t->per_row + j] > 0;
+            if (!any && (across ? t->per_row : t->rows) > 1) table_axis_cut(t, across, i);
+        }
+}
+
+/* ---- what competes ----------------------------------------------------------------------------------------------- */
+
+int64_t table_row_class(const spmv_tune_row *r)
+{
+    switch (r->layout.format) {
+    case SPMV_DENSE:
+    case SPMV_DIA:
+    case SPMV_BDIA: return 1;
+    case SPMV_BELL:
+    case SPMV_SBELL:
+    case SPMV_BCSR: return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : (4 << 8 | 4);
+    default: return 0;
+    }
+}
+
+int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
+{
+    return a->type == b->type && a->kind == b->kind && table_row_class(a) == table_row_class(b) &&
+           (!a->layout.key[SPMV_KEY_IDX] || b->layout.key[SPMV_KEY_IDX]);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size_t *bytes)
+{
+    unsigned char *keep = (unsigned char *)calloc(table->count + 1, 1);
+    growing out;
+    spmv_tuning again;
+    int result;
+    memset(&out, 0, sizeof out);
+    result = keep ? thin_table(t, table, keep, TABLE_BYTES) : cli_no_memory(t);
+    if (result == DONE) table_print(&out, table, keep);
+    if (out.failed) result = cli_no_memory(t);
+    if (result == DONE && spmv_tuning_read(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;
+    if (result == DONE) {
+        *rows = again.count;
+        *bytes = out.used;
+        spmv_tuning_free(&again);
+        result = output_save(t, path, out.at, out.used);
+    }
+    growing_free(&out);
+    free(keep);
+    return result;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+int table_axis_join(uint64_t *at, int *count, const uint64_t *more, int n)
+{
+    int i, j;
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < *count && at[j] < more[i]; j++) continue;
+        if (j < *count && at[j] == more[i]) continue;
+        if (*count == SPMV_TUNE_AXIS) return 0;
+        memmove(at + j + 1, at + j, (size_t)(*count - j) * sizeof *at);
+        at[j] = more[i];
+        ++*count;
+    }
+    return 1;
+}
+
+int table_axis_index(const uint64_t *at, int count, uint64_t v)
+{
+    int i;
+    for (i = 0; i < count; i++)
+        if (at[i] == v) return i;
+    return -1;
+}
