@@ -1266,7 +1266,7 @@ static double spmv__knob_in(const char *variant, const char *name)
     return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
-/* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_cl.h chooses. entries: a
+/* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_device.h chooses. entries: a
  * row's in the mean. */
 static double spmv__lanes(const spmv__chooser *c, const spmv__candidate *k, double rows, double entries)
 {
@@ -1300,7 +1300,7 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 }
 
 /* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr, whose blocks do not lie side by side in
- * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_cl.h), and on uneven rows; blocks that are mostly fill, for the same
+ * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_device.h), and on uneven rows; blocks that are mostly fill, for the same
  * reason; csr, whose lanes are a power of two as the measured rows are and most rows are not; slices of uneven rows, which end at
  * different times; bdia on bands that lie apart; on CPUs ell and bell wider than what is measured (host, f32, bell:b=8x8, 2000 wide: 6
  * times its estimate), and on OpenCL CPUs all columns of rows, more so where rows are sorted or in blocks (PoCL, 12 matrices beside csr:

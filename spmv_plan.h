@@ -57,7 +57,7 @@ SPMV_API const char *spmv_builder_name(spmv_builder b);
 SPMV_API const char *spmv_builder_text(spmv_builder b);
 
 /* Seconds that one product by this plan takes; negative if it cannot run. variant: the knobs of its kernels, as text part by part
- * ("L=8+WG=128", "" for defaults; spmv_cl.h); products on the host have none. The library has no clock: whatever times is the caller's. */
+ * ("L=8+WG=128", "" for defaults; spmv_device.h); products on the host have none. The library has no clock: whatever times is the caller's. */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
 /* What builders and the choice of spmv_auto.h may use; zero means default. */

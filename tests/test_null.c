@@ -89,6 +89,8 @@ Test(null, formats)
     char text[8] = "q";
     cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
     cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
+    cr_assert_eq(spmv_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
+    cr_assert_neq(spmv_format_layouts(SPMV_CSR, NULL), 0);
     cr_assert_eq(spmv_spec_check(NULL, &why), SPMV_ERR_ARGUMENT);
     cr_assert_str_eq(why, "spec is NULL");
     cr_assert_eq(spmv_spec_check(NULL, NULL), SPMV_ERR_ARGUMENT);

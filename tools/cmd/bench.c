@@ -184,7 +184,7 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     size_t used = *seen ? strlen(*seen) : 0;
     char text[SPMV_VARIANT_TEXT + 2] = " ", *more;
     line *out = line_begin(b, plan);
-    spmv_device_matrix cl = { 0 };
+    spmv_device_matrix matrix = { 0 };
     spmv_exec exec = { 0 };
     spmv_status s;
     if (!out) return;
@@ -195,15 +195,15 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
         more = (char *)realloc(*seen, used + sizeof text);
         if (more) strcpy((*seen = more) + used, text);
         r->m.device = b->device;
-        r->m.on_device = &cl;
+        r->m.on_device = &matrix;
         r->m.exec = &exec;
-        s = spmv_device_matrix_create(&cl, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
-        if (s == SPMV_OK) s = spmv_exec_create(&exec, &cl, NULL);
+        s = spmv_device_matrix_create(&matrix, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
+        if (s == SPMV_OK) s = spmv_exec_create(&exec, &matrix, NULL);
         if (s == SPMV_OK) s = runner_open_cl(r, &desc);
         if (s == SPMV_OK) s = bench_measure(b, r, out);
         runner_close_cl(r);
         spmv_exec_free(&exec);
-        spmv_device_matrix_free(&cl);
+        spmv_device_matrix_free(&matrix);
         r->m.device = NULL;
         r->m.on_device = NULL;
         r->m.exec = NULL;

@@ -35,15 +35,10 @@ timing timing_of(double *v, int n)
 void runner_close_cl(runner *r)
 {
     spmv_exec_free(&r->exec);
-    if (r->cl_x) clReleaseMemObject(r->cl_x);
-    if (r->cl_y) clReleaseMemObject(r->cl_y);
-    if (r->cl_junk) clReleaseMemObject(r->cl_junk);
-    r->cl_x = r->cl_y = r->cl_junk = NULL;
-}
-
-spmv_status runner_failed(runner *r, const char *what, cl_int code)
-{
-    return spmv_log(&r->t->hooks, SPMV_ERR_OPENCL, "%s: OpenCL error %d", what, (int)code);
+    spmv_buffer_free(r->device, r->device_x);
+    spmv_buffer_free(r->device, r->device_y);
+    spmv_buffer_free(r->device, r->junk);
+    r->device_x = r->device_y = r->junk = NULL;
 }
 
 /* More than any cache holds. */
@@ -54,23 +49,15 @@ static size_t junk_bytes(const spmv_device *d)
 
 spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
 {
-    size_t width = spmv_vector_size(desc->type), in = (size_t)r->cols * width, out = (size_t)r->rows * width;
+    uint64_t width = spmv_vector_size(desc->type), in = r->cols * width, out = r->rows * width;
+    const spmv_device *d = r->device = desc->device;
     spmv_status s = spmv_exec_create(&r->exec, r->m.on_device, NULL);
-    cl_int code;
-    if (s != SPMV_OK) return s;
-    r->cl_x = clCreateBuffer(desc->device->context, CL_MEM_READ_ONLY, in ? in : width, NULL, &code);
-    if (code != CL_SUCCESS) return runner_failed(r, "a buffer for x", code);
-    r->cl_y = clCreateBuffer(desc->device->context, CL_MEM_READ_WRITE, out ? out : width, NULL, &code);
-    if (code != CL_SUCCESS) return runner_failed(r, "a buffer for y", code);
-    if (in) code = clEnqueueWriteBuffer(desc->device->queue, r->cl_x, CL_TRUE, 0, in, r->x, 0, NULL, NULL);
-    if (code != CL_SUCCESS) return runner_failed(r, "copying x", code);
-    if (r->t->events) s = spmv_exec_timing(&r->exec, 1);
-    if (s != SPMV_OK) return s;
-    if (r->t->cold) {
-        r->cl_junk = clCreateBuffer(desc->device->context, CL_MEM_READ_WRITE, junk_bytes(desc->device), NULL, &code);
-        if (code != CL_SUCCESS) return runner_failed(r, "a buffer for --cold", code);
-    }
-    return SPMV_OK;
+    if (s == SPMV_OK) s = spmv_buffer_create(d, in, &r->device_x);
+    if (s == SPMV_OK) s = spmv_buffer_create(d, out, &r->device_y);
+    if (s == SPMV_OK) s = spmv_buffer_write(d, r->device_x, in, r->x);
+    if (s == SPMV_OK && r->t->events) s = spmv_exec_timing(&r->exec, 1);
+    if (s == SPMV_OK && r->t->cold) s = spmv_buffer_create(d, junk_bytes(d), &r->junk);
+    return s;
 }
 #endif
 
@@ -115,22 +102,15 @@ spmv_status runner_sample_cl(runner *r, int times, double *out)
 {
     double from = cli_seconds();
     spmv_status s = SPMV_OK;
-    cl_int code;
     int i;
-    cl_uint pattern = 0x55555555;
     if (r->t->events) times = 1;
-    if (r->cl_junk) {
-        code = clEnqueueFillBuffer(r->m.device->queue, r->cl_junk, &pattern, sizeof pattern, 0, junk_bytes(r->m.device), 0,
-                                   NULL, NULL);
-        if (code != CL_SUCCESS) return runner_failed(r, "clEnqueueFillBuffer", code);
-    }
-    for (i = 0; i < times && s == SPMV_OK; i++)
-        s = spmv_exec_mul(&r->exec, 1, r->cl_x, 0, 0, r->cl_y, 0, 0, NULL, NULL);
+    if (r->junk) s = spmv_buffer_fill(r->device, r->junk, junk_bytes(r->device), 0x55555555);
+    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_exec_mul_buffers(&r->exec, 1, r->device_x, 0, 0, r->device_y, 0);
     if (s != SPMV_OK) return s;
     if (r->t->events) return spmv_exec_seconds(&r->exec, out);
-    code = clFinish(r->m.device->queue);
+    s = spmv_device_finish(r->device);
     *out = (cli_seconds() - from) / times;
-    return code == CL_SUCCESS ? SPMV_OK : runner_failed(r, "clFinish", code);
+    return s;
 }
 #endif
 

@@ -31,20 +31,18 @@ typedef struct runner {
     tool        *t;
     spmv_matrix  m;
     uint64_t     rows, cols;
-    const void  *x;         /* host vectors, and images of them on an OpenCL device */
+    const void  *x;         /* host vectors, and copies of them on a device */
     void        *y;
 #ifndef SPMV_NO_OPENCL
     spmv_exec    exec;
-    cl_mem       cl_x, cl_y, cl_junk; /* junk: what --cold fills the caches with */
+    const spmv_device *device;                  /* whose the next three are */
+    void        *device_x, *device_y, *junk;    /* junk: what --cold fills the caches with */
 #endif
 } runner;
 
 #ifndef SPMV_NO_OPENCL
 /* Frees what the runner has on the device. */
 void runner_close_cl(runner *r);
-
-/* Reports an OpenCL error of a call that served this. */
-spmv_status runner_failed(runner *r, const char *what, cl_int code);
 
 /* Vectors on the device, where they stay. */
 spmv_status runner_open_cl(runner *r, const spmv_desc *desc);

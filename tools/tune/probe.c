@@ -126,106 +126,114 @@ static const char bandwidth_source[] =
     "        for (uint j = 0; j < 64; j++) s += a[at + (size_t)j * n];\n"
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
+enum { PROBE_GROUP = 256 }; /* work-items a group, of which bytes / 16 / 64 are a multiple */
+
 /* Seconds of a run in the fastest of some; 0 if it does not run. */
-static double kernel_seconds(cl_command_queue q, cl_kernel k, size_t global, int launches)
+static double kernel_seconds(const spmv_device *d, void *kernel, size_t items, int launches)
 {
-    size_t local = 256;
+    const spmv_backend *b = d->info.backend;
+    const spmv_order none = {0, NULL, NULL};
     double best = 0, from, took;
     int i, j;
     for (i = 0; i < 5; i++) {
-        cl_int code = CL_SUCCESS;
+        spmv_status s = SPMV_OK;
         from = cli_seconds();
-        for (j = 0; j < launches && code == CL_SUCCESS; j++) code = clEnqueueNDRangeKernel(q, k, 1, NULL, &global, &local, 0, NULL, NULL);
-        if (code == CL_SUCCESS) code = clFinish(q);
-        if (code != CL_SUCCESS) return 0;
+        for (j = 0; j < launches && s == SPMV_OK; j++) s = b->launch(d, d->queue, kernel, items / PROBE_GROUP, PROBE_GROUP, &none, NULL);
+        if (s == SPMV_OK) s = spmv_device_finish(d);
+        if (s != SPMV_OK) return 0;
         took = (cli_seconds() - from) / launches;
         if (!i || took < best) best = took;
     }
     return best;
 }
 
+/* A kernel of the program with the two buffers as its first arguments; NULL if it cannot be had. */
+static void *probe_kernel(const spmv_device *d, void *program, const char *name, void *const m[2])
+{
+    const spmv_backend *b = d->info.backend;
+    void *kernel = NULL;
+    unsigned i;
+    spmv_status s = b->kernel(d, program, name, &kernel);
+    for (i = 0; i < 2 && s == SPMV_OK; i++) s = b->argument(d, kernel, i, &m[i], sizeof m[i]);
+    if (s == SPMV_OK) return kernel;
+    if (kernel) b->kernel_free(d, kernel);
+    return NULL;
+}
+
 typedef struct cache_reader {
-    cl_command_queue q;
-    cl_kernel        k;
-    double           enough; /* bytes that take about half a millisecond */
+    const spmv_device *d;
+    void              *kernel;
+    double             enough; /* bytes that take about half a millisecond */
 } cache_reader;
 
 static double device_again(void *me, size_t bytes)
 {
     const cache_reader *r = (const cache_reader *)me;
-    cl_uint times = r->enough > 4 * (double)bytes ? (cl_uint)(r->enough / (double)bytes) : 4;
+    uint32_t times = r->enough > 4 * (double)bytes ? (uint32_t)(r->enough / (double)bytes) : 4;
     double took;
-    clSetKernelArg(r->k, 2, sizeof times, &times);
-    took = kernel_seconds(r->q, r->k, bytes / 16 / 64, 1);
+    if (r->d->info.backend->argument(r->d, r->kernel, 2, &times, sizeof times) != SPMV_OK) return 0;
+    took = kernel_seconds(r->d, r->kernel, bytes / 16 / 64, 1);
     return took > 0 ? 1e-9 * times * (double)bytes / took : 0;
 }
 
-static void device_cache(tuner *u, cl_program p, cl_mem *m, size_t bytes)
+static void device_cache(tuner *u, void *program, void *const m[2], size_t bytes)
 {
     cache_reader r;
-    int i;
-    r.q = u->device->queue;
+    r.d = u->device;
     r.enough = 0.5e-3 * 1e9 * u->head.read;
-    r.k = clCreateKernel(p, "again", NULL);
-    if (!r.k) return;
-    for (i = 0; i < 2; i++) clSetKernelArg(r.k, (cl_uint)i, sizeof m[i], &m[i]);
+    r.kernel = probe_kernel(r.d, program, "again", m);
+    if (!r.kernel) return;
     probe_cache(u, bytes, device_again, &r);
-    clReleaseKernel(r.k);
+    r.d->info.backend->kernel_free(r.d, r.kernel);
 }
 
-static void bandwidth_run(tuner *u, cl_program p, cl_mem *m, size_t bytes)
+static void bandwidth_run(tuner *u, void *program, void *const m[2], size_t bytes)
 {
+    const spmv_device *d = u->device;
+    const spmv_backend *b = d->info.backend;
     size_t items = bytes / 16;
-    cl_uint first[2] = {1, 64}, step[2] = {(cl_uint)(items / 64), 1}; /* neighbours read neighbours, or each its own stretch */
-    cl_kernel move = clCreateKernel(p, "move", NULL), load = clCreateKernel(p, "load", NULL);
+    uint32_t first[2] = {1, 64}, step[2] = {(uint32_t)(items / 64), 1}; /* neighbours read neighbours, or each its own stretch */
+    void *move = probe_kernel(d, program, "move", m), *load = probe_kernel(d, program, "load", m);
     double took;
     int i;
-    for (i = 0; move && load && i < 2; i++) {
-        clSetKernelArg(move, (cl_uint)i, sizeof m[i], &m[i]);
-        clSetKernelArg(load, (cl_uint)i, sizeof m[i], &m[i]);
-    }
-    if (move && load) {
-        took = kernel_seconds(u->device->queue, move, items, 4);
+    if (move) {
+        took = kernel_seconds(d, move, items, 4);
         if (took > 0) raise_to(&u->head.copy, 2e-9 * (double)bytes / took);
-        for (i = 0; i < 2; i++) {
-            clSetKernelArg(load, 2, sizeof first[i], &first[i]);
-            clSetKernelArg(load, 3, sizeof step[i], &step[i]);
-            took = kernel_seconds(u->device->queue, load, items / 64, 4);
-            if (took > 0) raise_to(&u->head.read, 1e-9 * (double)bytes / took);
-        }
     }
-    if (move) clReleaseKernel(move);
-    if (load) clReleaseKernel(load);
+    for (i = 0; load && i < 2; i++) {
+        if (b->argument(d, load, 2, &first[i], sizeof first[i]) || b->argument(d, load, 3, &step[i], sizeof step[i])) break;
+        took = kernel_seconds(d, load, items / 64, 4);
+        if (took > 0) raise_to(&u->head.read, 1e-9 * (double)bytes / took);
+    }
+    if (move) b->kernel_free(d, move);
+    if (load) b->kernel_free(d, load);
 }
 
 void probe_device_bandwidth(tuner *u, int gpu)
 {
-    const char *source = bandwidth_source;
-    size_t bytes = gpu ? 512u << 20 : 128u << 20, length = sizeof bandwidth_source - 1;
-    cl_mem m[2];
-    cl_float zero = 0;
-    cl_device_id id = u->device->info.id;
-    cl_program p = clCreateProgramWithSource(u->device->context, 1, &source, &length, NULL);
+    const spmv_device *d = u->device;
+    size_t bytes = gpu ? 512u << 20 : 128u << 20;
+    spmv_kernel_source source = {"bandwidth (of the tuner)", "", 1, {bandwidth_source}, {sizeof bandwidth_source - 1}};
+    void *m[2] = {NULL, NULL}, *program = NULL;
+    spmv_status s;
     int i, fine;
-    while (bytes > 1u << 20 && (bytes > u->device->info.alloc_bytes || bytes > u->device->info.global_bytes / 4)) bytes /= 2;
-    for (i = 0; i < 2; i++) m[i] = clCreateBuffer(u->device->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
-    fine = p && m[0] && m[1] && clBuildProgram(p, 1, &id, "", NULL, NULL) == CL_SUCCESS;
-    for (i = 0; fine && i < 2; i++)
-        fine = clEnqueueFillBuffer(u->device->queue, m[i], &zero, sizeof zero, 0, bytes, 0, NULL, NULL) == CL_SUCCESS;
-    fine = fine && u->device->info.group_size >= 256;
-    if (fine) bandwidth_run(u, p, m, bytes);
+    while (bytes > 1u << 20 && (bytes > d->info.alloc_bytes || bytes > d->info.global_bytes / 4)) bytes /= 2;
+    s = d->info.backend->build(d, &source, &program);
+    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_create(d, bytes, &m[i]);
+    for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_fill(d, m[i], bytes, 0);
+    fine = s == SPMV_OK && d->info.group_size >= PROBE_GROUP;
+    if (fine) bandwidth_run(u, program, m, bytes);
     raise_to(&u->head.read, u->head.copy); /* a compiler may have made load slower than memory is: Intel's for CPUs does */
-    if (fine) device_cache(u, p, m, bytes / 2);
-    for (i = 0; i < 2; i++)
-        if (m[i]) clReleaseMemObject(m[i]);
-    if (p) clReleaseProgram(p);
+    if (fine) device_cache(u, program, m, bytes / 2);
+    for (i = 0; i < 2; i++) spmv_buffer_free(d, m[i]);
+    if (program) d->info.backend->program_free(d, program);
 }
 
 int probe_device(tuner *u)
 {
     const spmv_device_info *d = &u->device->info;
     int gpu = d->type != SPMV_DEVICE_CPU;
-    cl_int code[2];
+    spmv_status s;
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
     if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);
     spmv_print(u->head.device, sizeof u->head.device, "%s", d->name);
@@ -235,9 +243,10 @@ int probe_device(tuner *u)
     u->head.memory = d->global_bytes >> 20;
     probe_device_bandwidth(u, gpu);
     u->run.t = u->t;
-    u->run.cl_x = clCreateBuffer(u->device->context, CL_MEM_READ_ONLY, bytes, NULL, &code[0]);
-    u->run.cl_y = clCreateBuffer(u->device->context, CL_MEM_READ_WRITE, bytes, NULL, &code[1]);
-    if (code[0] != CL_SUCCESS || code[1] != CL_SUCCESS) return cli_complain(u->t, "buffers for the vectors: OpenCL error %d", (int)code[0]);
+    u->run.device = u->device;
+    s = spmv_buffer_create(u->device, bytes, &u->run.device_x);
+    if (s == SPMV_OK) s = spmv_buffer_create(u->device, bytes, &u->run.device_y);
+    if (s != SPMV_OK) return cli_complain(u->t, "buffers for the vectors: %s", spmv_status_text(s));
     return DONE;
 }
 #endif

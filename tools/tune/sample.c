@@ -57,19 +57,15 @@ static spmv_status check_host(tuner *u, int *right)
 static spmv_status check_cl(tuner *u, int *right)
 {
     workload *w = &u->at->w;
-    cl_command_queue q = u->device->queue;
     size_t bytes = (size_t)w->a.rows * spmv_vector_size(w->type);
     uint64_t r;
     double took;
-    cl_int code;
     spmv_status s;
     for (r = 0; r < w->a.rows; r++) value_put(w->type, w->y.at, r, NAN);
-    code = clEnqueueWriteBuffer(q, u->run.cl_y, CL_TRUE, 0, bytes, w->y.at, 0, NULL, NULL);
-    if (code != CL_SUCCESS) return runner_failed(&u->run, "clEnqueueWriteBuffer", code);
-    s = runner_sample_cl(&u->run, 1, &took);
+    s = spmv_buffer_write(u->device, u->run.device_y, bytes, w->y.at);
+    if (s == SPMV_OK) s = runner_sample_cl(&u->run, 1, &took);
+    if (s == SPMV_OK) s = spmv_buffer_read(u->device, u->run.device_y, bytes, w->y.at);
     if (s != SPMV_OK) return s;
-    code = clEnqueueReadBuffer(q, u->run.cl_y, CL_TRUE, 0, bytes, w->y.at, 0, NULL, NULL);
-    if (code != CL_SUCCESS) return runner_failed(&u->run, "clEnqueueReadBuffer", code);
     *right = 1;
     for (r = 0; r < w->a.rows && *right; r++) *right = value_get(w->type, w->y.at, r) - value_get(w->type, w->want.at, r) == 0;
     return SPMV_OK;
@@ -89,7 +85,7 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
 static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
 {
     spmv_variant v;
-    spmv_device_matrix cl;
+    spmv_device_matrix matrix;
     char name[160];
     double took = 0;
     runner *r = &u->run;
@@ -101,12 +97,12 @@ static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
         c->twin++;
         return SPMV_OK;
     }
-    s = spmv_device_matrix_create(&cl, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
-    if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &cl, NULL);
+    s = spmv_device_matrix_create(&matrix, u->device, u->at->w.a.rows, u->at->w.cols, u->type, u->at->store.part, 1, &v);
+    if (s == SPMV_OK) s = spmv_exec_create(&r->exec, &matrix, NULL);
     if (s == SPMV_OK) s = check_cl(u, right);
     if (s == SPMV_OK && *right) s = sample_many(r, u->patience, &took);
     spmv_exec_free(&r->exec);
-    spmv_device_matrix_free(&cl);
+    spmv_device_matrix_free(&matrix);
     if (s == SPMV_OK && took > 0) *rate = (float)(2e-9 * (double)u->at->w.a.nnz / took);
     if (s == SPMV_OK) c->own++;
     if (*rate > 0 && u->at->seens < TUNE_SEEN) {

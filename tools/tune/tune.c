@@ -38,15 +38,15 @@ static int tune_inputs(tuner *u)
     uint64_t n = u->head.rows_at[u->head.rows - 1], k;
     size_t width = spmv_vector_size(u->type);
     void *x;
-    cl_int code;
+    spmv_status s;
     if (n < tune_per[TUNE_PER - 1]) n = tune_per[TUNE_PER - 1];
     if (!u->device) return DONE;
     x = malloc((size_t)n * width);
     if (!x) return cli_no_memory(u->t);
     for (k = 0; k < n; k++) value_put(u->type, x, k, workload_value(k, 4));
-    code = clEnqueueWriteBuffer(u->device->queue, u->run.cl_x, CL_TRUE, 0, (size_t)n * width, x, 0, NULL, NULL);
+    s = spmv_buffer_write(u->device, u->run.device_x, n * width, x);
     free(x);
-    if (code != CL_SUCCESS) return cli_complain(u->t, "copying x: OpenCL error %d", (int)code);
+    if (s != SPMV_OK) return cli_complain(u->t, "copying x: %s", spmv_status_text(s));
 #else
     (void)u;
 #endif
