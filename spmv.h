@@ -24,6 +24,8 @@
  */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
+#elif defined(SPMV_DEVICE_H)
+#include "spmv_device.h" /* a back end of the caller's own: its bodies are wanted here as well */
 #endif
 #ifdef SPMV_NO_AUTO
 #include "spmv_plan.h"
@@ -154,9 +156,9 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
 #else
-enum { SPMV__BACKENDS = 1 }; /* that there may be */
+enum { SPMV__BACKENDS = 1 }; /* the most that a build can have: one for each statement below */
 
-/* All that are compiled in, with NULL at the end. */
+/* All that are compiled in, with NULL at the end. A new one needs a statement here and SPMV__BACKENDS one larger. */
 static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
 {
     int n = 0;
@@ -271,7 +273,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         spmv__off_device(m);
         spmv_store_free(&m->store);
         next = i < c->count ? c->option[i].plan : "csr";
-        spmv_log(&d->hooks, SPMV_OK, "the choice \"%s\" cannot be had; \"%s\" is next", c->option[i - 1].plan, next);
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", c->option[i - 1].plan, next);
         s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
         if (s) return s;
         memset(c->variant, 0, sizeof c->variant);

@@ -22,6 +22,9 @@
  */
 #include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_DEVICE_H
+#ifdef SPMV_H
+#error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_OPENCL)"
+#endif
 #define SPMV_DEVICE_H
 
 #ifdef __cplusplus
@@ -61,15 +64,16 @@ typedef struct spmv_device_info {
     unsigned       nvidia;        /* compute capability (90: 9.0) if the device is driven by NVIDIA's own driver, else 0 */
 } spmv_device_info;
 
-/* Which device, or the caller's own. Zero means default. */
+/* Selects a device, or supplies the caller's own context, device and queue. Zero means default. */
 typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first such), or part of a
                             name in any case; NULL or "": the first GPU, else the first device */
-    void       *context; /* the caller's, with device: which is not looked at. Both are retained. OpenCL: a cl_context */
+    void       *context; /* the caller's, with device: which is ignored then. Both are retained. OpenCL: a cl_context */
     void       *device;  /* OpenCL: a cl_device_id */
     void       *queue;   /* the caller's, retained; alone it also says context and device. NULL: one is made. OpenCL: a
                             cl_command_queue */
-    const struct spmv_backend *backend; /* whose the caller's own are; NULL: the first, which is OpenCL in spmv_device_open */
+    const struct spmv_backend *backend; /* the back end that the caller's handles belong to; NULL: the first, which is OpenCL in
+                            spmv_device_open */
     int         profile; /* 1: the queue that is made measures time (spmv_exec_seconds) */
     spmv_hooks  hooks;   /* memory and messages of the device and all that is made on it */
 } spmv_device_desc;
@@ -77,8 +81,7 @@ typedef struct spmv_device_desc {
 typedef struct spmv__program spmv__program;
 
 typedef struct spmv_device {
-    spmv_device_info info;
-    const struct spmv_backend *backend;
+    spmv_device_info info;     /* info.backend: whose functions are called */
     void            *context;  /* the back end's; OpenCL: a cl_context */
     void            *queue;    /* OpenCL: a cl_command_queue */
     spmv__program   *programs; /* what was built, kept until the device is closed */
@@ -98,9 +101,10 @@ SPMV_API spmv_status spmv_backends_list(const struct spmv_backend *const *all, s
 SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
 
 /* ---- back ends ---------------------------------------------------------------------------------------------------
- * For those who add one. Handles (void *) are the back end's own: programs, kernels, buffers, queues, events. What can fail
- * logs why to d->hooks, returns a status and leaves what it was to fill in untouched or NULL. Handles given back are not NULL. Functions
- * are called by any thread, but those with one kernel or one exec's queue by one thread at a time. */
+ * For back-end authors. Handles (void *) are the back end's own: programs, kernels, buffers, queues, events. A function that fails logs
+ * the reason to d->hooks, returns a status and leaves its output untouched or NULL; handles returned are never NULL. Any thread may call
+ * any function, but only one thread at a time uses one kernel or one exec's queue. Kernels come as OpenCL C 1.2 with -D options; a
+ * back end of another language translates them. The option NVIDIA is given where info.nvidia says so, and allows PTX in them. */
 
 /* A program: strings to be compiled one behind the other, and what for. */
 typedef struct spmv_kernel_source {
@@ -111,7 +115,7 @@ typedef struct spmv_kernel_source {
     size_t      size[6];
 } spmv_kernel_source;
 
-/* What a launch waits for beside what its queue says. */
+/* Events that a launch waits for, in addition to the order of its queue. */
 typedef struct spmv_order {
     unsigned    count;   /* of events in wait */
     const void *wait;    /* an array in the form in which the back end's own call takes it from the caller */
@@ -346,8 +350,9 @@ typedef struct spmv_exec {
 SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
 SPMV_API void spmv_exec_free(spmv_exec *e);
 
-/* Enqueues y = alpha A x + beta y for buffers of the device, behind what is in the queue. What holds for spmv_exec_mul (spmv_cl.h),
- * which takes a wait list and returns an event, holds here as well. */
+/* Enqueues y = alpha A x + beta y for buffers of the device, behind what is in the queue; where the queue is out of order, call
+ * spmv_device_finish between a product and what must come before or after it. What holds for spmv_exec_mul (spmv_cl.h), which takes a
+ * wait list and returns an event, holds here as well. */
 SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                            uint64_t y_offset);
 /* The same with host vectors; returns with y done. Buffers are allocated at the first call and kept in e. */
@@ -360,7 +365,7 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
 /* ---- self-check --------------------------------------------------------------------------------------------------
  * For a device nobody has tried: every layout of every format with every legal value of every knob multiplies small
  * matrices made here and is held against the plain loop: integers must come out equal, reals within the bound of their
- * row, the same product twice with the same bits (but for ATOMIC=1), and nothing may be written beside y. A driver that
+ * row, the same product twice with the same bits (but for ATOMIC=1), and nothing may be written outside y. A driver that
  * hangs or ends the process cannot be survived; SPMV_CHECK_BEGINS tells at which variant. */
 typedef enum spmv_check_result {
     SPMV_CHECK_BEGINS,  /* about to be tried */
@@ -479,11 +484,12 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
 {
     if (!all || !count || (max && !out))
         return spmv__null(hooks, "spmv_backends_list", !all ? "all" : !count ? "count" : "out", NULL, 0);
-    size_t n;
+    size_t n, i;
     spmv_status s = SPMV_OK;
     for (*count = 0; !s && *all; all++) {
         size_t room = *count < max ? max - *count : 0;
         s = (*all)->list(room ? out + *count : NULL, room, &n, hooks);
+        for (i = 0; !s && i < n && i < room; i++) out[*count + i].backend = *all;
         if (!s) *count += n;
     }
     return s;
@@ -1326,50 +1332,25 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
 /* ---- stretches of parts whose arrays are larger than a buffer -------------------------------------------------------
  * A part is cut between rows where its format can begin anew: at grains g = 0, 1, ... up to spmv__dev_grains. What lies from one grain
  * to another is a part again, with pointers that count from its own beginning; y is offset by its first row. Sums are the
- * same as without cuts. coo, which adds entries to y one way or the other, is cut anywhere. */
+ * same as without cuts. coo, which adds entries to y one way or the other, is cut anywhere.
+ *
+ * Each format says in three functions how many grains a part has (spmv__<name>_grains), in which row grain g begins (_grain_row; at or
+ * beyond the last row means its end), and what the stretch of grains g up to end, which holds rows row up to last, takes of each array
+ * (_cut: integers and sizes into q, which begins as a copy of p, and where its arrays come from into c). */
 
-static uint64_t spmv__dev_grains(const spmv_part *p)
-{
-    switch (p->spec.format) {
-    case SPMV_COO: return p->nnz;
-    case SPMV_CSR: return spmv__dev_in_runs(p) ? p->n[0] : p->rows;
-    case SPMV_SELL: return p->n[1];
-    case SPMV_SBELL: return p->n[4];
-    case SPMV_CMRS: return spmv__ceil_div(p->rows, p->n[0]);
-    case SPMV_BELL:
-    case SPMV_BCSR: return spmv__ceil_div(spmv__ceil_div(p->rows, p->n[0]), 32); /* bases are for 32 super-rows, and ld is a multiple */
-    case SPMV_ELL:
-    case SPMV_DIA:
-    case SPMV_BDIA: return spmv__ceil_div(p->rows, 32);
-    default: return p->rows;
-    }
-}
-
-/* The row where grain g begins; that of the last one's end is the number of rows. */
-static uint64_t spmv__dev_grain_row(const spmv_part *p, uint64_t g)
-{
-    uint64_t r = g;
-    switch (p->spec.format) {
-    case SPMV_COO: return 0;
-    case SPMV_CSR: if (spmv__dev_in_runs(p)) r = spmv__at(&p->a[3], g); break;
-    case SPMV_SELL: r = p->a[3].count ? spmv__at(&p->a[3], g) : g * p->n[0]; break;
-    case SPMV_SBELL: r = g * p->n[3] * p->n[0]; break;
-    case SPMV_CMRS: r = g * p->n[0]; break;
-    case SPMV_BELL:
-    case SPMV_BCSR: r = g * 32 * p->n[0]; break;
-    case SPMV_ELL:
-    case SPMV_DIA:
-    case SPMV_BDIA: r = g * 32; break;
-    default: break;
-    }
-    return r < p->rows ? r : p->rows;
-}
+/* Grains of formats whose arrays or bases are padded to, or made for, groups of that many rows or block rows. */
+enum { SPMV__GRAIN = 32 };
 
 /* What a stretch takes of one array: count elements from at on, in each of so many planes that lie stride apart. The elements of
  * the copy are less by some number, for pointers, or more, for the offsets of diagonals. */
 typedef struct spmv__dev_cut {
     uint64_t at, count, planes, stride, less, more;
 } spmv__dev_cut;
+
+/* Grains begin up to end, rows row up to last, and those rounded up as arrays by columns are. */
+typedef struct spmv__dev_span {
+    uint64_t begin, end, row, last, ld;
+} spmv__dev_span;
 
 static void spmv__dev_cut_one(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t less)
 {
@@ -1407,87 +1388,159 @@ static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t las
     spmv__dev_cut_one(&c[2], begin, n, 0);
 }
 
-static void spmv__dev_cut_csr(const spmv_part *p, uint64_t g, uint64_t end, uint64_t row, uint64_t last, spmv_part *q, spmv__dev_cut *c)
+static uint64_t spmv__dense_grains(const spmv_part *p) { return p->rows; }
+static uint64_t spmv__dense_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g; }
+static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
 {
-    uint64_t longs;
-    spmv__dev_cut_slots(p, row, last, 1, c);
+    (void)q;
+    spmv__dev_cut_one(&c[0], t->row * p->cols, (t->last - t->row) * p->cols, 0);
+}
+
+static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
+static uint64_t spmv__coo_grain_row(const spmv_part *p, uint64_t g) { (void)p; (void)g; return 0; }
+static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    int k;
+    q->rows = p->rows;
+    q->nnz = t->end - t->begin;
+    for (k = 0; k < 3; k++) spmv__dev_cut_one(&c[k], t->begin, q->nnz, 0);
+}
+
+static uint64_t spmv__csr_grains(const spmv_part *p) { return spmv__dev_in_runs(p) ? p->n[0] : p->rows; }
+static uint64_t spmv__csr_grain_row(const spmv_part *p, uint64_t g) { return spmv__dev_in_runs(p) ? spmv__at(&p->a[3], g) : g; }
+static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t longs, runs = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->row, t->last, 1, c);
     q->nnz = c[0].count;
     if (!spmv__dev_in_runs(p)) return;
-    longs = spmv__dev_below(&p->a[6], g);
-    q->n[0] = end - g;
-    q->n[1] = spmv__dev_below(&p->a[6], end) - longs;
-    spmv__dev_cut_one(&c[3], g, end - g + 1, row);
-    spmv__dev_cut_one(&c[4], g, end - g + 1, c[0].at);
-    spmv__dev_cut_one(&c[5], g, end - g, 0);
-    spmv__dev_cut_one(&c[6], longs, q->n[1], g);
+    longs = spmv__dev_below(&p->a[6], t->begin);
+    q->n[0] = runs;
+    q->n[1] = spmv__dev_below(&p->a[6], t->end) - longs;
+    spmv__dev_cut_one(&c[3], t->begin, runs + 1, t->row);
+    spmv__dev_cut_one(&c[4], t->begin, runs + 1, c[0].at);
+    spmv__dev_cut_one(&c[5], t->begin, runs, 0);
+    spmv__dev_cut_one(&c[6], longs, q->n[1], t->begin);
+}
+
+static uint64_t spmv__dia_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, SPMV__GRAIN); }
+static uint64_t spmv__dia_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g * SPMV__GRAIN; }
+static void spmv__dev_cut_diagonals(const spmv_part *p, const spmv__dev_span *t, uint64_t diagonals, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[1] = t->ld;
+    spmv__dev_cut_planes(&c[0], t->row, t->ld, diagonals, p->n[1]);
+    spmv__dev_cut_one(&c[1], 0, p->n[0], 0);
+    c[1].more = t->row;
+    spmv__dev_cut_one(&c[2], 0, p->a[2].count, 0);
+}
+static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    spmv__dev_cut_diagonals(p, t, p->n[0], q, c);
+}
+
+static uint64_t spmv__bdia_grains(const spmv_part *p) { return spmv__dia_grains(p); }
+static uint64_t spmv__bdia_grain_row(const spmv_part *p, uint64_t g) { return spmv__dia_grain_row(p, g); }
+static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    spmv__dev_cut_diagonals(p, t, spmv__at(&p->a[2], p->n[0]), q, c);
+}
+
+static uint64_t spmv__ell_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, SPMV__GRAIN); }
+static uint64_t spmv__ell_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g * SPMV__GRAIN; }
+static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[1] = t->ld;
+    spmv__dev_cut_planes(&c[0], t->row, t->ld, p->n[0], p->n[1]);
+    c[1] = c[0];
+    spmv__dev_cut_one(&c[2], t->begin, t->end - t->begin, 0);
+}
+
+static uint64_t spmv__sell_grains(const spmv_part *p) { return p->n[1]; }
+static uint64_t spmv__sell_grain_row(const spmv_part *p, uint64_t g) { return p->a[3].count ? spmv__at(&p->a[3], g) : g * p->n[0]; }
+static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[1] = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
+    spmv__dev_cut_one(&c[3], t->begin, q->n[1] + 1, t->row);
+    spmv__dev_cut_one(&c[4], t->begin, q->n[1], 0);
+}
+
+static uint64_t spmv__bell_grains(const spmv_part *p) { return spmv__ceil_div(spmv__ceil_div(p->rows, p->n[0]), SPMV__GRAIN); }
+static uint64_t spmv__bell_grain_row(const spmv_part *p, uint64_t g) { return g * SPMV__GRAIN * p->n[0]; }
+static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t units = p->n[0] * p->n[1] / p->n[2];
+    q->n[4] = spmv__round_up(spmv__ceil_div(q->rows, p->n[0]), SPMV__GRAIN);
+    spmv__dev_cut_planes(&c[0], t->begin * SPMV__GRAIN * p->n[2], q->n[4] * p->n[2], p->n[3] * units, p->n[4] * p->n[2]);
+    spmv__dev_cut_planes(&c[1], t->begin * SPMV__GRAIN, q->n[4], p->n[3], p->n[4]);
+    spmv__dev_cut_one(&c[2], t->begin, t->end - t->begin, 0);
+}
+
+static uint64_t spmv__sbell_grains(const spmv_part *p) { return p->n[4]; }
+static uint64_t spmv__sbell_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[3] * p->n[0]; }
+static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[4] = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->begin, t->end, p->n[0] * p->n[1], c);
+    spmv__dev_cut_one(&c[3], t->begin, q->n[4], 0);
+}
+
+static uint64_t spmv__bcsr_grains(const spmv_part *p) { return spmv__bell_grains(p); }
+static uint64_t spmv__bcsr_grain_row(const spmv_part *p, uint64_t g) { return spmv__bell_grain_row(p, g); }
+static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t block_rows = spmv__ceil_div(p->rows, p->n[0]), last = t->end * SPMV__GRAIN;
+    spmv__dev_cut_slots(p, t->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, p->n[2], c);
+    q->n[3] = c[2].count;
+    c[0].planes = p->n[0] * p->n[1] / p->n[2];
+    c[0].stride = p->n[3] * p->n[2];
+    spmv__dev_cut_one(&c[3], t->begin, t->end - t->begin, 0);
+}
+
+static uint64_t spmv__cmrs_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
+static uint64_t spmv__cmrs_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[0]; }
+static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
+    q->nnz = c[0].count;
+    c[3] = c[2];
+}
+
+static const struct {
+    uint64_t (*grains)(const spmv_part *p);
+    uint64_t (*row)(const spmv_part *p, uint64_t g);
+    void (*cut)(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c);
+} spmv__dev_cutting[] = {
+#define X(NAME, name, text) { spmv__##name##_grains, spmv__##name##_grain_row, spmv__##name##_cut },
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+static uint64_t spmv__dev_grains(const spmv_part *p) { return spmv__dev_cutting[p->spec.format].grains(p); }
+
+/* The row where grain g begins; that of the last one's end is the number of rows. */
+static uint64_t spmv__dev_grain_row(const spmv_part *p, uint64_t g)
+{
+    uint64_t r = spmv__dev_cutting[p->spec.format].row(p, g);
+    return r < p->rows ? r : p->rows;
 }
 
 /* The stretch of grains g up to end: integers and sizes into q, where its arrays come from into c (the last: the row list). */
 static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spmv_part *q, spmv__dev_cut *c)
 {
-    uint64_t row = spmv__dev_grain_row(p, g), last = spmv__dev_grain_row(p, end), ld = spmv__round_up(last - row, 32), units, supers;
+    spmv__dev_span t;
     int k;
+    t.begin = g;
+    t.end = end;
+    t.row = spmv__dev_grain_row(p, g);
+    t.last = spmv__dev_grain_row(p, end);
+    t.ld = spmv__round_up(t.last - t.row, SPMV__GRAIN);
     *q = *p;
     memset(c, 0, (SPMV_MAX_ARRAYS + 1) * sizeof *c);
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) c[k].planes = 1;
-    q->rows = last - row;
-    spmv__dev_cut_one(&c[SPMV_MAX_ARRAYS], row, last - row, 0);
-    switch (p->spec.format) {
-    case SPMV_COO:
-        q->rows = p->rows;
-        q->nnz = end - g;
-        for (k = 0; k < 3; k++) spmv__dev_cut_one(&c[k], g, end - g, 0);
-        break;
-    case SPMV_CSR: spmv__dev_cut_csr(p, g, end, row, last, q, c); break;
-    case SPMV_DIA:
-    case SPMV_BDIA:
-        q->n[1] = ld;
-        units = p->spec.format == SPMV_DIA ? p->n[0] : spmv__at(&p->a[2], p->n[0]);
-        spmv__dev_cut_planes(&c[0], row, ld, units, p->n[1]);
-        spmv__dev_cut_one(&c[1], 0, p->n[0], 0);
-        c[1].more = row;
-        spmv__dev_cut_one(&c[2], 0, p->a[2].count, 0);
-        break;
-    case SPMV_ELL:
-        q->n[1] = ld;
-        spmv__dev_cut_planes(&c[0], row, ld, p->n[0], p->n[1]);
-        c[1] = c[0];
-        spmv__dev_cut_one(&c[2], g, end - g, 0);
-        break;
-    case SPMV_SELL:
-        q->n[1] = end - g;
-        spmv__dev_cut_slots(p, g, end, 1, c);
-        spmv__dev_cut_one(&c[3], g, end - g + 1, row);
-        spmv__dev_cut_one(&c[4], g, end - g, 0);
-        break;
-    case SPMV_BELL:
-        units = p->n[0] * p->n[1] / p->n[2];
-        q->n[4] = spmv__round_up(spmv__ceil_div(q->rows, p->n[0]), 32);
-        spmv__dev_cut_planes(&c[0], g * 32 * p->n[2], q->n[4] * p->n[2], p->n[3] * units, p->n[4] * p->n[2]);
-        spmv__dev_cut_planes(&c[1], g * 32, q->n[4], p->n[3], p->n[4]);
-        spmv__dev_cut_one(&c[2], g, end - g, 0);
-        break;
-    case SPMV_SBELL:
-        q->n[4] = end - g;
-        spmv__dev_cut_slots(p, g, end, p->n[0] * p->n[1], c);
-        spmv__dev_cut_one(&c[3], g, end - g, 0);
-        break;
-    case SPMV_BCSR:
-        units = p->n[0] * p->n[1] / p->n[2];
-        supers = spmv__ceil_div(p->rows, p->n[0]);
-        spmv__dev_cut_slots(p, g * 32, end * 32 < supers ? end * 32 : supers, p->n[2], c);
-        q->n[3] = c[2].count;
-        c[0].planes = units;
-        c[0].stride = p->n[3] * p->n[2];
-        spmv__dev_cut_one(&c[3], g, end - g, 0);
-        break;
-    case SPMV_CMRS:
-        spmv__dev_cut_slots(p, g, end, 1, c);
-        q->nnz = c[0].count;
-        c[3] = c[2];
-        break;
-    default: spmv__dev_cut_one(&c[0], row * p->cols, (last - row) * p->cols, 0);
-    }
+    q->rows = t.last - t.row;
+    spmv__dev_cut_one(&c[SPMV_MAX_ARRAYS], t.row, q->rows, 0);
+    spmv__dev_cutting[p->spec.format].cut(p, &t, q, c);
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
         const spmv_array *from = k < SPMV_MAX_ARRAYS ? &p->a[k] : &p->list;
         if (!from->count) c[k].count = 0;

@@ -93,7 +93,7 @@ extern "C" {
     X(ERR_BUILD,       0, "a kernel did not build")                                         \
     X(ERR_LIMIT,       1, "the device cannot take this size")                               \
     X(ERR_OPENCL,      0, "an OpenCL call failed")                                          \
-    X(ERR_BUSY,        0, "another thread is using it")
+    X(ERR_BUSY,        0, "the object is in use by another thread")
 
 typedef enum spmv_status {
 #define X(name, refusal, text) SPMV_##name,
@@ -141,7 +141,7 @@ SPMV_API size_t spmv_vector_size(spmv_type t);
 #define SPMV_DEVICE_CLASS_LIST(X)                    \
     X(HOST, "host") /* functions of these headers */ \
     X(GPU,  "gpu")                                   \
-    X(CPU,  "cpu")  /* OpenCL on what is no GPU */
+    X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
 
 typedef enum spmv_device_class {
 #define X(NAME, name) SPMV_PLACE_##NAME,

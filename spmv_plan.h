@@ -57,7 +57,7 @@ SPMV_API const char *spmv_builder_name(spmv_builder b);
 SPMV_API const char *spmv_builder_text(spmv_builder b);
 
 /* Seconds that one product by this plan takes; negative if it cannot run. variant: the knobs of its kernels, as text part by part
- * ("L=8+WG=128", "" for defaults; spmv_device.h); products on the host have none. The library has no clock: whatever times is the caller's. */
+ * ("L=8+WG=128", "" for defaults; spmv_device.h); products on the host have none. The library has no clock: what times is the caller's. */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
 /* What builders and the choice of spmv_auto.h may use; zero means default. */
@@ -459,7 +459,7 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
     uint64_t limit = s->spec->key[SPMV_KEY_W] ? (uint64_t)s->spec->key[SPMV_KEY_W] : UINT64_MAX, i, k, longest = 0, w, reach, held = 0;
     int64_t fill = s->spec->key[SPMV_KEY_FILL];
     void *block;
-    uint64_t *at_least;
+    uint64_t *of_length;
     spmv_status status;
     for (i = first; i < end; i++)
         if (s->left[spmv__list_row(s, i)] > longest) longest = s->left[spmv__list_row(s, i)];
@@ -467,13 +467,13 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
     if (fill) {
         status = spmv__new(s->h, &block, longest + 2, 8, 0);
         if (status) return status;
-        at_least = (uint64_t *)block; /* rows whose length is exactly w, then summed while walking */
-        for (i = first; i < end; i++) at_least[s->left[spmv__list_row(s, i)]]++;
-        reach = end - first - at_least[0];
+        of_length = (uint64_t *)block; /* how many rows have each length */
+        for (i = first; i < end; i++) of_length[s->left[spmv__list_row(s, i)]]++;
+        reach = end - first - of_length[0];
         for (w = 0; w < limit; w++) {
             held += reach;
             if ((double)held * 1e6 < (double)fill * (double)height * (double)(w + 1)) break;
-            reach -= at_least[w + 1];
+            reach -= of_length[w + 1];
         }
         limit = w;
         spmv_free(s->h, block);
@@ -950,7 +950,7 @@ static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t 
 }
 
 /* Bell and Garland's rule, Xu's method 1: rows is the number that counts as M. */
-static uint64_t spmv__width_bell(const spmv__maker *m, uint64_t base, uint64_t rows)
+static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, uint64_t rows)
 {
     uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
     while (spmv__reach(m, base + w + 1) >= least && spmv__reach(m, base + w + 1) * 3 >= rows && spmv__reach(m, base + w + 1)) w++;
@@ -980,7 +980,7 @@ static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t 
 /* hyb and hyb-csr: one ELL part where a column is worth it, then the rest. */
 static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
 {
-    uint64_t w = spmv__width_bell(m, 0, m->a->rows);
+    uint64_t w = spmv__width_bell_garland(m, 0, m->a->rows);
     if (w) spmv__add_part(m->plan, SPMV_ELL, SPMV_KEY_W, (int64_t)w, SPMV_KEY_W, (int64_t)w);
     if (w && w >= m->longest) m->plan->part[0].key[SPMV_KEY_W] = 0;
     else if (with_csr) spmv__add_part(m->plan, SPMV_CSR, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY, SPMV_KEY_ROWS, SPMV_ROWS_NONEMPTY);
@@ -1026,7 +1026,7 @@ static uint64_t spmv__hybr_width(spmv__maker *m, uint64_t *width, int level, uin
     case 2: return left / rows;
     case 3: return spmv__width_third(m, base, rows);
     case 4: return spmv__ceil_div(left, rows);
-    default: return spmv__width_bell(m, base, rows);
+    default: return spmv__width_bell_garland(m, base, rows);
     }
 }
 

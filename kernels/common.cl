@@ -81,7 +81,7 @@ INLINE uint wide_column(uint c, uint first, uint scale)
     return c == 0xffffu ? PAD : first + c * scale;
 }
 
-/* x, for a column: from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0:
+/* The gather of x, for a column: from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0:
  * float, or doubles as pairs of 32-bit words. The buffer is there in both cases. */
 #ifndef IMG
 #define IMG 0 // tune: 0 1

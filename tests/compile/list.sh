@@ -57,6 +57,7 @@ for cc in gcc clang; do
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
+    say "$cc/own-back-end" "$cc $w -O0 $i $t/backend.c -o $o/$cc-backend && $o/$cc-backend"
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
     say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto && $sym $o/$cc-noauto no-choice"
     say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
