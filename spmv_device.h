@@ -313,6 +313,13 @@ SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
  * yet. It stays the device's. options NULL: none. For the tuner and for tests; spmv_device_matrix_create finds the options by itself. */
+/* What a public function says to a device that spmv_device_open has not made, or that was closed. */
+static spmv_status spmv__dev_not_open(const spmv_device *d, const char *function, void *out, size_t size)
+{
+    if (out) memset(out, 0, size);
+    return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
+}
+
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -911,6 +918,7 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out)
 {
     if (!out || !d) return spmv__null(d ? &d->hooks : NULL, "spmv_device_program", !out ? "out" : "d", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_program", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
     if (!spmv__dev_formats[f].source)
@@ -1293,6 +1301,7 @@ SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, vo
 {
     spmv_status s;
     if (!d || !out) return spmv__null(d ? &d->hooks : NULL, "spmv_buffer_create", !out ? "out" : "d", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_create", out, sizeof *out);
     *out = NULL;
     s = spmv__dev_new_buffer(d, bytes, 0, out);
     if (s) *out = NULL;
@@ -1307,18 +1316,21 @@ SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer)
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from)
 {
     if (!d || !buffer || (bytes && !from)) return spmv__buffer_null(d, "spmv_buffer_write", buffer, "from");
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_write", NULL, 0);
     return bytes ? d->info.backend->write(d, d->queue, buffer, bytes, from) : SPMV_OK;
 }
 
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to)
 {
     if (!d || !buffer || (bytes && !to)) return spmv__buffer_null(d, "spmv_buffer_read", buffer, "to");
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_read", NULL, 0);
     return bytes ? d->info.backend->read(d, d->queue, buffer, bytes, to, NULL) : SPMV_OK;
 }
 
 SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word)
 {
     if (!d || !buffer) return spmv__buffer_null(d, "spmv_buffer_fill", buffer, "");
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_fill", NULL, 0);
     if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are no multiple of 4", (spmv__ull)bytes);
     return bytes ? d->info.backend->fill(d, d->queue, buffer, bytes, word) : SPMV_OK;
 }
@@ -1326,6 +1338,7 @@ SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64
 SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
 {
     if (!d) return spmv__null(NULL, "spmv_device_finish", "d", NULL, 0);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_finish", NULL, 0);
     return d->info.backend->finish(d, d->queue);
 }
 
@@ -1785,6 +1798,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
 {
     if (!out || !d || (count && !parts))
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_matrix_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_matrix_create", out, sizeof *out);
     spmv_variant plain;
     void *block = NULL;
     size_t i, n = 0, k = 0;
@@ -2806,6 +2820,7 @@ static void spmv__check_free(spmv__checker *k)
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
 {
     if (!d || !counts) return spmv__null(d ? &d->hooks : NULL, "spmv_self_check", !d ? "d" : "counts", counts, sizeof *counts);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_self_check", counts, sizeof *counts);
     spmv_check_desc all;
     spmv_hooks h = d->hooks;
     spmv__checker *k = (spmv__checker *)spmv_alloc(&h, 1, sizeof *k);

@@ -456,6 +456,29 @@ Test(device, parts_larger_than_a_buffer_are_cut)
     spmv_device_close(&d);
 }
 
+/* Zeroed, as before spmv_device_open and after spmv_device_close. */
+Test(device, that_is_not_open_is_refused)
+{
+    spmv_device none;
+    spmv_device_matrix m;
+    spmv_check_counts counts;
+    void *buffer = &none, *program = &none;
+    char byte = 0;
+    memset(&none, 0, sizeof none);
+    none.hooks.log = hear;
+    cr_assert_eq(spmv_buffer_create(&none, 0, &buffer), SPMV_ERR_ARGUMENT);
+    cr_assert(!buffer && strstr(said, "spmv_buffer_create: the device is not open"), "%s", said);
+    cr_assert_eq(spmv_buffer_write(&none, &none, 1, &byte), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_buffer_read(&none, &none, 1, &byte), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_buffer_fill(&none, &none, 4, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_device_finish(&none), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_device_program(&none, SPMV_CSR, "", &program), SPMV_ERR_ARGUMENT);
+    cr_assert_null(program);
+    cr_assert_eq(spmv_device_matrix_create(&m, &none, 0, 0, SPMV_F32, NULL, 0, NULL), SPMV_ERR_ARGUMENT);
+    cr_assert_null(m.device);
+    cr_assert_eq(spmv_self_check(&none, NULL, &counts), SPMV_ERR_ARGUMENT);
+}
+
 Test(device, images_are_refused_where_there_are_none)
 {
     spmv_device d;
