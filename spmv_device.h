@@ -313,13 +313,6 @@ SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix
 
 /* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
  * yet. It stays the device's. options NULL: none. For the tuner and for tests; spmv_device_matrix_create finds the options by itself. */
-/* What a public function says to a device that spmv_device_open has not made, or that was closed. */
-static spmv_status spmv__dev_not_open(const spmv_device *d, const char *function, void *out, size_t size)
-{
-    if (out) memset(out, 0, size);
-    return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
-}
-
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -913,6 +906,13 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
             return SPMV_OK;
         }
     return spmv__dev_new_program(d, f, options, out);
+}
+
+/* What a public function says to a device that spmv_device_open has not made, or that was closed. */
+static spmv_status spmv__dev_not_open(const spmv_device *d, const char *function, void *out, size_t size)
+{
+    if (out) memset(out, 0, size);
+    return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: the device is not open", function);
 }
 
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out)
