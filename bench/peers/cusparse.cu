@@ -11,6 +11,8 @@
 #include <cuda_runtime.h>
 #include <cusparse.h>
 
+#include "csrb.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -33,34 +35,6 @@ static const double MAX_GROWTH = 4;   // slots a nonzero in padded formats
             std::exit(1);                                                                           \
         }                                                                                           \
     } while (0)
-
-struct Csr {
-    std::string name;
-    int64_t rows = 0, cols = 0, nnz = 0;
-    std::vector<int> ptr, col;
-    std::vector<double> val;
-};
-
-static bool load(const char *path, Csr &a) {
-    char magic[4];
-    int64_t shape[3];
-    FILE *f = std::fopen(path, "rb");
-    bool ok = f && std::fread(magic, 1, 4, f) == 4 && !std::memcmp(magic, "CSRB", 4) && std::fread(shape, 8, 3, f) == 3;
-    if (ok) {
-        a.rows = shape[0], a.cols = shape[1], a.nnz = shape[2];
-        std::vector<int64_t> ptr(a.rows + 1);
-        a.col.resize(a.nnz);
-        a.val.resize(a.nnz);
-        ok = std::fread(ptr.data(), 8, ptr.size(), f) == ptr.size() && std::fread(a.col.data(), 4, a.nnz, f) == size_t(a.nnz) &&
-             std::fread(a.val.data(), 8, a.nnz, f) == size_t(a.nnz);
-        a.ptr.assign(ptr.begin(), ptr.end());
-    }
-    if (f) std::fclose(f);
-    std::string name = path;
-    name = name.substr(name.find_last_of('/') + 1);
-    a.name = name.substr(0, name.find_last_of('.'));
-    return ok;
-}
 
 // Device memory, freed at the end of its scope.
 template <class T> struct Buffer {
