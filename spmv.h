@@ -108,7 +108,7 @@ SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *
 #endif
 #if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
 /* A device as spmv_choose wants it; NULL: the host. The texts live as long as the device. */
-SPMV_API spmv_place spmv_place_of(const spmv_device *d);
+SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 #endif
 
 /* Rows, columns and stored entries of the matrix that products multiply with: after transpose, with both halves, duplicates summed;
@@ -216,12 +216,12 @@ static void spmv__off_device(spmv_matrix *m)
 }
 
 #ifndef SPMV_NO_AUTO
-SPMV_API spmv_place spmv_place_of(const spmv_device *d)
+SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 {
-    spmv_place p = { NULL, SPMV_PLACE_HOST };
+    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST };
     if (!d) return p;
     p.device = d->info.name;
-    p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_PLACE_GPU : SPMV_PLACE_CPU;
+    p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
     return p;
 }
 #endif
@@ -249,7 +249,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
  * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
 static int spmv__try_next(spmv_status s)
 {
-    return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_OPENCL;
+    return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_BACKEND;
 }
 
 /* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */
@@ -283,14 +283,14 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
 
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_place place = { NULL, SPMV_PLACE_HOST };
+    spmv_target place = { NULL, SPMV_DEVICE_CLASS_HOST };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
 #ifdef SPMV_DEVICE_H
-    place = spmv_place_of(d->device);
+    place = spmv_target_of(d->device);
 #endif
     s = spmv_choose(c, d->plan, csr, how, &place, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);

@@ -120,16 +120,16 @@ typedef struct spmv_choice {
 } spmv_choice;
 
 /* Where products will run, by name and class as in a tuning table. All zero: on the host. */
-typedef struct spmv_place {
+typedef struct spmv_target {
     const char       *device; /* NULL: no table is the device's own, but for the host's */
     spmv_device_class device_class;
-} spmv_place;
+} spmv_target;
 
 /* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
  * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
  * failure *out is zeroed. "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a
  * table, a clock with refine, or leave out csr. */
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
  * sentence with the reason. Returns the length without the end, however much of it fitted into size bytes, as snprintf does. */
@@ -856,16 +856,16 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
     return SPMV_OK;
 }
 
-/* The blocks of one super-row, as they are found. */
+/* The blocks of one block row, as they are found. */
 typedef struct spmv__block_scratch {
-    uint32_t   *stamp, *slot;  /* of each block column: the super-row that saw it last, its place in load; NULL: too many block columns */
+    uint32_t   *stamp, *slot;  /* of each block column: the block row that saw it last, its place in load; NULL: too many block columns */
     spmv__pair *seen;          /* used in their stead: the block column of each nonzero, to be sorted */
     uint32_t   *load;          /* nonzeros of each block */
     uint64_t    columns, count; /* block columns that there are room for; blocks found */
-    uint32_t    now;            /* the super-row, in the order in which they are looked at */
+    uint32_t    now;            /* the block row, in the order in which they are looked at */
 } spmv__block_scratch;
 
-/* Adds the nonzeros among entries k .. end - 1, all of the super-row that is being looked at. */
+/* Adds the nonzeros among entries k .. end - 1, all of the block row that is being looked at. */
 static void spmv__look_entries(const spmv__look *l, spmv__block_scratch *t, uint64_t k, uint64_t end, uint64_t bw)
 {
     const spmv_csr *a = l->v->a;
@@ -926,7 +926,7 @@ static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, 
     return entries;
 }
 
-enum { SPMV__LOOK_SLICE = 32 /* super-rows that are looked at together: the default height of sbell's slices, whose padding they show */ };
+enum { SPMV__LOOK_SLICE = 32 /* block rows that are looked at together: the default height of sbell's slices, whose padding they show */ };
 
 /* Adds a slice to b, each of its blocks as weight blocks; of the columns only a share is looked at. Returns the entries that were. */
 static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, uint64_t slice, double weight, double share,
@@ -938,7 +938,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, ui
     double most = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
-        double times; /* as many such blocks are in the super-row, for one that was seen */
+        double times; /* as many such blocks are in the block row, for one that was seen */
         if (!all) continue;
         t->count = 0;
         t->now++;
@@ -1266,7 +1266,7 @@ static double spmv__knob_in(const char *variant, const char *name)
     return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
-/* How many lanes a kernel on a GPU has for a row, or super-row: those that its knobs say, else about what spmv_device.h chooses. entries: a
+/* How many lanes a kernel on a GPU has for a row, or block row: those that its knobs say, else about what spmv_device.h chooses. entries: a
  * row's in the mean. */
 static double spmv__lanes(const spmv__chooser *c, const spmv__candidate *k, double rows, double entries)
 {
@@ -1287,13 +1287,13 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
         if (spmv__spec_even(spec)) return 0;
-    if (c->t->device_class != SPMV_PLACE_GPU)
+    if (c->t->device_class != SPMV_DEVICE_CLASS_GPU)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
     if (spmv__is_block(spec->format)) {
-        steps /= (double)spmv__block_cols(spec);
-        mean /= (double)spmv__block_cols(spec);
-        rows /= (double)spmv__block_rows(spec);
-        if (spmv__block_rows(spec) > 2) steps *= (double)spmv__block_rows(spec) / 2;
+        steps /= (double)spmv__block_width(spec);
+        mean /= (double)spmv__block_width(spec);
+        rows /= (double)spmv__block_height(spec);
+        if (spmv__block_height(spec) > 2) steps *= (double)spmv__block_height(spec) / 2;
     }
     steps /= spmv__lanes(c, k, rows, mean);
     return c->t->launch + steps * (steps < 500 ? 0.1e-6 : 0.2e-6);
@@ -1308,11 +1308,11 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
-    int gpu = c->t->device_class == SPMV_PLACE_GPU, cpu = c->t->device_class == SPMV_PLACE_CPU;
+    int gpu = c->t->device_class == SPMV_DEVICE_CLASS_GPU, cpu = c->t->device_class == SPMV_DEVICE_CLASS_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
     if (f == SPMV_BCSR)
-        more += (c->how->type == SPMV_F64 && spmv__block_rows(k->layout) == 3 && spmv__block_cols(k->layout) == 3 ? 0 : 0.2) +
+        more += (c->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : 0.2) +
                 (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
     if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
@@ -1379,7 +1379,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_PLACE_HOST ? 1.4 * seconds : seconds;
+    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_DEVICE_CLASS_HOST ? 1.4 * seconds : seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->how->type) / c->t->read;
@@ -1422,14 +1422,14 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_PLACE_HOST;
+    int i, at, alike = 0, last = -1, host = c->t->device_class == SPMV_DEVICE_CLASS_HOST;
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
     /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
      * host's but one is */
-    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_PLACE_GPU ? 0.15 : 0.5) * (m->count - 1));
+    o.cost = o.predicted * (1 + (c->t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
     for (i = 0; i < out->count; i++) {
@@ -1695,7 +1695,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     spmv__load load;
     spmv__prefix p, mine;
     int n;
-    if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest super-row of a part is not known */
+    if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest block row of a part is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
     memset(&p, 0, sizeof p);
@@ -1848,10 +1848,10 @@ static const char *const spmv__general_table =
     "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
 
 /* The caller's table, the device's own, one of its class, the general one. *own is freed by the caller. */
-static spmv_status spmv__find_table(spmv__chooser *c, const spmv_place *place, spmv_tuning *own)
+static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *place, spmv_tuning *own)
 {
     const char *device = place && place->device ? place->device : "host";
-    spmv_device_class device_class = place ? place->device_class : SPMV_PLACE_HOST;
+    spmv_device_class device_class = place ? place->device_class : SPMV_DEVICE_CLASS_HOST;
     const char *text;
     size_t length;
     spmv_status s;
@@ -2018,7 +2018,7 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_place *place,
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *place,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
 {
     if (!out || !a || !how) {

@@ -94,7 +94,7 @@ static spmv_status spmv__cl_status(cl_int e)
     case CL_INVALID_BUFFER_SIZE: return SPMV_ERR_LIMIT;
     case CL_DEVICE_NOT_FOUND:
     case -1001: return SPMV_ERR_NO_DEVICE;
-    default: return SPMV_ERR_OPENCL;
+    default: return SPMV_ERR_BACKEND;
     }
 }
 

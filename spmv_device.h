@@ -190,7 +190,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
  * the kernels ("tune:" lines); a format takes those knobs that its kernel names there. A new knob is a row here and an #ifndef
  * in the kernels that know it. */
 #define SPMV_KNOB_LIST(X)                                                                                            \
-    X(L,     0,   1, "lanes: work-items a row or super-row; default 0: by the mean row length and the number of "    \
+    X(L,     0,   1, "lanes: work-items a row or block row; default 0: by the mean row length and the number of "    \
                      "rows; dia, bdia: 1")                                                                           \
     X(WG,    128, 64, "work-items a group; on a CPU: coo and csr with run 16; "                          \
                      "csr with run on a GPU: 256")                                                         \
@@ -204,8 +204,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0, "local memory: bdia 1 takes x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")                                 \
-    X(V,     1,   1, "rows an item of ell, sell, dia, bdia, super-rows of bell; neighbours in a row of dense")       \
-    X(SEQ,   1,   1, "super-rows an item, one after another")                                                        \
+    X(V,     1,   1, "rows an item of ell, sell, dia, bdia, block rows of bell; neighbours in a row of dense")       \
+    X(SEQ,   1,   1, "block rows an item, one after another")                                                        \
     X(IMG,   0,   0, "1 reads x through an image")                                                                   \
     X(ZERO,  0,   0, "1 tests a value before x is loaded for it; zeros then ignore an Inf or NaN in x")              \
     X(ALIGN, 0,   0, "cmrs: 1 aligns the lanes' steps")                                                              \
@@ -559,7 +559,7 @@ SPMV_API void spmv_device_close(spmv_device *d)
 
 /* ---- what the runtime knows of each format ------------------------------------------------------------------------
  * X(NAME, ...) of the format table looks up SPMV__KERNEL_<NAME>: number of arrays; names of its integers in order, those in upper case
- * go into the kernel as macros, the others as arguments; 1 if the first integer is the number of rows of a super-row;
+ * go into the kernel as macros, the others as arguments; 1 if the first integer is the number of rows of a block row;
  * 1 if lanes of a row are neighbours (they read its entries side by side, so that their number follows the row length);
  * which array holds columns that may be of 16 bits, and which the bases of those (0, 0: none). */
 #define SPMV__KERNEL_DENSE 1, "", 0, 1, 0, 0
@@ -580,7 +580,7 @@ typedef struct spmv__dev_format {
     size_t               size;
     int                  arrays;
     const char          *ints;
-    int                  supers, neighbours, columns, bases;
+    int                  block_rows, neighbours, columns, bases;
 } spmv__dev_format;
 
 static const spmv__dev_format spmv__dev_formats[] = {
@@ -931,13 +931,13 @@ SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const ch
 /* The value of a knob in a resolved variant; 1 where the format does not take it. */
 static uint64_t spmv__dev_knob(const spmv_variant *v, spmv_knob k) { return spmv__dev_knob_set(v, k) ? (uint64_t)v->value[k] : 1; }
 
-/* Rows of a super-row: those of a block or strip, times how many an item takes at once; and super-rows. */
+/* Rows of a block row: those of a block or strip, times how many an item takes at once; and block rows. */
 static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v)
 {
     if (p->spec.format == SPMV_DENSE) return 1;
-    return spmv__dev_knob(v, SPMV_KNOB_V) * (spmv__dev_formats[p->spec.format].supers ? p->n[0] : 1);
+    return spmv__dev_knob(v, SPMV_KNOB_V) * (spmv__dev_formats[p->spec.format].block_rows ? p->n[0] : 1);
 }
-static uint64_t spmv__dev_supers(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
+static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
 
 /* The integer i of a part as the kernel wants it: slices of varying height have no height in common. */
 static uint64_t spmv__dev_int(const spmv_part *p, int i)
@@ -1018,17 +1018,17 @@ static int spmv__dev_has_blocks(spmv_format f) { return f == SPMV_BELL || f == S
 /* Elements of a block; 1 where there are none. */
 static uint64_t spmv__dev_block(const spmv_part *p)
 {
-    return spmv__dev_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_rows(&p->spec) * spmv__block_cols(&p->spec)) : 1;
+    return spmv__dev_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_height(&p->spec) * spmv__block_width(&p->spec)) : 1;
 }
 
-/* Elements of a row or super-row in the mean, with fill. */
-static uint64_t spmv__dev_mean(const spmv_part *p, const spmv_variant *v, uint64_t supers)
+/* Elements of a row or block row in the mean, with fill. */
+static uint64_t spmv__dev_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
 {
     uint64_t slots = p->spec.format == SPMV_CSR || p->spec.format == SPMV_CMRS ? p->nnz : p->a[0].count;
-    return p->spec.format == SPMV_DENSE ? p->cols : slots / (spmv__dev_knob(v, SPMV_KNOB_V) * supers);
+    return p->spec.format == SPMV_DENSE ? p->cols : slots / (spmv__dev_knob(v, SPMV_KNOB_V) * block_rows);
 }
 
-/* Neighbouring lanes by the mean length of a super-row: the smallest power of two with 2 L^2 >= mean (H200: means of 5 and 78 run
+/* Neighbouring lanes by the mean length of a block row: the smallest power of two with 2 L^2 >= mean (H200: means of 5 and 78 run
  * best with 2 and 8), in blocks, which count as so many times 9 elements where they are larger. Then, for all formats that spread a row
  * over lanes, as many as one wave of groups takes, while each has 4 entries: half as many in groups of 32, of which a device holds too
  * few to be full. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2;
@@ -1037,13 +1037,13 @@ static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_
 {
     spmv_format f = p->spec.format;
     int neighbours = spmv__dev_formats[f].neighbours;
-    uint64_t supers = spmv__dev_supers(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = neighbours ? 32 : 8, l = 1;
+    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = neighbours ? 32 : 8, l = 1;
     uint64_t block = spmv__dev_block(p), mean;
-    if (!supers || f == SPMV_DIA || f == SPMV_BDIA) return 1;
+    if (!block_rows || f == SPMV_DIA || f == SPMV_BDIA) return 1;
     if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
-    mean = spmv__dev_mean(p, v, supers);
+    mean = spmv__dev_mean(p, v, block_rows);
     while (neighbours && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
-    while (l < most && 4 * l * block <= mean && 2 * l * supers <= fill) l *= 2;
+    while (l < most && 4 * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
     return (int)l;
 }
 
@@ -1749,7 +1749,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, 
         return s;
     }
     if (spmv__dev_sliced(p, &out->variant)) return spmv__dev_groups(d, p->n[1], 1, wg, &out->groups);
-    return spmv__dev_groups(d, spmv__dev_supers(p, &out->variant),
+    return spmv__dev_groups(d, spmv__dev_block_rows(p, &out->variant),
                            wg / (uint64_t)out->variant.value[SPMV_KNOB_L] * spmv__dev_knob(&out->variant, SPMV_KNOB_SEQ), wg,
                            &out->groups);
 }

@@ -92,7 +92,7 @@ extern "C" {
     X(ERR_NO_F64,      0, "the device has no double precision")                             \
     X(ERR_BUILD,       0, "a kernel did not build")                                         \
     X(ERR_LIMIT,       1, "the device cannot take this size")                               \
-    X(ERR_OPENCL,      0, "an OpenCL call failed")                                          \
+    X(ERR_BACKEND,     0, "a call of the device's driver failed")                                          \
     X(ERR_BUSY,        0, "the object is in use by another thread")
 
 typedef enum spmv_status {
@@ -144,7 +144,7 @@ SPMV_API size_t spmv_vector_size(spmv_type t);
     X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
 
 typedef enum spmv_device_class {
-#define X(NAME, name) SPMV_PLACE_##NAME,
+#define X(NAME, name) SPMV_DEVICE_CLASS_##NAME,
     SPMV_DEVICE_CLASS_LIST(X)
 #undef X
     SPMV_DEVICE_CLASS_COUNT
@@ -300,7 +300,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 
 /* ---- input -------------------------------------------------------------------------------------------------------
  * A matrix as the caller has it. Zero-initialise, then set what applies. */
-typedef enum spmv_layout { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_layout;
+typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;
 typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
 
 /* Which entries the arrays hold. A matrix of the other two kinds is square and given by the diagonal and one of its halves, below or
@@ -322,7 +322,7 @@ typedef struct spmv_input {
     const void *row;         /* COO, CSC: row indices; else NULL */
     const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
     const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
-    spmv_layout layout;
+    spmv_input_form form;
     int         ptr_bits;    /* 32 or 64; 0: 32 */
     int         index_bits;  /* 32 or 64, of row and col; 0: 32 */
     int         base;        /* 0 or 1: what pointers and indices count from */
@@ -376,7 +376,7 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which its kernel
  * takes them. Array 0 always holds the values. off is 4 bytes where every offset fits, else 8. PAD = 2^32 - 1 marks
  * padding in column arrays; x is never read for it. R is the number of rows of the part (the row list's length if there
- * is one), S the number of super-rows ceil(R / bh); a unit is 1 x uw elements of a block, U = bh * bw / uw units a block.
+ * is one), S the number of block rows ceil(R / bh); a unit is 1 x uw elements of a block, U = bh * bw / uw units a block.
  *
  *  format | integers n[]              | arrays a[] (values first)
  *  dense  |                           | val[R * cols] by rows
@@ -392,14 +392,14 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
  *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
  *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
- *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of super-row s at
+ *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of block row s at
  *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column, k * ld + s;
- *         |                           |   base for each 32 super-rows
- *  sbell  | bh, bw, uw, h, slices     | val, ptr off[slices+1] in blocks, col u32[blocks]: k-th block of super-row i of the
+ *         |                           |   base for each 32 block rows
+ *  sbell  | bh, bw, uw, h, slices     | val, ptr off[slices+1] in blocks, col u32[blocks]: k-th block of block row i of the
  *         |                           |   slice at ptr[s] + k * h + i; val: (ptr[s] * U + (k * U + u) * h + i) * uw + j;
  *         |                           |   base a slice
  *  bcsr   | bh, bw, uw, blocks        | val: (u * blocks + b) * uw + j, ptr off[S+1], col u32[blocks]: first column; base for
- *         |                           |   each 32 super-rows
+ *         |                           |   each 32 block rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *
@@ -409,6 +409,45 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
+
+/* The same names for the compiler: p->n[SPMV_ELL_WIDTH], p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays expands from
+ * here. X(FORMAT, NAME, "name"), where the name of an integer is that in the kernel: capital letters make it a macro, known
+ * when the kernel is compiled, small letters an argument. X(FORMAT, NAME) for arrays. */
+#define SPMV_DENSE_INTS(X)
+#define SPMV_COO_INTS(X)
+#define SPMV_CSR_INTS(X)   X(CSR, RUNS, "runs") X(CSR, LONGS, "longs")
+#define SPMV_DIA_INTS(X)   X(DIA, DIAGONALS, "diagonals") X(DIA, LD, "ld")
+#define SPMV_BDIA_INTS(X)  X(BDIA, BANDS, "bands") X(BDIA, LD, "ld")
+#define SPMV_ELL_INTS(X)   X(ELL, WIDTH, "width") X(ELL, LD, "ld")
+#define SPMV_SELL_INTS(X)  X(SELL, H, "H") X(SELL, SLICES, "slices")
+#define SPMV_BELL_INTS(X)  X(BELL, BH, "BH") X(BELL, BW, "BW") X(BELL, UW, "UW") X(BELL, WIDTH, "width") X(BELL, LD, "ld")
+#define SPMV_SBELL_INTS(X) X(SBELL, BH, "BH") X(SBELL, BW, "BW") X(SBELL, UW, "UW") X(SBELL, H, "H") X(SBELL, SLICES, "slices")
+#define SPMV_BCSR_INTS(X)  X(BCSR, BH, "BH") X(BCSR, BW, "BW") X(BCSR, UW, "UW") X(BCSR, BLOCKS, "blocks")
+#define SPMV_CMRS_INTS(X)  X(CMRS, HEIGHT, "HEIGHT") X(CMRS, PACKED, "PACKED")
+
+#define SPMV_DENSE_ARRAYS(X) X(DENSE, VAL)
+#define SPMV_COO_ARRAYS(X)   X(COO, VAL) X(COO, ROW) X(COO, COL)
+#define SPMV_CSR_ARRAYS(X) \
+    X(CSR, VAL) X(CSR, PTR) X(CSR, COL) X(CSR, RUN_ROW) X(CSR, RUN_AT) X(CSR, BASE) X(CSR, LONG_RUN)
+#define SPMV_DIA_ARRAYS(X)   X(DIA, VAL) X(DIA, OFFSET)
+#define SPMV_BDIA_ARRAYS(X)  X(BDIA, VAL) X(BDIA, OFFSET) X(BDIA, BAND_PTR)
+#define SPMV_ELL_ARRAYS(X)   X(ELL, VAL) X(ELL, COL) X(ELL, BASE)
+#define SPMV_SELL_ARRAYS(X)  X(SELL, VAL) X(SELL, PTR) X(SELL, COL) X(SELL, SLICE_ROW) X(SELL, BASE)
+#define SPMV_BELL_ARRAYS(X)  X(BELL, VAL) X(BELL, COL) X(BELL, BASE)
+#define SPMV_SBELL_ARRAYS(X) X(SBELL, VAL) X(SBELL, PTR) X(SBELL, COL) X(SBELL, BASE)
+#define SPMV_BCSR_ARRAYS(X)  X(BCSR, VAL) X(BCSR, PTR) X(BCSR, COL) X(BCSR, BASE)
+#define SPMV_CMRS_ARRAYS(X)  X(CMRS, VAL) X(CMRS, PTR) X(CMRS, INDEX) X(CMRS, ROW)
+
+#define SPMV__INT(FORMAT, NAME, name) SPMV_##FORMAT##_##NAME,
+#define SPMV__ARRAY(FORMAT, NAME) SPMV_##FORMAT##_##NAME,
+#define X(NAME, name, text)                                           \
+    enum { SPMV_##NAME##_INTS(SPMV__INT) SPMV_##NAME##_INT_COUNT };    \
+    enum { SPMV_##NAME##_ARRAYS(SPMV__ARRAY) SPMV_##NAME##_ARRAY_COUNT };
+SPMV_FORMAT_LIST(X)
+#undef X
+/* What formats have in common: values are array 0 of each; the first integers of block formats describe a block. */
+enum { SPMV_VAL = 0 };
+enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
 typedef struct spmv_array {
     void    *data;     /* count * width bytes, NULL if there are none */
@@ -475,7 +514,7 @@ enum { SPMV_FILL_BINS = 64 };
 typedef struct spmv_block_features {
     int      bh, bw;
     double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
-    double   blocks, widest, slots;      /* all blocks; the most in a super-row that was seen; slots of sbell with the default height */
+    double   blocks, widest, slots;      /* all blocks; the most in a block row that was seen; slots of sbell with the default height */
     double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
 } spmv_block_features;
 
@@ -981,7 +1020,7 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
 /* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
 static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
 {
-    const char *what = m->in->layout == SPMV_IN_BSR ? "block" : "entry";
+    const char *what = m->in->form == SPMV_IN_BSR ? "block" : "entry";
     const spmv__ull base = (spmv__ull)m->in->base, row = m->in->transpose ? c : r, col = m->in->transpose ? r : c;
     int half = r > c ? -1 : r < c;
     if (!half || half == m->half) return SPMV_OK;
@@ -1101,8 +1140,8 @@ static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint6
 static spmv_status spmv__import_lines(spmv__import *m)
 {
     const spmv_input *in = m->in;
-    const int bsr = in->layout == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
-    const char *what = in->layout == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
+    const int bsr = in->form == SPMV_IN_BSR, mirror = in->symmetry != SPMV_GENERAL;
+    const char *what = in->form == SPMV_IN_CSC ? "row" : bsr ? "block column" : "column";
     uint64_t o, i, end;
     spmv_status s = SPMV_OK;
     for (o = 0; o < m->lines; o++) {
@@ -1122,7 +1161,7 @@ static spmv_status spmv__import_lines(spmv__import *m)
 
 static spmv_status spmv__import_pass(spmv__import *m)
 {
-    return m->in->layout == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
+    return m->in->form == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
 }
 
 /* Shapes, bit widths and words. */
@@ -1132,14 +1171,14 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     const spmv_hooks *h = m->h;
     if (in->rows < 0 || in->cols < 0 || in->rows > 0xfffffffe || in->cols > 0xfffffffe)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
-    if ((unsigned)in->layout > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "layout %d is unknown", (int)in->layout);
+    if ((unsigned)in->form > SPMV_IN_BSR) return spmv_log(h, SPMV_ERR_ARGUMENT, "form %d is unknown", (int)in->form);
     if ((m->ptr_bits != 32 && m->ptr_bits != 64) || (m->index_bits != 32 && m->index_bits != 64))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr_bits and index_bits must be 32 or 64 (or 0 for 32)");
     if (in->base != 0 && in->base != 1) return spmv_log(h, SPMV_ERR_ARGUMENT, "base must be 0 or 1, not %d", in->base);
     if (in->val_type != SPMV_F64 && in->val_type != SPMV_F32)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "val_type must be SPMV_F64 or SPMV_F32");
     if (in->nnz < 0) return spmv_log(h, SPMV_ERR_ARGUMENT, "nnz is negative");
-    if (in->layout == SPMV_IN_BSR &&
+    if (in->form == SPMV_IN_BSR &&
         (in->block_rows < 1 || in->block_cols < 1 || in->rows % in->block_rows || in->cols % in->block_cols))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "rows and cols must be multiples of block_rows and block_cols (%d x %d)", in->block_rows,
                         in->block_cols);
@@ -1147,7 +1186,7 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     if (in->symmetry && in->rows != in->cols)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a symmetric or skew-symmetric matrix is square, not %llu x %llu", (spmv__ull)in->rows,
                         (spmv__ull)in->cols);
-    if (in->symmetry && in->layout == SPMV_IN_BSR && in->block_rows != in->block_cols)
+    if (in->symmetry && in->form == SPMV_IN_BSR && in->block_rows != in->block_cols)
         return spmv_log(h, SPMV_ERR_ARGUMENT, "blocks of a symmetric or skew-symmetric matrix are square, not %d x %d", in->block_rows,
                         in->block_cols);
     return SPMV_OK;
@@ -1159,7 +1198,7 @@ static spmv_status spmv__import_pointers(spmv__import *m)
     const spmv_input *in = m->in;
     const spmv_hooks *h = m->h;
     uint64_t i, last = 0, per = 1;
-    if (in->layout == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
+    if (in->form == SPMV_IN_BSR) per = (uint64_t)in->block_rows * (uint64_t)in->block_cols;
     if (!in->ptr) {
         if (m->lines || in->nnz) return spmv_log(h, SPMV_ERR_ARGUMENT, "ptr is NULL");
         return SPMV_OK;
@@ -1185,21 +1224,21 @@ static spmv_status spmv__import_pointers(spmv__import *m)
 static spmv_status spmv__import_check(spmv__import *m)
 {
     const spmv_input *in = m->in;
-    int bsr = in->layout == SPMV_IN_BSR;
+    int bsr = in->form == SPMV_IN_BSR;
     uint64_t rows = (uint64_t)in->rows, cols = (uint64_t)in->cols;
     spmv_status s = spmv__import_settings(m);
     if (s) return s;
     m->rows = in->transpose ? cols : rows;
     m->cols = in->transpose ? rows : cols;
-    if (in->layout == SPMV_IN_COO) {
+    if (in->form == SPMV_IN_COO) {
         m->entries = (uint64_t)in->nnz;
         if (m->entries && (!in->row || !in->col)) return spmv_log(m->h, SPMV_ERR_ARGUMENT, "row or col is NULL");
         return SPMV_OK;
     }
-    m->index = in->layout == SPMV_IN_CSC ? in->row : in->col;
-    m->lines = in->layout == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
-    m->inner = in->layout == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
-    m->by_columns = (in->layout == SPMV_IN_CSC) != (in->transpose != 0);
+    m->index = in->form == SPMV_IN_CSC ? in->row : in->col;
+    m->lines = in->form == SPMV_IN_CSC ? cols : bsr ? rows / (uint64_t)in->block_rows : rows;
+    m->inner = in->form == SPMV_IN_CSC ? rows : bsr ? cols / (uint64_t)in->block_cols : cols;
+    m->by_columns = (in->form == SPMV_IN_CSC) != (in->transpose != 0);
     return spmv__import_pointers(m);
 }
 
@@ -1208,7 +1247,7 @@ static int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
     uint64_t r, i, end;
-    if ((in->layout != SPMV_IN_CSR && in->layout != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
+    if ((in->form != SPMV_IN_CSR && in->form != SPMV_IN_CSC) || m->by_columns || in->drop_zeros || in->symmetry || !in->ptr) return 0;
     for (r = 0; r < m->rows; r++) {
         uint64_t next = 0;
         end = spmv__index(in->ptr, m->ptr_bits, in->base, r + 1);
@@ -1528,8 +1567,8 @@ enum {
 #define SPMV__ANY_BLOCK
 #endif
 
-SPMV__SHARED int64_t spmv__block_rows(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
-SPMV__SHARED int64_t spmv__block_cols(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
+SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
+SPMV__SHARED int64_t spmv__block_width(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
 /* Slice or strip height with its default. */
 SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
@@ -1614,8 +1653,8 @@ typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
-    uint32_t         *mark;    /* block columns: place in the super-row + 1, or NULL: see spmv__blocks_begin */
-    spmv__pair       *seen;    /* block columns of one super-row; a strip's entries */
+    uint32_t         *mark;    /* block columns: place in the block row + 1, or NULL: see spmv__blocks_begin */
+    spmv__pair       *seen;    /* block columns of one block row; a strip's entries */
     const spmv_hooks *h;
 } spmv__source;
 
@@ -1645,7 +1684,7 @@ typedef struct spmv__load {
     double gather;  /* as in spmv_features */
     double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
     double spread;  /* deviation of row lengths over their mean */
-    double longest; /* slots of the longest row (super-row: of one of its rows) */
+    double longest; /* slots of the longest row (block row: of one of its rows) */
     double bands;   /* groups of neighbouring diagonals */
 } spmv__load;
 
@@ -2580,7 +2619,7 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
 
-/* Scratch for the block columns of one super-row. *mark is NULL where there are too many block columns. */
+/* Scratch for the block columns of one block row. *mark is NULL where there are too many block columns. */
 SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
                                             const spmv_hooks *h)
 {
@@ -2611,12 +2650,13 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     }
 }
 
-/* The blocks of a super-row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
+/* The blocks of a block row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
  * mark[block column], if there is mark, becomes i + 1. Undo with spmv__blocks_clear. */
-SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t super, uint64_t bh, uint64_t bw, uint32_t *mark, spmv__pair *seen)
+SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_row, uint64_t bh, uint64_t bw, uint32_t *mark,
+                                           spmv__pair *seen)
 {
-    uint64_t r, k, i, n = 0, end = (super + 1) * bh < v->a->rows ? (super + 1) * bh : v->a->rows;
-    for (r = super * bh; r < end; r++)
+    uint64_t r, k, i, n = 0, end = (block_row + 1) * bh < v->a->rows ? (block_row + 1) * bh : v->a->rows;
+    for (r = block_row * bh; r < end; r++)
         for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
             if (spmv__mine(v, k)) {
                 uint32_t b = spmv__block_of(v->a->col[k], bw);
@@ -2693,121 +2733,121 @@ SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_featu
 {
     int i;
     for (i = 0; i < SPMV_BLOCK_SIZES; i++)
-        if (f->block[i].bh == (int)spmv__block_rows(spec) && f->block[i].bw == (int)spmv__block_cols(spec)) return &f->block[i];
+        if (f->block[i].bh == (int)spmv__block_height(spec) && f->block[i].bw == (int)spmv__block_width(spec)) return &f->block[i];
     return NULL;
 }
 
 #ifdef SPMV__ANY_BLOCK
-/* Where the k-th block of a super-row lies: its column's slot, its first value, the distance from unit to unit. */
+/* Where the k-th block of a block row lies: its column's slot, its first value, the distance from unit to unit. */
 typedef struct spmv__block {
     uint64_t col, val, step;
 } spmv__block;
 
 static uint64_t spmv__block_units(const spmv_part *p) { return p->n[0] * p->n[1] / p->n[2]; }
 
-static spmv__block spmv__block_at(const spmv_part *p, uint64_t super, uint64_t k)
+static spmv__block spmv__block_at(const spmv_part *p, uint64_t block_row, uint64_t k)
 {
     spmv__block b;
     uint64_t uw = p->n[2], units = spmv__block_units(p), h, first, i;
     switch (p->spec.format) {
     case SPMV_BELL:
-        b.col = k * p->n[4] + super;
-        b.val = (k * units * p->n[4] + super) * uw;
+        b.col = k * p->n[4] + block_row;
+        b.val = (k * units * p->n[4] + block_row) * uw;
         b.step = p->n[4] * uw;
         break;
     case SPMV_SBELL:
         h = p->n[3];
-        first = spmv__at(&p->a[1], super / h);
-        i = super % h;
+        first = spmv__at(&p->a[1], block_row / h);
+        i = block_row % h;
         b.col = first + k * h + i;
         b.val = (first * units + k * units * h + i) * uw;
         b.step = h * uw;
         break;
     default:
-        b.col = spmv__at(&p->a[1], super) + k;
+        b.col = spmv__at(&p->a[1], block_row) + k;
         b.val = b.col * uw;
         b.step = p->n[3] * uw;
     }
     return b;
 }
 
-/* The arrays of columns and bases, and which base a super-row has. */
+/* The arrays of columns and bases, and which base a block row has. */
 static spmv_array *spmv__block_cols_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2]; }
 static spmv_array *spmv__block_base_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[2] : &p->a[3]; }
-static uint64_t spmv__block_group(const spmv_part *p, uint64_t super)
+static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row)
 {
-    return super / (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
+    return block_row / (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
 }
 
-/* The column of a super-row's block, SPMV_PAD for padding. */
-static uint32_t spmv__block_column(const spmv_part *p, uint64_t super, uint64_t slot)
+/* The column of a block row's block, SPMV_PAD for padding. */
+static uint32_t spmv__block_column(const spmv_part *p, uint64_t block_row, uint64_t slot)
 {
     const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    return spmv__column_at(col, col + 1, slot, spmv__block_group(p, super), p->n[1]);
+    return spmv__column_at(col, col + 1, slot, spmv__block_group(p, block_row), p->n[1]);
 }
 
-/* Blocks that a super-row has room for. */
-static uint64_t spmv__block_count(const spmv_part *p, uint64_t super)
+/* Blocks that a block row has room for. */
+static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 {
     uint64_t t;
     if (p->spec.format == SPMV_BELL) return p->n[3];
-    if (p->spec.format == SPMV_BCSR) return spmv__at(&p->a[1], super + 1) - spmv__at(&p->a[1], super);
-    t = super / p->n[3];
+    if (p->spec.format == SPMV_BCSR) return spmv__at(&p->a[1], block_row + 1) - spmv__at(&p->a[1], block_row);
+    t = block_row / p->n[3];
     return (spmv__at(&p->a[1], t + 1) - spmv__at(&p->a[1], t)) / p->n[3];
 }
 
-static uint64_t spmv__supers(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
+static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
 
-/* Counts blocks: all, the most in a super-row, and slice by slice the most times the height. */
+/* Counts blocks: all, the most in a block row, and slice by slice the most times the height. */
 static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t super, supers, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
+    uint64_t block_row, block_rows, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
     uint64_t low = UINT64_MAX, high = 0, per = p->spec.format == SPMV_SBELL ? h : 32;
     int fits = 1;
-    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_rows(&p->spec), (uint64_t)spmv__block_cols(&p->spec), &s->mark,
-                                            &s->seen, s->h);
-    p->n[0] = (uint64_t)spmv__block_rows(&p->spec);
-    p->n[1] = (uint64_t)spmv__block_cols(&p->spec);
+    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_height(&p->spec), (uint64_t)spmv__block_width(&p->spec),
+                                            &s->mark, &s->seen, s->h);
+    p->n[0] = (uint64_t)spmv__block_height(&p->spec);
+    p->n[1] = (uint64_t)spmv__block_width(&p->spec);
     p->n[2] = p->n[1] % 4 == 0 ? 4 : p->n[1] % 2 == 0 ? 2 : 3;
     if (status) return status;
-    supers = spmv__supers(p);
-    for (super = 0; super < supers; super++) {
-        uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
+    block_rows = spmv__block_rows(p);
+    for (block_row = 0; block_row < block_rows; block_row++) {
+        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
         spmv__blocks_clear(s->mark, s->seen, n);
-        if (super % per == 0) low = UINT64_MAX, high = 0;
+        if (block_row % per == 0) low = UINT64_MAX, high = 0;
         if (n && s->seen[0].key < low) low = s->seen[0].key;
         if (n && s->seen[n - 1].key > high) high = s->seen[n - 1].key;
         fits = fits && spmv__span_fits(low, high);
         all += n;
         if (n > most) most = n;
         if (n > slice_most) slice_most = n;
-        if ((super + 1) % h == 0 || super + 1 == supers) {
+        if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
             sliced = spmv__sat_add(sliced, spmv__sat_mul(slice_most, h));
             slice_most = 0;
         }
     }
     if (p->spec.format == SPMV_BELL) {
         p->n[3] = most;
-        p->n[4] = spmv__round_up(supers, 32);
+        p->n[4] = spmv__round_up(block_rows, 32);
         blocks = spmv__sat_mul(most, p->n[4]);
         bases = p->n[4] / 32;
     } else if (p->spec.format == SPMV_SBELL) {
         p->n[3] = h;
-        p->n[4] = spmv__ceil_div(supers, h);
+        p->n[4] = spmv__ceil_div(block_rows, h);
         blocks = sliced;
         bases = p->n[4];
         spmv__want_offsets(&p->a[1], p->n[4] + 1, blocks);
     } else {
         p->n[3] = blocks = all;
-        bases = spmv__ceil_div(supers, 32);
-        spmv__want_offsets(&p->a[1], supers + 1, blocks);
+        bases = spmv__ceil_div(block_rows, 32);
+        spmv__want_offsets(&p->a[1], block_rows + 1, blocks);
     }
     spmv__want_columns(p, spmv__block_cols_of(p), spmv__block_base_of(p), blocks, bases, fits);
     spmv__want(&p->a[0], spmv__sat_mul(blocks, p->n[0] * p->n[1]), p->a[0].width);
     return SPMV_OK;
 }
 
-/* Blocks in the widest super-row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
+/* Blocks in the widest block row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
 static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
 {
     double filled = (double)l->longest / (double)b->bw;
@@ -2852,27 +2892,27 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t super, uint64_t n)
+static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
     spmv_array *col = spmv__block_cols_of(p), *base = spmv__block_base_of(p);
-    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (super + 1) * bh < p->rows ? (super + 1) * bh : p->rows;
+    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
     uint64_t place[64], apart; /* of a value within its block; from block to block */
-    spmv__block first = spmv__block_at(p, super, 0);
-    apart = spmv__block_at(p, super, 1).val - first.val;
+    spmv__block first = spmv__block_at(p, block_row, 0);
+    apart = spmv__block_at(p, block_row, 1).val - first.val;
     for (i = 0; i < bh * bw; i++) place[i] = i / uw * first.step + i % uw;
     for (i = 0; i < n; i++)
-        spmv__set_column(col, base, spmv__block_at(p, super, i).col, spmv__block_group(p, super), s->seen[i].key * bw, bw);
-    for (r = super * bh; r < end; r++)
+        spmv__set_column(col, base, spmv__block_at(p, block_row, i).col, spmv__block_group(p, block_row), s->seen[i].key * bw, bw);
+    for (r = block_row * bh; r < end; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
                 uint32_t b = spmv__block_of(a->col[k], bw);
                 uint64_t j = a->col[k] - b * bw, at = spmv__block_place(s->mark, s->seen, n, b);
-                spmv__put(to, first.val + at * apart + place[(r - super * bh) * bw + j], k);
+                spmv__put(to, first.val + at * apart + place[(r - block_row * bh) * bw + j], k);
             }
 }
 
-/* The lowest column of each group of super-rows, in whole blocks. */
+/* The lowest column of each group of block rows, in whole blocks. */
 static void spmv__block_bases(spmv_part *p, spmv__source *s)
 {
     spmv_array *base = spmv__block_base_of(p);
@@ -2885,18 +2925,18 @@ static void spmv__block_bases(spmv_part *p, spmv__source *s)
 
 static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t super, supers = spmv__supers(p), most = 0, h = p->n[3];
+    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = p->n[3];
     spmv__block_bases(p, s);
     if (p->spec.format != SPMV_BELL) spmv__set(&p->a[1], 0, 0);
-    for (super = 0; super < supers; super++) {
-        uint64_t n = spmv__blocks_collect(s->v, super, p->n[0], p->n[1], s->mark, s->seen);
-        spmv__block_fill_super(p, s, to, super, n);
+    for (block_row = 0; block_row < block_rows; block_row++) {
+        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
+        spmv__block_fill_super(p, s, to, block_row, n);
         spmv__blocks_clear(s->mark, s->seen, n);
-        if (p->spec.format == SPMV_BCSR) spmv__set(&p->a[1], super + 1, spmv__at(&p->a[1], super) + n);
+        if (p->spec.format == SPMV_BCSR) spmv__set(&p->a[1], block_row + 1, spmv__at(&p->a[1], block_row) + n);
         if (p->spec.format != SPMV_SBELL) continue;
         if (n > most) most = n;
-        if ((super + 1) % h == 0 || super + 1 == supers) {
-            spmv__set(&p->a[1], super / h + 1, spmv__at(&p->a[1], super / h) + most * h);
+        if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
+            spmv__set(&p->a[1], block_row / h + 1, spmv__at(&p->a[1], block_row / h) + most * h);
             most = 0;
         }
     }
@@ -2904,15 +2944,15 @@ static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    uint64_t super, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
-    for (super = 0; super < spmv__supers(p); super++)
-        for (k = 0; k < spmv__block_count(p, super); k++) {
-            spmv__block b = spmv__block_at(p, super, k);
-            uint32_t c = spmv__block_column(p, super, b.col);
+    uint64_t block_row, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
+    for (block_row = 0; block_row < spmv__block_rows(p); block_row++)
+        for (k = 0; k < spmv__block_count(p, block_row); k++) {
+            spmv__block b = spmv__block_at(p, block_row, k);
+            uint32_t c = spmv__block_column(p, block_row, b.col);
             if (c == SPMV_PAD) continue;
-            for (i = 0; i < bh && super * bh + i < p->rows; i++)
+            for (i = 0; i < bh && block_row * bh + i < p->rows; i++)
                 for (j = 0; j < bw && c + j < p->cols; j++)
-                    visit(user, super * bh + i, c + j, b.val + (i * bw + j) / uw * b.step + j % uw);
+                    visit(user, block_row * bh + i, c + j, b.val + (i * bw + j) / uw * b.step + j % uw);
         }
 }
 
@@ -3214,7 +3254,7 @@ SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
     double bytes = t->indices * (spec->key[SPMV_KEY_IDX] ? 2 : 4);
-    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_rows(spec) * spmv__block_cols(spec)) : bytes;
+    return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
 }
 
 /* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */
@@ -3533,7 +3573,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     memset(out, 0, sizeof *out);
     memset(&c, 0, sizeof c);
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = (int64_t)rows;
     in.cols = count ? (int64_t)parts[0].cols : 0;
     in.val_type = count && parts[0].type == SPMV_F64 ? SPMV_F64 : SPMV_F32;

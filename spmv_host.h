@@ -546,7 +546,7 @@ static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT 
 }
 
 /* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
-static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
+static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
                                                SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
 {
     const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
@@ -560,7 +560,7 @@ static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, u
         int i;
         for (k = 0; k < n; k++, slot += bell, val += next) {
             uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
-            if (c == SPMV_PAD) break; /* padding ends a super-row */
+            if (c == SPMV_PAD) break; /* padding ends a block row */
             SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
         }
         for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
@@ -568,10 +568,10 @@ static SPMV__FORCE_INLINE void SPMV__F(supers)(const spmv_part *p, uint64_t s, u
     }
 }
 
-static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     switch (p->n[0] << 8 | p->n[1]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(supers)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(block_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
         SPMV_BLOCK_LIST(X)
 #undef X
     }
@@ -580,13 +580,13 @@ static void SPMV__F(super_run)(const spmv_part *p, uint64_t s, uint64_t end, SPM
 static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint64_t run = 64, supers = spmv__supers(p);
-    int64_t t, runs = (int64_t)spmv__ceil_div(supers, run);
+    const uint64_t run = 64, block_rows = spmv__block_rows(p);
+    int64_t t, runs = (int64_t)spmv__ceil_div(block_rows, run);
     (void)val;
     SPMV__PARALLEL(p->a[0].count)
     for (t = 0; t < runs; t++) {
         uint64_t s = (uint64_t)t * run;
-        SPMV__F(super_run)(p, s, supers - s < run ? supers : s + run, alpha, x, beta, y);
+        SPMV__F(block_row_run)(p, s, block_rows - s < run ? block_rows : s + run, alpha, x, beta, y);
     }
 }
 #endif
@@ -740,17 +740,17 @@ static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-/* Row i of a super-row; columns beyond the matrix count as 0, as in the kernels. */
-static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t super, uint64_t i, const SPMV__T *x)
+/* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
+static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[0].data;
     uint64_t bw = p->n[1], uw = p->n[2], k, j;
     int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
     SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
-    for (k = 0; k < spmv__block_count(p, super); k++) {
-        spmv__block b = spmv__block_at(p, super, k);
+    for (k = 0; k < spmv__block_count(p, block_row); k++) {
+        spmv__block b = spmv__block_at(p, block_row, k);
         SPMV__T *sum = &lane[k % (uint64_t)lanes];
-        uint64_t c = spmv__block_column(p, super, b.col);
+        uint64_t c = spmv__block_column(p, block_row, b.col);
         if (c == SPMV_PAD) continue;
         for (j = 0; j < bw; j++)
             *sum = SPMV__FMA((SPMV__T)val[b.val + (i * bw + j) / uw * b.step + j % uw], c + j < p->cols ? x[c + j] : 0, *sum);

@@ -551,7 +551,7 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
 static spmv_status spmv__take_blocks(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
-    uint64_t bh = (uint64_t)spmv__block_rows(s->spec), bw = (uint64_t)spmv__block_cols(s->spec), super, r, k, n;
+    uint64_t bh = (uint64_t)spmv__block_height(s->spec), bw = (uint64_t)spmv__block_width(s->spec), super, r, k, n;
     uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (bh * bw); /* in millionths */
     uint32_t *mark;
     spmv__pair *seen;

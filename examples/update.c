@@ -45,7 +45,7 @@ int main(void)
     }
     for (i = 0; i < N; i++) x[i] = i % 10;
 
-    desc.matrix.layout = SPMV_IN_COO;
+    desc.matrix.form = SPMV_IN_COO;
     desc.matrix.rows = desc.matrix.cols = N;
     desc.matrix.nnz = ENTRIES;
     desc.matrix.row = row;

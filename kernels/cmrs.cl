@@ -5,7 +5,7 @@
  * every load after it is aligned (Koza 4, the third optimization: "first accessing the non-aligned portion of a strip and
  * then accessing the remaining, aligned portion"). It does not pay on today's GPUs (H200, f64, speed over ALIGN 0 with strips of
  * 4 and 16 rows: clspmv_qcd 1.03 and 0.83, clspmv_cantilever 0.93 and 0.61, clspmv_epidemiology 0.91 and 0.97), so it is no
- * default. A strip is the shell's super-row. */
+ * default. A strip is the shell's block row. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif

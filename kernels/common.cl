@@ -3,14 +3,14 @@
  * kernel is spmv; a format whose groups leave sums in carries has a second one, finish, with the same parameters.
  *
  * A format that walks rows defines
- *   W         rows that one item (or one row of lanes) sums at once: a super-row
+ *   W         rows that one item (or one row of lanes) sums at once: a block row
  *   APART     1: lanes of a row lie WG / L items apart, so that rows are neighbours (column-major arrays);
  *             0: lanes of a row are neighbours (row-major arrays)
  *   SCRATCH   elements of local memory that its body uses, 0: none
  *   SYNC      1: its body holds barriers: it is called by every item and guards r itself, and ends behind a barrier
  *             unless an item touches only elements w * WG + local id of the scratch
  *   PARAMS    its arrays and integers, as parameters; ARGS: as arguments
- *   BODY      the function: add to acc[0 .. W-1] what lane of L lanes finds in super-row r
+ *   BODY      the function: add to acc[0 .. W-1] what lane of L lanes finds in block row r
  * and shell.cl does the rest. A knob is an #ifndef with a "tune:" list of its legal values. */
 
 /* What the host chooses by the matrix; the defaults are for reading and checking this file alone. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The shell of every format that walks rows: which super-row an item serves, the sum over lanes in fixed order, the
+ * The shell of every format that walks rows: which block row an item serves, the sum over lanes in fixed order, the
  * row list, alpha, beta and the store. No barrier stands under a condition. */
 #ifndef OWN_SHELL /* the format has one */
 #define GROUP_ROWS (WG / L)
 #ifndef SEQ
-#define SEQ 1 /* super-rows that an item serves one after another */
+#define SEQ 1 /* block rows that an item serves one after another */
 #endif
 #if APART
 #define STEP GROUP_ROWS
@@ -33,7 +33,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const uint lane = lid % L;
     const uint own = lid / L;
 #endif
-    const ulong supers = (rows + W - 1) / W;
+    const ulong block_rows = (rows + W - 1) / W;
     VEC acc[W];
 
     x += x0;
@@ -48,9 +48,9 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     for (uint w = 0; w < W; w++)
         acc[w] = 0;
 #if SYNC
-    BODY(acc, (uint)min(r, supers), lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
+    BODY(acc, (uint)min(r, block_rows), lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #else
-    if (r < supers)
+    if (r < block_rows)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
 
@@ -65,7 +65,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
                 scratch[w * WG + lid] += scratch[w * WG + lid + d * STEP];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* the lanes share the stores of a super-row */
+    /* the lanes share the stores of a block row */
     for (uint w = lane; w < W; w += L)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, scratch[w * WG + lid - lane * STEP], beta);

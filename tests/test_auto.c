@@ -365,7 +365,7 @@ Test(slots, estimated_are_stored)
             CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
             CHECK(spmv__spec_estimate(&plan.part[0], &l, &f, &load) == SPMV_OK, "%s: %s", m.name, layouts[j]);
             real = (double)spmv_store_slots(&store);
-            /* what is not estimated: that columns are as long as the rows (bell: the super-rows of 4) rounded up to 32 */
+            /* what is not estimated: that columns are as long as the rows (bell: the block rows of 4) rounded up to 32 */
             if (strncmp(layouts[j], "ell", 3) == 0 || strncmp(layouts[j], "dia", 3) == 0 || strncmp(layouts[j], "bdia", 4) == 0)
                 more = 32 * load.slots / (double)a.rows;
             if (strncmp(layouts[j], "bell", 4) == 0) more = 128 * load.slots / (double)a.rows;
@@ -447,7 +447,7 @@ static spmv_tuning host_table(void)
 {
     spmv_tuning t;
     size_t length;
-    const char *text = spmv_tuning_bundled("host", SPMV_PLACE_HOST, &length, NULL);
+    const char *text = spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL);
     if (!text || spmv_tuning_read(&t, text, length, "host", NULL) != SPMV_OK) cr_assert_fail("the host's table");
     return t;
 }

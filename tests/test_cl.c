@@ -1530,7 +1530,7 @@ static void *crowd_work(void *arg)
         cl_event done = NULL;
         w->s = spmv_exec_mul(&e, 1, w->r->b.xd, X_FRONT, 0, w->y, 0, 0, NULL, &done);
         if (w->s) break;
-        if (clEnqueueReadBuffer(w->q, w->y, CL_TRUE, 0, bytes, y, 1, &done, NULL) != CL_SUCCESS) w->s = SPMV_ERR_OPENCL;
+        if (clEnqueueReadBuffer(w->q, w->y, CL_TRUE, 0, bytes, y, 1, &done, NULL) != CL_SUCCESS) w->s = SPMV_ERR_BACKEND;
         clReleaseEvent(done);
         w->bad += memcmp(y, w->want, bytes) != 0;
     }

@@ -849,7 +849,7 @@ static uint64_t *triplets_group(triplets *t, uint64_t lines, int by_column)
     return ptr;
 }
 
-static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_layout layout, int bits, int base,
+static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_input_form layout, int bits, int base,
                     int ptr_bits)
 {
     spmv_input in;
@@ -861,7 +861,7 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     const char *diff;
     spmv_status s;
     memset(&in, 0, sizeof in);
-    in.layout = layout;
+    in.form = layout;
     in.rows = (int64_t)m->rows;
     in.cols = (int64_t)m->cols;
     in.nnz = layout == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
@@ -938,7 +938,7 @@ static void convert_blocks(uint64_t block_rows, uint64_t block_cols, int bh, int
     p = indices(ptr, block_rows + 1, bits, base);
     q = indices(col, n, bits, base);
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_BSR;
+    in.form = SPMV_IN_BSR;
     in.rows = (int64_t)rows;
     in.cols = (int64_t)cols;
     in.nnz = (int64_t)n;
@@ -1059,7 +1059,7 @@ Test(input, dropped_zeros)
     spmv_input in;
     spmv_csr a;
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = in.cols = 3;
     in.nnz = 7;
     in.row = row;
@@ -1086,7 +1086,7 @@ typedef struct sample {
     spmv_input in;
 } sample;
 
-static sample good(spmv_layout layout)
+static sample good(spmv_input_form layout)
 {
     static const int32_t csr_ptr[] = { 0, 2, 3, 5 }, csr_col[] = { 0, 3, 1, 0, 2 }, coo_row[] = { 0, 0, 1, 2, 2 };
     static const int32_t csc_ptr[] = { 0, 2, 3, 4, 5 }, csc_row[] = { 0, 2, 1, 2, 0 };
@@ -1098,7 +1098,7 @@ static sample good(spmv_layout layout)
     memcpy(s.row, layout == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
     for (i = 0; i < 5; i++) s.ptr64[i] = s.ptr[i];
     for (i = 0; i < 5; i++) s.col64[i] = s.col[i];
-    s.in.layout = layout;
+    s.in.form = layout;
     s.in.rows = 3;
     s.in.cols = 4;
     s.in.nnz = 5;
@@ -1107,7 +1107,7 @@ static sample good(spmv_layout layout)
 
 static void point(sample *s)
 {
-    int coo = s->in.layout == SPMV_IN_COO, csc = s->in.layout == SPMV_IN_CSC;
+    int coo = s->in.form == SPMV_IN_COO, csc = s->in.form == SPMV_IN_CSC;
     s->in.ptr = coo ? NULL : s->in.ptr_bits == 64 ? (const void *)s->ptr64 : (const void *)s->ptr;
     s->in.row = coo || csc ? s->row : NULL;
     s->in.col = csc ? NULL : s->in.index_bits == 64 ? (const void *)s->col64 : (const void *)s->col;
@@ -1159,8 +1159,8 @@ Test(input, bad_shapes_and_settings)
     BAD(CSC, SPMV_ERR_ARGUMENT, "rows and cols", s.in.cols = INT64_MAX);
     BAD(CSR, SPMV_ERR_ARGUMENT, "nnz", s.in.nnz = -1);
     BAD(COO, SPMV_ERR_ARGUMENT, "nnz", s.in.nnz = INT64_MIN);
-    BAD(CSR, SPMV_ERR_ARGUMENT, "layout", s.in.layout = (spmv_layout)4);
-    BAD(CSR, SPMV_ERR_ARGUMENT, "layout", s.in.layout = (spmv_layout)77);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "form", s.in.form = (spmv_input_form)4);
+    BAD(CSR, SPMV_ERR_ARGUMENT, "form", s.in.form = (spmv_input_form)77);
     BAD(CSR, SPMV_ERR_ARGUMENT, "bits", s.in.ptr_bits = 16);
     BAD(CSR, SPMV_ERR_ARGUMENT, "bits", s.in.index_bits = 8);
     BAD(COO, SPMV_ERR_ARGUMENT, "bits", s.in.index_bits = -32);
@@ -1378,7 +1378,7 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
     for (n = 0; n < 2; n++) {
         triplets w = triplets_whole(t, in->transpose, in->symmetry, block);
         const char *diff = whole_difference(&a, &w, rows, cols);
-        CHECK(!diff, "%s, layout %d, symmetry %d, transpose %d: %s of %s", what, (int)in->layout, (int)in->symmetry, in->transpose, diff,
+        CHECK(!diff, "%s, layout %d, symmetry %d, transpose %d: %s of %s", what, (int)in->form, (int)in->symmetry, in->transpose, diff,
               n ? "an update" : "a new matrix");
         triplets_free(&w);
         if (n) break;
@@ -1408,7 +1408,7 @@ static void whole_in_layouts(uint64_t rows, uint64_t cols, spmv_symmetry symmetr
         void *row = indices(t.row, t.n, bits, base), *col = indices(t.col, t.n, bits, base);
         spmv_input in;
         memset(&in, 0, sizeof in);
-        in.layout = (spmv_layout)layout;
+        in.form = (spmv_input_form)layout;
         in.rows = (int64_t)rows;
         in.cols = (int64_t)cols;
         in.nnz = (int64_t)t.n;
@@ -1479,7 +1479,7 @@ static void whole_in_blocks(uint64_t rows, uint64_t cols, uint64_t bh, uint64_t 
     p = indices(ptr, rows + 1, bits, base);
     q = indices(col, blocks, bits, base);
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_BSR;
+    in.form = SPMV_IN_BSR;
     in.rows = (int64_t)(rows * bh);
     in.cols = (int64_t)(cols * bw);
     in.nnz = (int64_t)blocks;
@@ -1526,7 +1526,7 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
     spmv_csr a;
     CHECK(matrix_awkward(&m, 18, INTEGERS), "matrix");
     in = matrix_input(&m, SPMV_F64); /* read as CSC, these arrays are a matrix of cols rows and rows columns */
-    in.layout = SPMV_IN_CSC;
+    in.form = SPMV_IN_CSC;
     in.row = in.col;
     in.col = NULL;
     in.rows = (int64_t)m.cols;
@@ -1556,7 +1556,7 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 
 /* A 3 x 4 sample made square: the last column stays empty but for what a case puts there. */
 #define HALF(form, want, words, kind, ...) \
-    BAD(form, want, words, s.in.rows = s.in.cols = s.in.layout == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
+    BAD(form, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
 
 Test(input, halves_that_contradict)
 {
@@ -1598,7 +1598,7 @@ Test(input, updates_keep_the_diagonal_zero)
     ledger l;
     spmv_hooks h = ledger_hooks(&l);
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = in.cols = in.nnz = 3;
     in.row = row;
     in.col = col;
@@ -1666,7 +1666,7 @@ Test(input, one_block_wider_than_memory, .timeout = 10)
         spmv_input in;
         spmv_csr a;
         memset(&in, 0, sizeof in);
-        in.layout = SPMV_IN_BSR;
+        in.form = SPMV_IN_BSR;
         in.rows = in.block_rows = i & 1 ? 0x7fffffff : 1000;
         in.cols = in.block_cols = i & 1 ? 1000 : 0x7fffffff;
         in.transpose = i & 1; /* so that the row pointers of what is made stay small */
@@ -1697,7 +1697,7 @@ static spmv_input triplets_input(const triplets *t, const matrix *m, void **row,
     memset(&in, 0, sizeof in);
     *row = indices(t->row, t->n, 32, 1);
     *col = indices(t->col, t->n, 32, 1);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = (int64_t)m->rows;
     in.cols = (int64_t)m->cols;
     in.nnz = (int64_t)t->n;
@@ -2477,7 +2477,7 @@ Test(small, columns_cost_nothing)
     for (i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         spmv_desc d;
         memset(&d, 0, sizeof d);
-        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.form = SPMV_IN_COO;
         d.matrix.rows = 1000;
         d.matrix.cols = 1000000000;
         d.matrix.nnz = 3;
@@ -2502,7 +2502,7 @@ Test(matrix, says_its_shape)
     cr_assert(!spmv_rows(NULL) && !spmv_cols(NULL) && !spmv_nnz(NULL) && !spmv_rows(&a) && !spmv_cols(&a) && !spmv_nnz(&a));
     for (i = 0; i < 4; i++) {
         memset(&d, 0, sizeof d);
-        d.matrix.layout = SPMV_IN_COO;
+        d.matrix.form = SPMV_IN_COO;
         d.matrix.rows = 3;
         d.matrix.cols = 4;
         d.matrix.nnz = 4;

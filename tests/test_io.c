@@ -1101,7 +1101,7 @@ static spmv_csr io_sample(spmv_type store, uint64_t rows, uint64_t cols, uint64_
         if (val[i] != val[i]) val[i] = 3;
     }
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = (int64_t)rows;
     in.cols = (int64_t)cols;
     in.nnz = (int64_t)entries;

@@ -197,8 +197,8 @@ Test(null, choices)
     cr_assert_str_eq(said, "tuning table, line 2: sizes must be numbers that rise");
     cr_assert_eq(spmv_tuning_read(&t, NULL, 0, NULL, &h), SPMV_ERR_PARSE); /* empty */
     spmv_tuning_free(NULL);
-    cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_PLACE_HOST, NULL, NULL),
-                 spmv_tuning_bundled("host", SPMV_PLACE_HOST, &length, NULL));
+    cr_assert_eq(spmv_tuning_bundled(NULL, SPMV_DEVICE_CLASS_HOST, NULL, NULL),
+                 spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, NULL));
     cr_assert_eq(spmv_tuning_text(0, NULL), spmv_tuning_text(0, &length));
     memset(&t, 0, sizeof t);
     cr_assert(spmv_tuning_rate(NULL, &row, 1000, 10) <= 0 && spmv_tuning_rate(&t, NULL, 1000, 10) <= 0);
@@ -308,7 +308,7 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     FINE(spmv_mul(&none, 1, NULL, 0, NULL)); /* zeroed: no rows, nothing to do */
     REFUSED_UNHEARD(spmv_update(NULL, val));
-    cr_assert(!spmv_place_of(NULL).device);
+    cr_assert(!spmv_target_of(NULL).device);
     for (on = 0; on < 2; on++) {
         spmv_device d;
         if (on) d = open_device();

@@ -44,7 +44,7 @@ Test(tuning, whole_table)
         "f32 scattered sbell:b=4x4,h=32/ - -3 2 -1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
     cr_assert_str_eq(t.device, "NVIDIA H200");
-    cr_assert_eq(t.device_class, SPMV_PLACE_GPU);
+    cr_assert_eq(t.device_class, SPMV_DEVICE_CLASS_GPU);
     cr_assert_str_eq(t.driver, "580.1 (x)");
     cr_assert_str_eq(t.date, "2026-11-21");
     cr_assert(t.units == 132 && t.memory == 143771);

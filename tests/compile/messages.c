@@ -37,13 +37,13 @@ int main(void) {
                  "m.mtx:3:1: expected a row index in 1 .. 3, found '4'");
     bad |= wrong("plan", spmv_plan_parse(&plan, "csr+ell:w=x", NULL, &h), SPMV_ERR_PLAN,
                  "plan \"csr+ell:w=x\", column 11, at \"x\": expected a whole number");
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = in.cols = 3;
     in.nnz = 2;
     in.row = row;
     in.col = col;
     bad |= wrong("index", spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX, "entry 1: column index -7 is outside 0 .. 2");
-    in.layout = SPMV_IN_CSR;
+    in.form = SPMV_IN_CSR;
     in.nnz = 0;
     in.rows = 2;
     in.ptr = ptr;

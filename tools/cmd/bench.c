@@ -199,7 +199,7 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
         r->m.exec = &exec;
         s = spmv_device_matrix_create(&matrix, b->device, st->rows, st->cols, b->type, st->part, 1, &v);
         if (s == SPMV_OK) s = spmv_exec_create(&exec, &matrix, NULL);
-        if (s == SPMV_OK) s = runner_open_cl(r, &desc);
+        if (s == SPMV_OK) s = runner_open_device(r, &desc);
         if (s == SPMV_OK) s = bench_measure(b, r, out);
         runner_close_cl(r);
         spmv_exec_free(&exec);

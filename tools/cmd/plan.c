@@ -200,7 +200,7 @@ int plan_command(tool *t, const arguments *args)
     measurer me;
     spmv_desc desc;
     spmv_build how;
-    spmv_place place;
+    spmv_target place;
     spmv_csr a;
     plan_report report;
     memset(&desc, 0, sizeof desc);
@@ -220,7 +220,7 @@ int plan_command(tool *t, const arguments *args)
     desc.hooks = t->hooks;
     t->about = text;
     if (result == DONE) {
-        place = device_place(desc.device);
+        place = device_target(desc.device);
         cli_progress_name(t, "planning", text);
         result = measurer_make(&me, t, &desc, &hints);
         if (result == DONE && spmv_choose(choice, text, &a, &how, &place, &me.hints, NULL, &t->hooks) != SPMV_OK) result = FAILED;

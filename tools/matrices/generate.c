@@ -101,7 +101,7 @@ static int entries_finish(tool *t, entries *e, spmv_csr *out)
     spmv_input in;
     spmv_status s;
     memset(&in, 0, sizeof in);
-    in.layout = SPMV_IN_COO;
+    in.form = SPMV_IN_COO;
     in.rows = (int64_t)e->rows;
     in.cols = (int64_t)e->cols;
     in.nnz = (int64_t)e->count;

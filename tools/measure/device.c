@@ -37,9 +37,9 @@ const char *device_label(const spmv_device *d)
     return "host";
 }
 
-spmv_place device_place(const spmv_device *d)
+spmv_target device_target(const spmv_device *d)
 {
-    spmv_place p = {NULL, SPMV_PLACE_HOST};
+    spmv_target p = {NULL, SPMV_DEVICE_CLASS_HOST};
     (void)d;
     return p;
 }
@@ -73,8 +73,8 @@ const char *device_label(const spmv_device *d)
     return d ? d->info.name : "host";
 }
 
-spmv_place device_place(const spmv_device *d)
+spmv_target device_target(const spmv_device *d)
 {
-    return spmv_place_of(d);
+    return spmv_target_of(d);
 }
 #endif

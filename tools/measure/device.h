@@ -21,6 +21,6 @@ void device_close(spmv_device *d);
 const char *device_label(const spmv_device *d);
 
 /* The device as a choice sees it; NULL: the host. */
-spmv_place device_place(const spmv_device *d);
+spmv_target device_target(const spmv_device *d);
 
 #endif

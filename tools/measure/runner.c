@@ -47,7 +47,7 @@ static size_t junk_bytes(const spmv_device *d)
     return d->info.alloc_bytes < 512u << 20 ? (size_t)d->info.alloc_bytes / 4 * 4 : 512u << 20;
 }
 
-spmv_status runner_open_cl(runner *r, const spmv_desc *desc)
+spmv_status runner_open_device(runner *r, const spmv_desc *desc)
 {
     uint64_t width = spmv_vector_size(desc->type), in = r->cols * width, out = r->rows * width;
     const spmv_device *d = r->device = desc->device;
@@ -81,7 +81,7 @@ spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x
     r->y = y;
     s = spmv_create(&r->m, desc);
 #ifndef SPMV_NO_OPENCL
-    if (s == SPMV_OK && desc->device) s = runner_open_cl(r, desc);
+    if (s == SPMV_OK && desc->device) s = runner_open_device(r, desc);
 #endif
     if (s != SPMV_OK) runner_close(r);
     return s;

@@ -45,7 +45,7 @@ typedef struct runner {
 void runner_close_cl(runner *r);
 
 /* Vectors on the device, where they stay. */
-spmv_status runner_open_cl(runner *r, const spmv_desc *desc);
+spmv_status runner_open_device(runner *r, const spmv_desc *desc);
 #endif
 
 /* Frees what it holds and zeroes it. A zeroed runner is allowed. */

@@ -215,7 +215,7 @@ int plot_matrix(tool *t, const arguments *args)
     const char *text = args->plans ? args->plan[0] : "csr", *path = args->value[OPT_OUT];
     spmv_choice *choice;
     spmv_build how;
-    spmv_place place;
+    spmv_target place;
     spmv_csr a;
     int result;
     if (args->plans > 1) return cli_misuse(t, "one --plan is enough");
@@ -226,7 +226,7 @@ int plot_matrix(tool *t, const arguments *args)
     choice = (spmv_choice *)malloc(sizeof *choice);
     result = choice ? DONE : cli_no_memory(t);
     t->about = text;
-    place = device_place(NULL);
+    place = device_target(NULL);
     cli_progress_name(t, "planning", text);
     if (result == DONE && spmv_choose(choice, text, &a, &how, &place, NULL, NULL, &t->hooks) != SPMV_OK) result = FAILED;
     cli_progress_clear(t);

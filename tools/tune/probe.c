@@ -99,7 +99,7 @@ void probe_host(tuner *u)
     threads = omp_get_max_threads();
 #endif
     snprintf(u->head.device, sizeof u->head.device, "host");
-    u->head.device_class = SPMV_PLACE_HOST;
+    u->head.device_class = SPMV_DEVICE_CLASS_HOST;
 #if defined(__clang__)
     snprintf(u->head.driver, sizeof u->head.driver, "%s, %d threads", __VERSION__, threads);
 #elif defined(__GNUC__)
@@ -237,7 +237,7 @@ int probe_device(tuner *u)
     size_t bytes = (size_t)u->head.rows_at[u->head.rows - 1] * sizeof(double);
     if (bytes < tune_per[TUNE_PER - 1] * sizeof(double)) bytes = (size_t)tune_per[TUNE_PER - 1] * sizeof(double);
     spmv_print(u->head.device, sizeof u->head.device, "%s", d->name);
-    u->head.device_class = spmv_place_of(u->device).device_class;
+    u->head.device_class = spmv_target_of(u->device).device_class;
     spmv_print(u->head.driver, sizeof u->head.driver, "%s", d->driver);
     u->head.units = d->compute_units;
     u->head.memory = d->global_bytes >> 20;

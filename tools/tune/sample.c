@@ -145,7 +145,7 @@ void sample_candidate(tuner *u, candidate *c, int row, int per)
         journal_sample(u, c, row, per);
     } else if (s != SPMV_OK && !spmv_status_is_refusal(s) && s != SPMV_ERR_ARGUMENT) {
         journal_strike(u, c, *u->t->text ? u->t->text : spmv_status_text(s));
-        if (s == SPMV_ERR_OPENCL && ++u->failures == TUNE_FAILURES)
+        if (s == SPMV_ERR_BACKEND && ++u->failures == TUNE_FAILURES)
             cli_complain(u->t, "%d failures in a row, the device may be lost: measuring ends here", TUNE_FAILURES);
     }
     u->t->text[0] = 0;
