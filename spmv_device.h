@@ -211,20 +211,6 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(ALIGN, 0,   0, "cmrs: 1 aligns the lanes' steps")                                                              \
     X(SLICE, 0,   0, "sell: 1 gives a group to each slice")
 
-/* X(FORMAT, KNOB, GPU, CPU): where a format's default is another one. */
-#define SPMV_KNOB_FORMAT_LIST(X)                                                                                     \
-    X(COO,   WG,    128, 16) /* few, as barriers cost a CPU more than lanes bring */                                 \
-    X(CSR,   UNROLL, 4,  1)                                                                                          \
-    X(CSR,   NT,    1,   0)  /* H200: cnr-2000 streamed 21.3 us, 22.5 without */                                      \
-    X(CSR,   SHUF,  1,   0)                                                                                          \
-    X(SELL,  STAGE, 0,   0)                                                                                          \
-    X(ELL,   V,     1,   8)  /* CPUs: lines of memory are used whole, sums are independent */                        \
-    X(SELL,  V,     1,   8)                                                                                          \
-    X(DIA,   V,     1,   16)                                                                                         \
-    X(BDIA,  V,     1,   16)                                                                                         \
-    X(BELL,  V,     1,   32)                                                                                         \
-    X(DENSE, V,     1,   16)
-
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
     SPMV_KNOB_LIST(X)
@@ -276,7 +262,6 @@ typedef struct spmv_device_part {
     void        *a[SPMV_MAX_ARRAYS];   /* buffers; NULL: no elements */
     void        *list;                 /* row list, or NULL */
     uint64_t     n[SPMV_MAX_INTS];
-    int          runs;                 /* 1: csr in runs */
     uint64_t     groups;               /* of the kernel; 0: nothing to do */
     uint64_t     finish;               /* of the finishing launch, that adds what groups left in the carries; 0: none */
     uint64_t     carries;              /* how many of those an exec holds */
@@ -557,43 +542,33 @@ SPMV_API void spmv_device_close(spmv_device *d)
     memset(d, 0, sizeof *d);
 }
 
-/* ---- what the runtime knows of each format ------------------------------------------------------------------------
- * X(NAME, ...) of the format table looks up SPMV__KERNEL_<NAME>: number of arrays; names of its integers in order, those in upper case
- * go into the kernel as macros, the others as arguments; 1 if the first integer is the number of rows of a block row;
- * 1 if lanes of a row are neighbours (they read its entries side by side, so that their number follows the row length);
- * which array holds columns that may be of 16 bits, and which the bases of those (0, 0: none). */
-#define SPMV__KERNEL_DENSE 1, "", 0, 1, 0, 0
-#define SPMV__KERNEL_COO   3, "", 0, 0, 0, 0
-#define SPMV__KERNEL_CSR   7, "runs longs", 0, 1, 2, 5
-#define SPMV__KERNEL_DIA   2, "diagonals ld", 0, 0, 0, 0
-#define SPMV__KERNEL_BDIA  3, "bands ld", 0, 0, 0, 0
-#define SPMV__KERNEL_ELL   3, "width ld", 0, 0, 1, 2
-#define SPMV__KERNEL_SELL  5, "H slices", 0, 0, 2, 4
-#define SPMV__KERNEL_BELL  3, "BH BW UW width ld", 1, 0, 1, 2
-#define SPMV__KERNEL_SBELL 4, "BH BW UW H slices", 1, 0, 2, 3
-#define SPMV__KERNEL_BCSR  4, "BH BW UW blocks", 1, 1, 2, 3
-#define SPMV__KERNEL_CMRS  4, "HEIGHT PACKED", 1, 1, 0, 0
+/* ---- kernels: sources, arrays and integers ------------------------------------------------------------------------ */
 
-typedef struct spmv__dev_format {
+/* What generated headers and the lists of spmv_formats.h know of a format's kernel. */
+typedef struct spmv__dev_kernel {
     const char          *file;
     const unsigned char *source; /* NULL: left out of this build */
     size_t               size;
-    int                  arrays;
-    const char          *ints;
-    int                  block_rows, neighbours, columns, bases;
-} spmv__dev_format;
+    int                  arrays; /* how many it takes */
+    const char          *ints[SPMV_MAX_INTS + 1]; /* names in order, then NULL: capital letters make a macro, small ones an argument */
+} spmv__dev_kernel;
 
-static const spmv__dev_format spmv__dev_formats[] = {
-#define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV__KERNEL_##NAME },
+#define SPMV__DEV_INT(FORMAT, NAME, name) name,
+static const spmv__dev_kernel spmv__dev_kernels[] = {
+#define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
     SPMV_FORMAT_LIST(X)
 #undef X
-    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, "", 0, 0, 0, 0 }
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, { NULL } }
 };
 /* The pass that only scales y is built like a format. */
 #define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
 
-/* Formats that do not walk rows bring their own shell (and csr does where it has runs). */
-static int spmv__dev_walks_rows(int f) { return f != SPMV_COO && f != (int)SPMV__KERNEL_SCALE; }
+/* 1: integer number i of the format becomes a macro; 0: an argument. */
+static int spmv__dev_int_is_macro(spmv_format f, int i)
+{
+    const char *name = spmv__dev_kernels[f].ints[i];
+    return *name >= 'A' && *name <= 'Z';
+}
 
 /* ---- knobs ------------------------------------------------------------------------------------------------------- */
 
@@ -617,26 +592,14 @@ SPMV_API const char *spmv_knob_text(spmv_knob k)
     return (unsigned)k < SPMV_KNOB_COUNT ? texts[k] : "unknown";
 }
 
-/* 1: csr in runs. */
-static int spmv__dev_in_runs(const spmv_part *p) { return p->spec.format == SPMV_CSR && p->spec.key[SPMV_KEY_RUN] != 0; }
-
-static int spmv__dev_knob_default(int f, spmv_knob k, spmv_device_type type)
+static int spmv__dev_knob_default(spmv_knob k, spmv_device_type type)
 {
     static const int defaults[][2] = {
 #define X(NAME, gpu, cpu, text) { gpu, cpu },
         SPMV_KNOB_LIST(X)
 #undef X
     };
-    static const int special[][4] = {
-#define X(NAME, KNOB, gpu, cpu) { SPMV_##NAME, SPMV_KNOB_##KNOB, gpu, cpu },
-        SPMV_KNOB_FORMAT_LIST(X)
-#undef X
-    };
-    int cpu = type == SPMV_DEVICE_CPU;
-    size_t i;
-    for (i = 0; i < sizeof special / sizeof *special; i++)
-        if (special[i][0] == f && special[i][1] == (int)k) return special[i][2 + cpu];
-    return defaults[k][cpu];
+    return defaults[k][type == SPMV_DEVICE_CPU];
 }
 
 static const unsigned char *spmv__dev_skip(const unsigned char *p, const unsigned char *end, const char *word)
@@ -673,11 +636,11 @@ static size_t spmv__dev_tune_line(const unsigned char *p, const unsigned char *e
 
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max)
 {
-    const spmv__dev_format *t;
+    const spmv__dev_kernel *t;
     size_t n;
     if ((unsigned)f >= SPMV_FORMAT_COUNT || (unsigned)k >= SPMV_KNOB_COUNT) return 0;
     if (!out) max = 0;
-    t = &spmv__dev_formats[f];
+    t = &spmv__dev_kernels[f];
     if (!t->source) return 0;
     n = spmv__dev_tune_line(t->source, t->source + t->size, spmv_knob_name(k), out, max);
     if (!n) n = spmv__dev_tune_line(spmv__src_common, spmv__src_common + sizeof spmv__src_common, spmv_knob_name(k), out, max);
@@ -848,12 +811,921 @@ SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, 
     return s;
 }
 
+/* ---- what the sections of the formats share ----------------------------------------------------------------------- */
+
+enum { SPMV__NVIDIA_VOLTA = 70 /* compute capability: the first with the loads, shuffles and memory order that kernels use */ };
+
+/* The value of a knob in a resolved variant; 1 where the format does not take it. */
+static uint64_t spmv__dev_knob(const spmv_variant *v, spmv_knob k) { return spmv__dev_knob_set(v, k) ? (uint64_t)v->value[k] : 1; }
+
+/* 1 if the format's kernel has STAGE and the variant switches it on. */
+static int spmv__dev_staged(const spmv_variant *v) { return spmv__dev_knob_set(v, SPMV_KNOB_STAGE) && v->value[SPMV_KNOB_STAGE]; }
+
+/* Gives a knob that the caller did not set (wish) a default of the format's own, for CPUs or for all other devices. */
+static void spmv__dev_default(const spmv_device *d, const spmv_variant *wish, spmv_variant *v, spmv_knob k, int gpu, int cpu)
+{
+    if (!spmv__dev_knob_set(wish, k)) v->value[k] = d->info.type == SPMV_DEVICE_CPU ? cpu : gpu;
+}
+
+/* Build options, which are appended one after another. */
+typedef struct spmv__dev_options {
+    char   text[2048];
+    size_t used;
+} spmv__dev_options;
+
+static void spmv__dev_option(spmv__dev_options *o, const char *name, const char *value)
+{
+    size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
+    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "", name, value);
+}
+
+static void spmv__dev_option_number(spmv__dev_options *o, const char *name, uint64_t value)
+{
+    char text[24];
+    spmv_print(text, sizeof text, "%llu", (spmv__ull)value);
+    spmv__dev_option(o, name, text);
+}
+
+/* Kernel arguments, which are set one after another; the first failure stays. */
+typedef struct spmv__dev_args {
+    const spmv_device_matrix *m;
+    void       *kernel;
+    unsigned    next;
+    spmv_status s;
+} spmv__dev_args;
+
+static void spmv__dev_arg(spmv__dev_args *a, const void *value, size_t size)
+{
+    const spmv_device *d = a->m->device;
+    if (!a->s) a->s = d->info.backend->argument(d, a->kernel, a->next++, value, size);
+}
+
+static void spmv__dev_arg_mem(spmv__dev_args *a, void *mem)
+{
+    spmv__dev_arg(a, mem ? &mem : &a->m->none, sizeof mem);
+}
+
+static void spmv__dev_arg_count(spmv__dev_args *a, uint64_t n)
+{
+    spmv__dev_arg(a, &n, sizeof n);
+}
+
+/* *out: how many groups of wg work-items process items, per_group each. SPMV_ERR_LIMIT beyond what one launch can number. */
+static spmv_status spmv__dev_groups(const spmv_device *d, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
+{
+    uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
+    *out = spmv__ceil_div(items, per_group);
+    if (*out <= most) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups, one launch takes %llu", (spmv__ull)*out, (spmv__ull)most);
+}
+
+/* A part with an array larger than a buffer of the device is cut into stretches. It can be cut between grains g = 0, 1, ... up to
+ * the number of grains; a stretch is a part again, whose pointers count from its own beginning, and y is offset by its first row.
+ * Sums are the same as without cuts. coo, which adds to y entry by entry, is cut anywhere. */
+
+/* Rows or block rows in a grain of those formats whose arrays are padded to, or have bases for, groups of that many. */
+enum { SPMV__GRAIN = 32 };
+
+/* What a stretch takes of one array: count elements from at on, in each of so many planes that lie stride apart. In the copy each
+ * element is smaller by less (pointers) or larger by more (offsets of diagonals). */
+typedef struct spmv__dev_cut {
+    uint64_t at, count, planes, stride, less, more;
+} spmv__dev_cut;
+
+/* A stretch: grains begin up to end, which hold rows row up to last; ld is the number of those rows, rounded up to SPMV__GRAIN. */
+typedef struct spmv__dev_span {
+    uint64_t begin, end, row, last, ld;
+} spmv__dev_span;
+
+static void spmv__dev_cut_one(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t less)
+{
+    c->at = at;
+    c->count = count;
+    c->less = less;
+}
+
+static void spmv__dev_cut_planes(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t planes, uint64_t stride)
+{
+    c->at = at;
+    c->count = count;
+    c->planes = planes;
+    c->stride = stride;
+}
+
+/* How many of the rising numbers in a are below n. */
+static uint64_t spmv__dev_below(const spmv_array *a, uint64_t n)
+{
+    uint64_t low = 0, high = a->count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(a, middle) < n) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The first arrays of formats whose entries follow a pointer array: sell, sbell, bcsr and cmrs have them where csr does. */
+enum { SPMV__PTR = SPMV_CSR_PTR, SPMV__ENTRIES = SPMV_CSR_COL };
+typedef char spmv__dev_same_arrays[(int)SPMV_SELL_PTR == (int)SPMV__PTR && (int)SPMV_SELL_COL == (int)SPMV__ENTRIES &&
+                                   (int)SPMV_SBELL_PTR == (int)SPMV__PTR && (int)SPMV_SBELL_COL == (int)SPMV__ENTRIES &&
+                                   (int)SPMV_BCSR_PTR == (int)SPMV__PTR && (int)SPMV_BCSR_COL == (int)SPMV__ENTRIES &&
+                                   (int)SPMV_CMRS_PTR == (int)SPMV__PTR && (int)SPMV_CMRS_INDEX == (int)SPMV__ENTRIES ? 1 : -1];
+
+/* Cuts the first three arrays of these formats from pointer first to pointer last; each entry has unit values. */
+static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t last, uint64_t unit, spmv__dev_cut *c)
+{
+    uint64_t begin = spmv__at(&p->a[SPMV__PTR], first), n = spmv__at(&p->a[SPMV__PTR], last) - begin;
+    spmv__dev_cut_one(&c[SPMV_VAL], begin * unit, n * unit, 0);
+    spmv__dev_cut_one(&c[SPMV__PTR], first, last - first + 1, begin);
+    spmv__dev_cut_one(&c[SPMV__ENTRIES], begin, n, 0);
+}
+
+/* ---- what the runtime knows of each format ------------------------------------------------------------------------
+ * One spmv__<name>_device in each section, collected by SPMV_FORMAT_LIST in spmv__dev_formats; formats that were left out of the build
+ * keep theirs. How many arrays and which integers a kernel takes is known from SPMV_<NAME>_ARRAYS and _INTS. */
+enum { SPMV__NO_ARRAY = -1 }; /* instead of an array's number */
+
+/* Each record gives every member: functions that several formats share are named in each of them. p is a stored part, v its
+ * variant, in which every knob of the format has a value (L is 1 where the kernel has no such knob). */
+typedef struct spmv__dev_format {
+    int walks_rows;     /* 1: kernels/shell.cl walks the rows; 0: the format's kernel file does */
+    int offsets;        /* the array whose width (4 or 8 bytes) the kernel knows as OFF, or SPMV__NO_ARRAY */
+    int columns, bases; /* the array of columns that may be of 16 bits and that of their bases; SPMV__NO_ARRAY: there are none */
+    int repeat_lanes;   /* L of reproducible products (SPMV_REPEATS); 1 where there are none */
+    int carry_rows;     /* 1: each carry has the number of its row beside it, in a second buffer */
+    const char *check;  /* plans that the self-check tries, separated by spaces */
+
+    /* -- the variant -- */
+    /* 1: the knob makes a difference to the part, the other knobs being as in v. Only asked for knobs of the format's kernel. */
+    int (*matters)(const spmv_part *p, const spmv_variant *v, spmv_knob k);
+    /* Changes those defaults that are not those of SPMV_KNOB_LIST; knobs that the caller has set are set in wish. */
+    void (*defaults)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
+    /* The default of L. */
+    int (*lanes)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
+    /* Elements in an average row or block row, fill included; block_rows: how many there are. */
+    uint64_t (*mean)(const spmv_part *p, const spmv_variant *v, uint64_t block_rows);
+    /* Adapts defaults of other knobs to the part; logs and returns SPMV_ERR_UNSUPPORTED if a knob in wish does not suit it. */
+    spmv_status (*fit)(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v);
+    /* Logs and returns SPMV_ERR_LIMIT if the device cannot run the variant, whose work-group size is final. */
+    spmv_status (*allowed)(const spmv_device *d, const spmv_part *p, const spmv_variant *v);
+
+    /* -- the kernel -- */
+    /* Adds build options that follow from neither integers nor knobs. */
+    void (*options)(spmv__dev_options *o, const spmv_part *p);
+    /* Integer number i of the part as the kernel's macro gets it. */
+    uint64_t (*macro)(const spmv_part *p, int i);
+    /* Rows of y that an item, or L of them together, computes at once. */
+    uint64_t (*height)(const spmv_part *p, const spmv_variant *v);
+    /* Bytes of local memory that the kernel declares. */
+    uint64_t (*local)(const spmv_part *p, const spmv_variant *v);
+    /* Sets groups, finish, carries and counters of *out, whose variant is final. */
+    spmv_status (*deal)(spmv_device_part *out, const spmv_device *d, const spmv_part *p);
+    /* Sets the arguments behind arrays and integers: sizes, row list, carries. */
+    void (*arguments)(spmv__dev_args *a, const spmv_device_part *p, void *const *carry);
+
+    /* -- stretches -- */
+    uint64_t (*grains)(const spmv_part *p);
+    /* The row where grain g begins; the number of rows or more: behind the last. */
+    uint64_t (*grain_row)(const spmv_part *p, uint64_t g);
+    /* 1: a stretch may begin at grain g. */
+    int (*grain_free)(const spmv_part *p, uint64_t g);
+    /* Integers, rows and nonzeros of the stretch t into q, which begins as a copy of p but for its number of rows, and where its
+     * arrays come from into c. Array sizes in q follow from c. */
+    void (*cut)(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c);
+} spmv__dev_format;
+
+static const spmv__dev_format *spmv__dev_format_of(spmv_format f);
+
+static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v) { return spmv__dev_format_of(p->spec.format)->height(p, v); }
+static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
+
+static int spmv__dev_has_blocks(spmv_format f) { return (spmv_format_flags(f) & SPMV_ROW_BLOCK) != 0; }
+
+/* Elements of a block; 1 where there are none. */
+static uint64_t spmv__dev_block(const spmv_part *p)
+{
+    return spmv__dev_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_height(&p->spec) * spmv__block_width(&p->spec)) : 1;
+}
+
+/* -- functions that several formats name in their records -- */
+
+static int spmv__dev_matters_always(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    (void)v;
+    (void)k;
+    return 1;
+}
+
+static void spmv__dev_no_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)wish;
+    (void)v;
+}
+
+static spmv_status spmv__dev_fits_always(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)wish;
+    (void)v;
+    return SPMV_OK;
+}
+
+static spmv_status spmv__dev_allowed_always(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)v;
+    return SPMV_OK;
+}
+
+static void spmv__dev_no_options(spmv__dev_options *o, const spmv_part *p)
+{
+    (void)o;
+    (void)p;
+}
+
+static uint64_t spmv__dev_macro_stored(const spmv_part *p, int i) { return p->n[i]; }
+
+static uint64_t spmv__dev_height_rows(const spmv_part *p, const spmv_variant *v)
+{
+    (void)p;
+    return spmv__dev_knob(v, SPMV_KNOB_V);
+}
+
+static uint64_t spmv__dev_height_blocks(const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_knob(v, SPMV_KNOB_V) * p->n[SPMV_BLOCK_BH];
+}
+
+static uint64_t spmv__dev_mean_slots(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+{
+    return p->a[SPMV_VAL].count / (spmv__dev_knob(v, SPMV_KNOB_V) * block_rows);
+}
+
+static uint64_t spmv__dev_mean_nonzeros(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+{
+    (void)v;
+    return p->nnz / block_rows;
+}
+
+static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)v;
+    return 1;
+}
+
+/* How many lanes share a row. Where they read its entries side by side, the mean length of a block row decides: the smallest power of
+ * two with 2 L^2 >= mean (H200: means of 5 and 78 run best with 2 and 8), counted in blocks, or in 9 elements where blocks are larger.
+ * Then, for all formats, more lanes as long as one wave of groups takes them all and each has 4 entries; a wave is half as large in
+ * groups of 32, of which a device holds too few at a time to be full. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11;
+ * bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
+static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, int side_by_side)
+{
+    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = side_by_side ? 32 : 8, l = 1;
+    uint64_t block = spmv__dev_block(p), mean;
+    if (!block_rows) return 1;
+    if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
+    mean = spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows);
+    while (side_by_side && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
+    while (l < most && 4 * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
+    return (int)l;
+}
+
+static int spmv__dev_lanes_side_by_side(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_lanes(d, p, v, 1);
+}
+
+static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const spmv_variant *v) { return spmv__dev_lanes(d, p, v, 0); }
+
+/* The partial sums of lanes that share a row. */
+static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t sums = v->value[SPMV_KNOB_L] > 1 ? spmv__dev_height(p, v) * (uint64_t)v->value[SPMV_KNOB_WG] : 0;
+    return sums * spmv_vector_size(p->type);
+}
+
+/* Those sums or, where it is more, what STAGE=1 keeps, in elements of the vectors: the two share their memory. */
+static uint64_t spmv__dev_local_staged(const spmv_part *p, const spmv_variant *v, uint64_t elements)
+{
+    uint64_t lanes = spmv__dev_local_lanes(p, v), staged = spmv__dev_staged(v) ? elements * spmv_vector_size(p->type) : 0;
+    return staged > lanes ? staged : lanes;
+}
+
+/* Rows of y that a group computes. */
+static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
+{
+    return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
+}
+
+static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+{
+    const spmv_variant *v = &out->variant;
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L];
+    return spmv__dev_groups(d, spmv__dev_block_rows(p, v), wg / l * spmv__dev_knob(v, SPMV_KNOB_SEQ), wg, &out->groups);
+}
+
+static void spmv__dev_arguments_rows(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+{
+    (void)carry;
+    spmv__dev_arg_count(a, p->rows);
+    spmv__dev_arg_count(a, a->m->cols);
+    if (p->list) spmv__dev_arg_mem(a, p->list);
+}
+
+static uint64_t spmv__dev_grains_rows(const spmv_part *p) { return p->rows; }
+static uint64_t spmv__dev_grain_row_itself(const spmv_part *p, uint64_t g) { (void)p; return g; }
+
+/* Of formats whose arrays are padded to, or have bases for, SPMV__GRAIN rows. */
+static uint64_t spmv__dev_grains_padded(const spmv_part *p) { return spmv__ceil_div(p->rows, SPMV__GRAIN); }
+static uint64_t spmv__dev_grain_row_padded(const spmv_part *p, uint64_t g) { (void)p; return g * SPMV__GRAIN; }
+
+/* The same for block rows. */
+static uint64_t spmv__dev_grains_blocks(const spmv_part *p)
+{
+    return spmv__ceil_div(spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]), SPMV__GRAIN);
+}
+static uint64_t spmv__dev_grain_row_blocks(const spmv_part *p, uint64_t g) { return g * SPMV__GRAIN * p->n[SPMV_BLOCK_BH]; }
+
+static int spmv__dev_grain_free_always(const spmv_part *p, uint64_t g)
+{
+    (void)p;
+    (void)g;
+    return 1;
+}
+
+/* ---- dense ------------------------------------------------------------------------------------------------------- */
+
+static void spmv__dense_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+}
+
+/* V counts neighbours in a row here. */
+static uint64_t spmv__dense_height(const spmv_part *p, const spmv_variant *v)
+{
+    (void)p;
+    (void)v;
+    return 1;
+}
+
+static uint64_t spmv__dense_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+{
+    (void)v;
+    (void)block_rows;
+    return p->cols;
+}
+
+static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    (void)q;
+    spmv__dev_cut_one(&c[SPMV_DENSE_VAL], t->row * p->cols, (t->last - t->row) * p->cols, 0);
+}
+
+static const spmv__dev_format spmv__dense_device = {
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
+    1, 0,                                              /* repeat_lanes, carry_rows */
+    "dense dense:rows=nonempty",                       /* check */
+    spmv__dev_matters_always, spmv__dense_defaults,    /* matters, defaults */
+    spmv__dev_lanes_side_by_side, spmv__dense_mean,    /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,   /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
+    spmv__dense_height, spmv__dev_local_lanes,         /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,     /* deal, arguments */
+    spmv__dev_grains_rows, spmv__dev_grain_row_itself, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__dense_cut       /* grain_free, cut */
+};
+
+/* ---- coo --------------------------------------------------------------------------------------------------------- */
+
+static int spmv__coo_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    return (k != SPMV_KNOB_PER && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_ATOMIC];
+}
+
+static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, 16); /* few, as barriers cost a CPU more than lanes gain */
+}
+
+static spmv_status spmv__coo_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    if (!v->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || d->info.atomics64) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=1 needs atomics of 64 bits, the device has those of 32");
+}
+
+/* Entries on their way through, and each item's sums. */
+static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type);
+    uint64_t staged = v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0;
+    return v->value[SPMV_KNOB_ATOMIC] ? 0 : wg * (staged + 2 * size + 4);
+}
+
+/* The groups of the first launch leave two carries each, which the second adds. */
+static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+{
+    int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
+    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = atomic ? 1 : (uint64_t)out->variant.value[SPMV_KNOB_PER];
+    spmv_status s = spmv__dev_groups(d, p->nnz, wg * per, wg, &out->groups);
+    out->carries = atomic ? 0 : 2 * out->groups;
+    out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);
+    return s;
+}
+
+static void spmv__coo_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+{
+    spmv__dev_arg_count(a, p->nnz);
+    spmv__dev_arg_mem(a, carry[1]);
+    spmv__dev_arg_mem(a, carry[0]);
+}
+
+static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
+static uint64_t spmv__coo_grain_row(const spmv_part *p, uint64_t g) { (void)p; (void)g; return 0; }
+
+static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->rows = p->rows;
+    q->nnz = t->end - t->begin;
+    spmv__dev_cut_one(&c[SPMV_COO_VAL], t->begin, q->nnz, 0);
+    spmv__dev_cut_one(&c[SPMV_COO_ROW], t->begin, q->nnz, 0);
+    spmv__dev_cut_one(&c[SPMV_COO_COL], t->begin, q->nnz, 0);
+}
+
+static const spmv__dev_format spmv__coo_device = {
+    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
+    1, 1,                                              /* repeat_lanes, carry_rows */
+    "coo",                                             /* check */
+    spmv__coo_matters, spmv__coo_defaults,             /* matters, defaults */
+    spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
+    spmv__dev_fits_always, spmv__coo_allowed,          /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
+    spmv__dev_height_rows, spmv__coo_local,            /* height, local */
+    spmv__coo_deal, spmv__coo_arguments,               /* deal, arguments */
+    spmv__coo_grains, spmv__coo_grain_row,             /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__coo_cut         /* grain_free, cut */
+};
+
+/* ---- csr --------------------------------------------------------------------------------------------------------- */
+
+/* 1: csr with key run, whose kernel walks runs instead of rows. */
+static int spmv__csr_in_runs(const spmv_part *p) { return p->spec.key[SPMV_KEY_RUN] != 0; }
+
+static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    int runs = spmv__csr_in_runs(p);
+    switch (k) {
+    case SPMV_KNOB_L: return !runs;
+    case SPMV_KNOB_STREAM: return runs;
+    case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
+    case SPMV_KNOB_UNROLL:
+    case SPMV_KNOB_SHUF: return runs && v->value[SPMV_KNOB_STREAM];
+    default: return 1;
+    }
+}
+
+/* Products, partial sums, and the queue of rows that wait. */
+static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], run;
+    if (!spmv__csr_in_runs(p)) return spmv__dev_local_lanes(p, v);
+    run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
+    return (wg + run) * spmv_vector_size(p->type) + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
+}
+
+static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
+    /* elsewhere the order of memory between groups is not the hardware's own; H200: 0.81 of the second launch's time on seven matrices */
+    if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
+    if (!spmv__csr_in_runs(p)) return;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, 16);
+    if (spmv__csr_local(p, v) > d->info.local_bytes) spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
+}
+
+static void spmv__csr_options(spmv__dev_options *o, const spmv_part *p)
+{
+    if (spmv__csr_in_runs(p)) spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
+}
+
+/* Runs of a long row leave a carry each. Who finishes the row's last one adds them, or a second launch does. */
+static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+{
+    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS];
+    spmv_status s;
+    if (!spmv__csr_in_runs(p)) return spmv__dev_deal_rows(out, d, p);
+    out->carries = longs ? runs : 0;
+    s = spmv__dev_groups(d, runs, out->variant.value[SPMV_KNOB_STREAM] ? 1 : wg, wg, &out->groups);
+    if (out->variant.value[SPMV_KNOB_FINISH]) out->counters = out->carries;
+    else if (!s) s = spmv__dev_groups(d, longs, 1, wg, &out->finish);
+    return s;
+}
+
+static void spmv__csr_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+{
+    spmv__dev_arguments_rows(a, p, carry);
+    if (p->n[SPMV_CSR_RUNS]) spmv__dev_arg_mem(a, carry[0]);
+}
+
+static uint64_t spmv__csr_grains(const spmv_part *p) { return spmv__csr_in_runs(p) ? p->n[SPMV_CSR_RUNS] : p->rows; }
+static uint64_t spmv__csr_grain_row(const spmv_part *p, uint64_t g)
+{
+    return spmv__csr_in_runs(p) ? spmv__at(&p->a[SPMV_CSR_RUN_ROW], g) : g;
+}
+
+/* Of runs only those that begin a row. */
+static int spmv__csr_grain_free(const spmv_part *p, uint64_t g)
+{
+    if (!spmv__csr_in_runs(p) || g == p->n[SPMV_CSR_RUNS]) return 1;
+    return spmv__at(&p->a[SPMV_CSR_RUN_AT], g) == spmv__at(&p->a[SPMV_CSR_PTR], spmv__at(&p->a[SPMV_CSR_RUN_ROW], g));
+}
+
+static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t longs, runs = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->row, t->last, 1, c);
+    q->nnz = c[SPMV_CSR_VAL].count;
+    if (!spmv__csr_in_runs(p)) return;
+    longs = spmv__dev_below(&p->a[SPMV_CSR_LONG_RUN], t->begin);
+    q->n[SPMV_CSR_RUNS] = runs;
+    q->n[SPMV_CSR_LONGS] = spmv__dev_below(&p->a[SPMV_CSR_LONG_RUN], t->end) - longs;
+    spmv__dev_cut_one(&c[SPMV_CSR_RUN_ROW], t->begin, runs + 1, t->row);
+    spmv__dev_cut_one(&c[SPMV_CSR_RUN_AT], t->begin, runs + 1, c[SPMV_CSR_VAL].at);
+    spmv__dev_cut_one(&c[SPMV_CSR_BASE], t->begin, runs, 0);
+    spmv__dev_cut_one(&c[SPMV_CSR_LONG_RUN], longs, q->n[SPMV_CSR_LONGS], t->begin);
+}
+
+static const spmv__dev_format spmv__csr_device = {
+    1, SPMV_CSR_PTR, SPMV_CSR_COL, SPMV_CSR_BASE,          /* walks_rows, offsets, columns, bases */
+    SPMV__CSR_LANES, 0,                                    /* repeat_lanes, carry_rows */
+    "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16", /* check */
+    spmv__csr_matters, spmv__csr_defaults,                 /* matters, defaults */
+    spmv__dev_lanes_side_by_side, spmv__dev_mean_nonzeros, /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
+    spmv__csr_options, spmv__dev_macro_stored,             /* options, macro */
+    spmv__dev_height_rows, spmv__csr_local,                /* height, local */
+    spmv__csr_deal, spmv__csr_arguments,                   /* deal, arguments */
+    spmv__csr_grains, spmv__csr_grain_row,                 /* grains, grain_row */
+    spmv__csr_grain_free, spmv__csr_cut                    /* grain_free, cut */
+};
+
+/* ---- dia --------------------------------------------------------------------------------------------------------- */
+
+static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+}
+
+static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[SPMV_DIA_LD] = t->ld;
+    spmv__dev_cut_planes(&c[SPMV_DIA_VAL], t->row, t->ld, p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]);
+    spmv__dev_cut_one(&c[SPMV_DIA_OFFSET], 0, p->n[SPMV_DIA_DIAGONALS], 0);
+    c[SPMV_DIA_OFFSET].more = t->row;
+}
+
+static const spmv__dev_format spmv__dia_device = {
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */
+    1, 0,                                                /* repeat_lanes, carry_rows */
+    "dia",                                               /* check */
+    spmv__dev_matters_always, spmv__dia_defaults,        /* matters, defaults */
+    spmv__dev_lanes_one, spmv__dev_mean_slots,           /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__dia_cut           /* grain_free, cut */
+};
+
+/* ---- bdia -------------------------------------------------------------------------------------------------------- */
+
+/* STAGE=1 keeps the x that a group's rows meet along one diagonal, and the next of the band. */
+static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_local_staged(p, v, (uint64_t)v->value[SPMV_KNOB_WG] + spmv__dev_group_rows(p, v));
+}
+
+static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+}
+
+static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = spmv__at(&p->a[SPMV_BDIA_BAND_PTR], bands);
+    q->n[SPMV_BDIA_LD] = t->ld;
+    spmv__dev_cut_planes(&c[SPMV_BDIA_VAL], t->row, t->ld, diagonals, p->n[SPMV_BDIA_LD]);
+    spmv__dev_cut_one(&c[SPMV_BDIA_OFFSET], 0, bands, 0);
+    c[SPMV_BDIA_OFFSET].more = t->row;
+    spmv__dev_cut_one(&c[SPMV_BDIA_BAND_PTR], 0, bands + 1, 0);
+}
+
+static const spmv__dev_format spmv__bdia_device = {
+    1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */
+    1, 0,                                                /* repeat_lanes, carry_rows */
+    "bdia",                                              /* check */
+    spmv__dev_matters_always, spmv__bdia_defaults,       /* matters, defaults */
+    spmv__dev_lanes_one, spmv__dev_mean_slots,           /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_rows, spmv__bdia_local,             /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__bdia_cut          /* grain_free, cut */
+};
+
+/* ---- ell --------------------------------------------------------------------------------------------------------- */
+
+static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* CPUs: cache lines are used whole, sums are independent */
+}
+
+static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[SPMV_ELL_LD] = t->ld;
+    spmv__dev_cut_planes(&c[SPMV_ELL_VAL], t->row, t->ld, p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]);
+    c[SPMV_ELL_COL] = c[SPMV_ELL_VAL];
+    spmv__dev_cut_one(&c[SPMV_ELL_BASE], t->begin, t->end - t->begin, 0);
+}
+
+static const spmv__dev_format spmv__ell_device = {
+    1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
+    1, 0,                                                /* repeat_lanes, carry_rows */
+    "ell ell:rows=sorted,idx=16",                        /* check */
+    spmv__dev_matters_always, spmv__ell_defaults,        /* matters, defaults */
+    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__dev_grains_padded, spmv__dev_grain_row_padded, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__ell_cut           /* grain_free, cut */
+};
+
+/* ---- sell -------------------------------------------------------------------------------------------------------- */
+
+/* 1: the slices vary in height (key grow), so that they have none in common. */
+static int spmv__sell_varies(const spmv_part *p) { return p->a[SPMV_SELL_SLICE_ROW].count != 0; }
+
+/* A kernel for varying slices has H=0. */
+static uint64_t spmv__sell_macro(const spmv_part *p, int i)
+{
+    return i == (int)SPMV_SELL_H && spmv__sell_varies(p) ? 0 : p->n[i];
+}
+
+static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    return (k != SPMV_KNOB_V && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_SLICE];
+}
+
+static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 0, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* as for ell */
+}
+
+/* V rows of an item lie in one slice, and where a group takes a slice (SLICE=1) it should have an item for each row: defaults of V
+ * and WG give way, a V that the caller set is refused. */
+static spmv_status spmv__sell_fit(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    uint64_t h = p->n[SPMV_SELL_H];
+    int *rows = &v->value[SPMV_KNOB_V];
+    while (*rows > 1 && !spmv__dev_knob_set(wish, SPMV_KNOB_V) && (spmv__sell_varies(p) || h % (uint64_t)*rows))
+        *rows = *rows == 4 ? 1 : *rows / 2;
+    if (*rows > 1 && spmv__sell_varies(p)) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: the slices vary in height", *rows);
+    if (*rows > 1 && h % (uint64_t)*rows)
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %llu high", *rows, (spmv__ull)h);
+    if (!v->value[SPMV_KNOB_SLICE] || spmv__dev_knob_set(wish, SPMV_KNOB_WG)) return SPMV_OK;
+    while ((uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512) v->value[SPMV_KNOB_WG] *= 2;
+    return SPMV_OK;
+}
+
+static spmv_status spmv__sell_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    if (!v->value[SPMV_KNOB_SLICE] || p->n[SPMV_SELL_H] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %llu high, a group of %d", (spmv__ull)p->n[SPMV_SELL_H],
+                    v->value[SPMV_KNOB_WG]);
+}
+
+/* A group that takes a slice has a sum for each item. Else STAGE=1 keeps the pointers of the slices that a group's rows meet, or, where
+ * those vary, those of as many slices as rows. */
+static uint64_t spmv__sell_local(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t rows, h = spmv__sell_macro(p, SPMV_SELL_H);
+    if (v->value[SPMV_KNOB_SLICE]) return (uint64_t)v->value[SPMV_KNOB_WG] * spmv_vector_size(p->type);
+    rows = spmv__dev_group_rows(p, v);
+    return spmv__dev_local_staged(p, v, 4 * (h ? rows / h + 3 : rows + 2));
+}
+
+static spmv_status spmv__sell_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+{
+    if (!out->variant.value[SPMV_KNOB_SLICE]) return spmv__dev_deal_rows(out, d, p);
+    return spmv__dev_groups(d, p->n[SPMV_SELL_SLICES], 1, (uint64_t)out->variant.value[SPMV_KNOB_WG], &out->groups);
+}
+
+static uint64_t spmv__sell_grains(const spmv_part *p) { return p->n[SPMV_SELL_SLICES]; }
+static uint64_t spmv__sell_grain_row(const spmv_part *p, uint64_t g)
+{
+    return spmv__sell_varies(p) ? spmv__at(&p->a[SPMV_SELL_SLICE_ROW], g) : g * p->n[SPMV_SELL_H];
+}
+
+static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t slices = q->n[SPMV_SELL_SLICES] = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
+    spmv__dev_cut_one(&c[SPMV_SELL_SLICE_ROW], t->begin, slices + 1, t->row);
+    spmv__dev_cut_one(&c[SPMV_SELL_BASE], t->begin, slices, 0);
+}
+
+static const spmv__dev_format spmv__sell_device = {
+    1, SPMV_SELL_PTR, SPMV_SELL_COL, SPMV_SELL_BASE, /* walks_rows, offsets, columns, bases */
+    1, 0,                                            /* repeat_lanes, carry_rows */
+    "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3", /* check */
+    spmv__sell_matters, spmv__sell_defaults,         /* matters, defaults */
+    spmv__dev_lanes_apart, spmv__dev_mean_slots,     /* lanes, mean */
+    spmv__sell_fit, spmv__sell_allowed,              /* fit, allowed */
+    spmv__dev_no_options, spmv__sell_macro,          /* options, macro */
+    spmv__dev_height_rows, spmv__sell_local,         /* height, local */
+    spmv__sell_deal, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__sell_grains, spmv__sell_grain_row,         /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__sell_cut      /* grain_free, cut */
+};
+
+/* ---- bell -------------------------------------------------------------------------------------------------------- */
+
+static void spmv__bell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)p;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 32);
+}
+
+static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t bh = p->n[SPMV_BELL_BH], uw = p->n[SPMV_BELL_UW], width = p->n[SPMV_BELL_WIDTH];
+    uint64_t units = bh * p->n[SPMV_BELL_BW] / uw, first = t->begin * SPMV__GRAIN;
+    uint64_t ld = spmv__round_up(spmv__ceil_div(q->rows, bh), SPMV__GRAIN);
+    q->n[SPMV_BELL_LD] = ld;
+    spmv__dev_cut_planes(&c[SPMV_BELL_VAL], first * uw, ld * uw, width * units, p->n[SPMV_BELL_LD] * uw);
+    spmv__dev_cut_planes(&c[SPMV_BELL_COL], first, ld, width, p->n[SPMV_BELL_LD]);
+    spmv__dev_cut_one(&c[SPMV_BELL_BASE], t->begin, t->end - t->begin, 0);
+}
+
+static const spmv__dev_format spmv__bell_device = {
+    1, SPMV__NO_ARRAY, SPMV_BELL_COL, SPMV_BELL_BASE,    /* walks_rows, offsets, columns, bases */
+    1, 0,                                                /* repeat_lanes, carry_rows */
+    "bell:b=4x4 bell:b=3x3,idx=16",                      /* check */
+    spmv__dev_matters_always, spmv__bell_defaults,       /* matters, defaults */
+    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__bell_cut          /* grain_free, cut */
+};
+
+/* ---- sbell ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t spmv__sbell_grains(const spmv_part *p) { return p->n[SPMV_SBELL_SLICES]; }
+static uint64_t spmv__sbell_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_SBELL_H] * p->n[SPMV_SBELL_BH]; }
+
+static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    q->n[SPMV_SBELL_SLICES] = t->end - t->begin;
+    spmv__dev_cut_slots(p, t->begin, t->end, p->n[SPMV_SBELL_BH] * p->n[SPMV_SBELL_BW], c);
+    spmv__dev_cut_one(&c[SPMV_SBELL_BASE], t->begin, q->n[SPMV_SBELL_SLICES], 0);
+}
+
+static const spmv__dev_format spmv__sbell_device = {
+    1, SPMV_SBELL_PTR, SPMV_SBELL_COL, SPMV_SBELL_BASE, /* walks_rows, offsets, columns, bases */
+    1, 0,                                               /* repeat_lanes, carry_rows */
+    "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",           /* check */
+    spmv__dev_matters_always, spmv__dev_no_defaults,    /* matters, defaults */
+    spmv__dev_lanes_apart, spmv__dev_mean_slots,        /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,    /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,       /* options, macro */
+    spmv__dev_height_blocks, spmv__dev_local_lanes,     /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,      /* deal, arguments */
+    spmv__sbell_grains, spmv__sbell_grain_row,          /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__sbell_cut        /* grain_free, cut */
+};
+
+/* ---- bcsr -------------------------------------------------------------------------------------------------------- */
+
+enum { SPMV__BCSR_LARGE = 8 /* elements of a block */ };
+
+/* Fewer large blocks under way, which the caches then hold; H200, 3x3, clspmv_cantilever and _spheres: 0.80 and 0.77 of the time. */
+static void spmv__bcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    if (p->type == SPMV_F64 && d->info.type != SPMV_DEVICE_CPU && spmv__dev_block(p) > SPMV__BCSR_LARGE)
+        spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 32, 32);
+}
+
+static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t bh = p->n[SPMV_BCSR_BH], uw = p->n[SPMV_BCSR_UW], block_rows = spmv__ceil_div(p->rows, bh), last = t->end * SPMV__GRAIN;
+    spmv__dev_cut_slots(p, t->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, uw, c);
+    q->n[SPMV_BCSR_BLOCKS] = c[SPMV_BCSR_COL].count;
+    c[SPMV_BCSR_VAL].planes = bh * p->n[SPMV_BCSR_BW] / uw;
+    c[SPMV_BCSR_VAL].stride = p->n[SPMV_BCSR_BLOCKS] * uw;
+    spmv__dev_cut_one(&c[SPMV_BCSR_BASE], t->begin, t->end - t->begin, 0);
+}
+
+static const spmv__dev_format spmv__bcsr_device = {
+    1, SPMV_BCSR_PTR, SPMV_BCSR_COL, SPMV_BCSR_BASE,     /* walks_rows, offsets, columns, bases */
+    SPMV__BCSR_LANES, 0,                                 /* repeat_lanes, carry_rows */
+    "bcsr:b=4x4 bcsr:b=3x3,idx=16",                      /* check */
+    spmv__dev_matters_always, spmv__bcsr_defaults,       /* matters, defaults */
+    spmv__dev_lanes_side_by_side, spmv__dev_mean_slots,  /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_blocks, spmv__dev_local_lanes,      /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,       /* deal, arguments */
+    spmv__dev_grains_blocks, spmv__dev_grain_row_blocks, /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__bcsr_cut          /* grain_free, cut */
+};
+
+/* ---- cmrs -------------------------------------------------------------------------------------------------------- */
+
+/* In strips sorted by column the rows do not follow each other. */
+static void spmv__cmrs_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    if (p->spec.key[SPMV_KEY_SORT]) spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 1, 1);
+}
+
+static uint64_t spmv__cmrs_height(const spmv_part *p, const spmv_variant *v)
+{
+    (void)v;
+    return p->n[SPMV_CMRS_HEIGHT];
+}
+
+/* STAGE=1 keeps an item's sum for each row of the strip. */
+static uint64_t spmv__cmrs_local(const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_local_staged(p, v, p->n[SPMV_CMRS_HEIGHT] * (uint64_t)v->value[SPMV_KNOB_WG]);
+}
+
+static uint64_t spmv__cmrs_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]); }
+static uint64_t spmv__cmrs_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[SPMV_CMRS_HEIGHT]; }
+
+static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
+    q->nnz = c[SPMV_CMRS_INDEX].count;
+    c[SPMV_CMRS_ROW] = c[SPMV_CMRS_INDEX];
+}
+
+static const spmv__dev_format spmv__cmrs_device = {
+    1, SPMV_CMRS_PTR, SPMV__NO_ARRAY, SPMV__NO_ARRAY,      /* walks_rows, offsets, columns, bases */
+    1, 0,                                                  /* repeat_lanes, carry_rows */
+    "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1",          /* check */
+    spmv__dev_matters_always, spmv__cmrs_defaults,         /* matters, defaults */
+    spmv__dev_lanes_side_by_side, spmv__dev_mean_nonzeros, /* lanes, mean */
+    spmv__dev_fits_always, spmv__dev_allowed_always,       /* fit, allowed */
+    spmv__dev_no_options, spmv__dev_macro_stored,          /* options, macro */
+    spmv__cmrs_height, spmv__cmrs_local,                   /* height, local */
+    spmv__dev_deal_rows, spmv__dev_arguments_rows,         /* deal, arguments */
+    spmv__cmrs_grains, spmv__cmrs_grain_row,               /* grains, grain_row */
+    spmv__dev_grain_free_always, spmv__cmrs_cut            /* grain_free, cut */
+};
+
+/* ---- the table of the records above ------------------------------------------------------------------------------ */
+
+static const spmv__dev_format *const spmv__dev_formats[SPMV_FORMAT_COUNT] = {
+#define X(NAME, name, text) &spmv__##name##_device,
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv__dev_formats[f]; }
+
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* 1: the kernel's body goes into shell.cl; 0: its file holds all of it, as that of the scaling pass does. */
+static int spmv__dev_walks_rows(int f) { return f != (int)SPMV__KERNEL_SCALE && spmv__dev_formats[f]->walks_rows; }
 
 /* Several strings, each behind a #line, so that build logs name the file. */
 static spmv_status spmv__dev_build(const spmv_device *d, int f, const char *options, void **out)
 {
-    const spmv__dev_format *t = &spmv__dev_formats[f];
+    const spmv__dev_kernel *t = &spmv__dev_kernels[f];
     char line[64];
     spmv_kernel_source source;
     spmv_print(line, sizeof line, "\n#line 1 \"kernels/%s\"\n", t->file);
@@ -921,48 +1793,12 @@ SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const ch
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_program", out, sizeof *out);
     *out = NULL;
     if ((unsigned)f >= SPMV_FORMAT_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such format");
-    if (!spmv__dev_formats[f].source)
+    if (!spmv__dev_kernels[f].source)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_format_name(f));
     return spmv__dev_program_of(d, (int)f, options ? options : "", out);
 }
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */
-
-/* The value of a knob in a resolved variant; 1 where the format does not take it. */
-static uint64_t spmv__dev_knob(const spmv_variant *v, spmv_knob k) { return spmv__dev_knob_set(v, k) ? (uint64_t)v->value[k] : 1; }
-
-/* Rows of a block row: those of a block or strip, times how many an item takes at once; and block rows. */
-static uint64_t spmv__dev_height(const spmv_part *p, const spmv_variant *v)
-{
-    if (p->spec.format == SPMV_DENSE) return 1;
-    return spmv__dev_knob(v, SPMV_KNOB_V) * (spmv__dev_formats[p->spec.format].block_rows ? p->n[0] : 1);
-}
-static uint64_t spmv__dev_block_rows(const spmv_part *p, const spmv_variant *v) { return spmv__ceil_div(p->rows, spmv__dev_height(p, v)); }
-
-/* The integer i of a part as the kernel wants it: slices of varying height have no height in common. */
-static uint64_t spmv__dev_int(const spmv_part *p, int i)
-{
-    return p->spec.format == SPMV_SELL && i == 0 && p->a[3].count ? 0 : p->n[i];
-}
-
-/* Appends to the options. */
-typedef struct spmv__dev_options {
-    char   text[2048];
-    size_t used;
-} spmv__dev_options;
-
-static void spmv__dev_option(spmv__dev_options *o, const char *name, const char *value)
-{
-    size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
-    o->used += spmv_print(room ? o->text + o->used : NULL, room, "%s-D%s=%s", o->used ? " " : "", name, value);
-}
-
-static void spmv__dev_option_number(spmv__dev_options *o, const char *name, uint64_t value)
-{
-    char text[24];
-    spmv_print(text, sizeof text, "%llu", (spmv__ull)value);
-    spmv__dev_option(o, name, text);
-}
 
 static void spmv__dev_option_types(spmv__dev_options *o, spmv_type t)
 {
@@ -974,133 +1810,60 @@ static void spmv__dev_option_types(spmv__dev_options *o, spmv_type t)
 /* 1: columns of 16 bits. */
 static int spmv__dev_narrow(const spmv_part *p)
 {
-    int columns = spmv__dev_formats[p->spec.format].columns;
-    return columns && p->a[columns].width == 2;
+    int columns = spmv__dev_format_of(p->spec.format)->columns;
+    return columns != SPMV__NO_ARRAY && p->a[columns].width == 2;
 }
 
-/* The n-th word of a list; its length, 0 behind the last. */
-static size_t spmv__dev_word(const char **list)
+/* 1: offsets of 64 bits. */
+static int spmv__dev_wide_offsets(const spmv_part *p)
 {
-    size_t n = 0;
-    while (**list == ' ') ++*list;
-    while ((*list)[n] && (*list)[n] != ' ') n++;
-    return n;
+    int offsets = spmv__dev_format_of(p->spec.format)->offsets;
+    return offsets != SPMV__NO_ARRAY && p->a[offsets].width == 8;
 }
 
+/* The build options of a part's kernel: types, what follows from its arrays, integers and key, then the knobs. SPMV_ERR_OVERFLOW if
+ * they do not fit. */
 static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
-    const char *ints = spmv__dev_formats[p->spec.format].ints;
-    size_t n;
+    spmv_format f = p->spec.format;
+    const char *const *ints = spmv__dev_kernels[f].ints;
     int i, k;
     o->used = 0;
     spmv__dev_option_types(o, p->type);
     if (d->info.nvidia) spmv__dev_option_number(o, "NVIDIA", d->info.nvidia);
-    if (spmv__dev_in_runs(p)) spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
-    spmv__dev_option(o, "OFF", p->a[1].width == 8 ? "ulong" : "uint");
+    spmv__dev_format_of(f)->options(o, p);
+    spmv__dev_option(o, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
     spmv__dev_option_number(o, "LIST", p->list.count != 0);
     if (spmv__dev_narrow(p)) spmv__dev_option(o, "IDX16", "1");
     if (p->reproducible) spmv__dev_option(o, "REPEAT", "1");
-    for (i = 0; (n = spmv__dev_word(&ints)) != 0; i++, ints += n)
-        if (*ints >= 'A' && *ints <= 'Z') {
-            char name[16];
-            spmv_print(name, n + 1, "%s", ints);
-            spmv__dev_option_number(o, name, spmv__dev_int(p, i));
-        }
+    for (i = 0; ints[i]; i++)
+        if (spmv__dev_int_is_macro(f, i)) spmv__dev_option_number(o, ints[i], spmv__dev_format_of(f)->macro(p, i));
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (spmv__dev_knob_set(v, (spmv_knob)k)) spmv__dev_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
-    if (o->used >= sizeof o->text) 
+    if (o->used >= sizeof o->text)
         return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %llu bytes", (spmv__ull)sizeof o->text);
     return SPMV_OK;
 }
 
-static int spmv__dev_has_blocks(spmv_format f) { return f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR; }
-
-/* Elements of a block; 1 where there are none. */
-static uint64_t spmv__dev_block(const spmv_part *p)
-{
-    return spmv__dev_has_blocks(p->spec.format) ? (uint64_t)(spmv__block_height(&p->spec) * spmv__block_width(&p->spec)) : 1;
-}
-
-/* Elements of a row or block row in the mean, with fill. */
-static uint64_t spmv__dev_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
-{
-    uint64_t slots = p->spec.format == SPMV_CSR || p->spec.format == SPMV_CMRS ? p->nnz : p->a[0].count;
-    return p->spec.format == SPMV_DENSE ? p->cols : slots / (spmv__dev_knob(v, SPMV_KNOB_V) * block_rows);
-}
-
-/* Neighbouring lanes by the mean length of a block row: the smallest power of two with 2 L^2 >= mean (H200: means of 5 and 78 run
- * best with 2 and 8), in blocks, which count as so many times 9 elements where they are larger. Then, for all formats that spread a row
- * over lanes, as many as one wave of groups takes, while each has 4 entries: half as many in groups of 32, of which a device holds too
- * few to be full. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11; bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2;
- * bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
-static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    spmv_format f = p->spec.format;
-    int neighbours = spmv__dev_formats[f].neighbours;
-    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = neighbours ? 32 : 8, l = 1;
-    uint64_t block = spmv__dev_block(p), mean;
-    if (!block_rows || f == SPMV_DIA || f == SPMV_BDIA) return 1;
-    if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
-    mean = spmv__dev_mean(p, v, block_rows);
-    while (neighbours && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
-    while (l < most && 4 * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
-    return (int)l;
-}
-
-/* 1: a group a slice. */
-static int spmv__dev_sliced(const spmv_part *p, const spmv_variant *v)
-{
-    return p->spec.format == SPMV_SELL && v->value[SPMV_KNOB_SLICE];
-}
-
-/* Local memory that a kernel declares. */
-static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v)
-{
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type), l = (uint64_t)v->value[SPMV_KNOB_L];
-    uint64_t lanes = l > 1 ? spmv__dev_height(p, v) * wg : 0, own = 0, group, h;
-    if (p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC]) return 0;
-    if (p->spec.format == SPMV_COO) { /* entries on their way through, and each item's sums */
-        uint64_t staged = v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0;
-        return wg * (staged + 2 * size + 4);
-    }
-    if (spmv__dev_in_runs(p)) { /* products, partial sums, and the queue of rows that wait */
-        uint64_t run = v->value[SPMV_KNOB_STREAM] ? (uint64_t)p->spec.key[SPMV_KEY_RUN] : 0;
-        return (wg + run) * size + (run ? (run / (wg < 32 ? wg : 32) + 2) * 4 : 0);
-    }
-    if (spmv__dev_sliced(p, v)) return wg * size;
-    group = wg / l * spmv__dev_height(p, v); /* rows */
-    h = p->spec.format == SPMV_SELL ? spmv__dev_int(p, 0) : 0;
-    if (spmv__dev_knob_set(v, SPMV_KNOB_STAGE) && v->value[SPMV_KNOB_STAGE]) {
-        if (p->spec.format == SPMV_CMRS) own = p->n[0] * wg;
-        if (p->spec.format == SPMV_BDIA) own = wg + group;
-        if (p->spec.format == SPMV_SELL) own = 4 * (h ? group / h + 3 : group + 2);
-    }
-    return (own > lanes ? own : lanes) * size;
-}
+/* Local memory that a part's kernel declares. */
+static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v) { return spmv__dev_format_of(p->spec.format)->local(p, v); }
 
 /* 1: the knob makes a difference to the part on the device, the others being as v says. */
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
-    int runs = spmv__dev_in_runs(p), atomic = p->spec.format == SPMV_COO && v->value[SPMV_KNOB_ATOMIC];
     if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
-    if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < 70) return 0;
-    if (k == SPMV_KNOB_L) return !runs;
-    if (k == SPMV_KNOB_STREAM) return runs;
-    if (k == SPMV_KNOB_FINISH) return runs && p->n[1] != 0;
-    if (p->spec.format == SPMV_CSR && (k == SPMV_KNOB_UNROLL || k == SPMV_KNOB_SHUF)) return runs && v->value[SPMV_KNOB_STREAM];
-    if (spmv__dev_sliced(p, v)) return k != SPMV_KNOB_V && k != SPMV_KNOB_L && k != SPMV_KNOB_STAGE;
-    if (k == SPMV_KNOB_PER || (k == SPMV_KNOB_STAGE && p->spec.format == SPMV_COO)) return !atomic;
-    return 1;
+    if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
+    return spmv__dev_format_of(p->spec.format)->matters(p, v, k);
 }
 
-/* Slot numbers fit 32 bits with room for a last step of all lanes. */
-static int spmv__dev_wide(const spmv_part *p) { return p->a[0].count > 0xffffffffu - (1u << 24); }
+/* 1: slot numbers do not fit 32 bits with room for a last step of all lanes. */
+static int spmv__dev_wide(const spmv_part *p) { return p->a[SPMV_VAL].count > 0xffffffffu - (1u << 24); }
 
 /* How a part's kernel wants x: 0 no image, 1 an element a texel, 4 four where x begins at a multiple of four. */
 static int spmv__dev_texel(spmv_format f, spmv_type t, const uint64_t *n, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_IMG]) return 0;
-    return spmv__dev_has_blocks(f) && n[1] % 4 == 0 && t == SPMV_F32 && !v->value[SPMV_KNOB_ZERO] ? 4 : 1;
+    return spmv__dev_has_blocks(f) && n[SPMV_BLOCK_BW] % 4 == 0 && t == SPMV_F32 && !v->value[SPMV_KNOB_ZERO] ? 4 : 1;
 }
 
 /* The device reads images of x of that form. */
@@ -1115,50 +1878,16 @@ static spmv_status spmv__dev_check_image(const spmv_device *d, const spmv_part *
     return d->info.backend->image_check(d, p->type, texel);
 }
 
-/* V and SLICE against the part: defaults give way, the caller's word does not. */
-static spmv_status spmv__dev_fit_slices(const spmv_device *d, const spmv_part *p, spmv_variant *v, const spmv_variant *wish)
+/* Knobs that are not set in wish get defaults; those that make no difference are taken out again. */
+static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    uint64_t h = p->n[0];
-    int *rows = &v->value[SPMV_KNOB_V];
-    if (p->spec.format != SPMV_SELL) return SPMV_OK;
-    while (*rows > 1 && !spmv__dev_knob_set(wish, SPMV_KNOB_V) && (p->a[3].count || h % (uint64_t)*rows))
-        *rows = *rows == 4 ? 1 : *rows / 2;
-    if (*rows > 1 && p->a[3].count) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: the slices vary in height", *rows);
-    if (*rows > 1 && h % (uint64_t)*rows)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %llu high", *rows, (spmv__ull)h);
-    if (!v->value[SPMV_KNOB_SLICE]) return SPMV_OK;
-    while (!spmv__dev_knob_set(wish, SPMV_KNOB_WG) && (uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512)
-        v->value[SPMV_KNOB_WG] *= 2;
-    return SPMV_OK;
-}
-
-/* A group has an item for each row of a slice that it takes. */
-static spmv_status spmv__dev_check_slice(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
-{
-    if (!spmv__dev_sliced(p, v) || p->n[0] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %llu high, a group of %d", (spmv__ull)p->n[0],
-                    v->value[SPMV_KNOB_WG]);
-}
-
-/* Knobs that were not set get defaults, those that make no difference are taken out again. */
-static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, spmv_variant *v)
-{
-    int k, cpu = d->info.type == SPMV_DEVICE_CPU, fixed = spmv__dev_knob_set(v, SPMV_KNOB_WG);
-    int fixed_stream = spmv__dev_knob_set(v, SPMV_KNOB_STREAM), fixed_stage = spmv__dev_knob_set(v, SPMV_KNOB_STAGE);
-    int fixed_finish = spmv__dev_knob_set(v, SPMV_KNOB_FINISH);
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
+    int k;
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
-        if (!spmv__dev_knob_set(v, (spmv_knob)k) && spmv__dev_knob_taken(p->spec.format, (spmv_knob)k))
-            spmv__dev_knob_choose(v, (spmv_knob)k, spmv__dev_knob_default((int)p->spec.format, (spmv_knob)k, d->info.type));
-    if (spmv__dev_in_runs(p) && !fixed) v->value[SPMV_KNOB_WG] = cpu ? 16 : 256;
-    /* fewer large blocks under way, which the caches then hold; H200, 3x3, clspmv_cantilever and _spheres: 0.80 and 0.77 of the time */
-    if (p->spec.format == SPMV_BCSR && p->type == SPMV_F64 && !cpu && !fixed &&
-        spmv__dev_block(p) > 8) v->value[SPMV_KNOB_WG] = 32;
-    /* where the order of memory between groups is the hardware's own; H200: 0.81 of the second launch's time on seven matrices */
-    if (!fixed_finish && d->info.nvidia < 70) v->value[SPMV_KNOB_FINISH] = 0;
-    /* in strips sorted by column rows do not follow each other */
-    if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT] && !fixed_stage) v->value[SPMV_KNOB_STAGE] = 1;
-    if (spmv__dev_in_runs(p) && !fixed_stream && spmv__dev_local(p, v) > d->info.local_bytes) v->value[SPMV_KNOB_STREAM] = 0;
-    if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = spmv__dev_lanes(d, p, v);
+        if (!spmv__dev_knob_set(wish, (spmv_knob)k) && spmv__dev_knob_taken(p->spec.format, (spmv_knob)k))
+            spmv__dev_knob_choose(v, (spmv_knob)k, spmv__dev_knob_default((spmv_knob)k, d->info.type));
+    t->defaults(d, p, wish, v);
+    if (spmv__dev_knob_taken(p->spec.format, SPMV_KNOB_L) && !v->value[SPMV_KNOB_L]) v->value[SPMV_KNOB_L] = t->lanes(d, p, v);
     if (spmv__dev_wide(p)) v->value[SPMV_KNOB_I64] = 1;
     if (!p->cols) v->value[SPMV_KNOB_IMG] = 0; /* there is no x */
     for (k = SPMV_KNOB_COUNT - 1; k >= 0; k--)
@@ -1172,7 +1901,7 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, spmv_var
 static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
     static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE };
-    int i, lanes = p->spec.format == SPMV_CSR ? SPMV__CSR_LANES : p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
+    int i, lanes = spmv__dev_format_of(p->spec.format)->repeat_lanes;
     for (i = 0; p->reproducible && i < 3; i++) {
         spmv_knob k = knobs[i];
         int value = k == SPMV_KNOB_L ? lanes : 0;
@@ -1185,38 +1914,45 @@ static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p,
     return SPMV_OK;
 }
 
-/* Knobs that were set are the caller's word. */
+/* Makes WG fit the device and L fit WG, as far as neither is set in wish. */
+static void spmv__dev_fit_group(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    int fixed = spmv__dev_knob_set(wish, SPMV_KNOB_WG), fixed_l = spmv__dev_knob_set(wish, SPMV_KNOB_L);
+    int *wg = &v->value[SPMV_KNOB_WG], *l = &v->value[SPMV_KNOB_L];
+    while (!fixed && *wg > 1 && ((uint64_t)*wg > d->info.group_size || spmv__dev_local(p, v) > d->info.local_bytes)) *wg /= 2;
+    if (!fixed && fixed_l && *l > *wg) *wg = *l;
+    if (!fixed_l && *l > *wg) *l = *wg;
+}
+
+/* SPMV_ERR_ARGUMENT or SPMV_ERR_LIMIT if L, WG or the local memory of a variant without gaps is not possible. */
+static spmv_status spmv__dev_check_group(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    const char *name = spmv_format_name(p->spec.format);
+    int wg = v->value[SPMV_KNOB_WG], l = v->value[SPMV_KNOB_L];
+    uint64_t local = spmv__dev_local(p, v);
+    if (l > wg) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: %d lanes do not fit a group of %d", name, l, wg);
+    if ((uint64_t)wg > d->info.group_size)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %llu", name, wg, (spmv__ull)d->info.group_size);
+    if (local > d->info.local_bytes)
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory, the device has %llu", name, (spmv__ull)local,
+                        (spmv__ull)d->info.local_bytes);
+    return spmv__dev_format_of(p->spec.format)->allowed(d, p, v);
+}
+
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p)
 {
     if (!v || !d || !p) return spmv__null(d ? &d->hooks : NULL, "spmv_variant_resolve", !v ? "v" : !d ? "d" : "p", NULL, 0);
-    spmv_format f = p->spec.format;
-    spmv_variant wish = *v;
-    int fixed = spmv__dev_knob_set(v, SPMV_KNOB_WG), fixed_l = spmv__dev_knob_set(v, SPMV_KNOB_L) || p->reproducible;
-    spmv_status s = spmv__dev_variant_check(v, f, &d->hooks);
+    spmv_variant wish;
+    spmv_status s = spmv__dev_variant_check(v, p->spec.format, &d->hooks);
     if (!s) s = spmv__dev_fix_order(d, p, v);
     if (s) return s;
-    spmv__dev_fill_in(d, p, v);
-    s = spmv__dev_fit_slices(d, p, v, &wish);
+    wish = *v;
+    spmv__dev_fill_in(d, p, &wish, v);
+    s = spmv__dev_format_of(p->spec.format)->fit(d, p, &wish, v);
     if (!s) s = spmv__dev_check_image(d, p, v);
     if (s) return s;
-    while (!fixed && v->value[SPMV_KNOB_WG] > 1 &&
-           ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size || spmv__dev_local(p, v) > d->info.local_bytes))
-        v->value[SPMV_KNOB_WG] /= 2;
-    if (!fixed && fixed_l && v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG]) v->value[SPMV_KNOB_WG] = v->value[SPMV_KNOB_L];
-    if (!fixed_l && v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG]) v->value[SPMV_KNOB_L] = v->value[SPMV_KNOB_WG];
-    if (v->value[SPMV_KNOB_L] > v->value[SPMV_KNOB_WG])
-        return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: %d lanes do not fit a group of %d", spmv_format_name(f),
-                        v->value[SPMV_KNOB_L], v->value[SPMV_KNOB_WG]);
-    if ((uint64_t)v->value[SPMV_KNOB_WG] > d->info.group_size)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %llu", spmv_format_name(f),
-                        v->value[SPMV_KNOB_WG], (spmv__ull)d->info.group_size);
-    if (spmv__dev_local(p, v) > d->info.local_bytes)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory, the device has %llu", spmv_format_name(f),
-                        (spmv__ull)spmv__dev_local(p, v), (spmv__ull)d->info.local_bytes);
-    if (v->value[SPMV_KNOB_ATOMIC] && p->type != SPMV_F32 && !d->info.atomics64)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: ATOMIC=1 needs atomics of 64 bits, the device has those of 32",
-                        spmv_format_name(f));
-    return spmv__dev_check_slice(d, p, v);
+    spmv__dev_fit_group(d, p, &wish, v);
+    return spmv__dev_check_group(d, p, v);
 }
 
 /* What the compiled kernel can run with: the largest group; SPMV_ERR_LIMIT if its local memory is beyond the device. */
@@ -1252,7 +1988,7 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
             return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %llu",
                             spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (spmv__ull)group);
         v.value[SPMV_KNOB_WG] /= 2;
-        s = spmv__dev_check_slice(d, p, &v);
+        s = spmv__dev_format_of(p->spec.format)->allowed(d, p, &v);
         if (s) return s;
     }
     out->variant = v;
@@ -1342,199 +2078,14 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
     return d->info.backend->finish(d, d->queue);
 }
 
-/* ---- stretches of parts whose arrays are larger than a buffer -------------------------------------------------------
- * A part is cut between rows where its format can begin anew: at grains g = 0, 1, ... up to spmv__dev_grains. What lies from one grain
- * to another is a part again, with pointers that count from its own beginning; y is offset by its first row. Sums are the
- * same as without cuts. coo, which adds entries to y one way or the other, is cut anywhere.
- *
- * Each format says in three functions how many grains a part has (spmv__<name>_grains), in which row grain g begins (_grain_row; at or
- * beyond the last row means its end), and what the stretch of grains g up to end, which holds rows row up to last, takes of each array
- * (_cut: integers and sizes into q, which begins as a copy of p, and where its arrays come from into c). */
+/* ---- stretches of parts whose arrays are larger than a buffer ----------------------------------------------------- */
 
-/* Grains of formats whose arrays or bases are padded to, or made for, groups of that many rows or block rows. */
-enum { SPMV__GRAIN = 32 };
-
-/* What a stretch takes of one array: count elements from at on, in each of so many planes that lie stride apart. The elements of
- * the copy are less by some number, for pointers, or more, for the offsets of diagonals. */
-typedef struct spmv__dev_cut {
-    uint64_t at, count, planes, stride, less, more;
-} spmv__dev_cut;
-
-/* Grains begin up to end, rows row up to last, and those rounded up as arrays by columns are. */
-typedef struct spmv__dev_span {
-    uint64_t begin, end, row, last, ld;
-} spmv__dev_span;
-
-static void spmv__dev_cut_one(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t less)
-{
-    c->at = at;
-    c->count = count;
-    c->less = less;
-}
-
-static void spmv__dev_cut_planes(spmv__dev_cut *c, uint64_t at, uint64_t count, uint64_t planes, uint64_t stride)
-{
-    c->at = at;
-    c->count = count;
-    c->planes = planes;
-    c->stride = stride;
-}
-
-/* How many of the rising numbers in a are below n. */
-static uint64_t spmv__dev_below(const spmv_array *a, uint64_t n)
-{
-    uint64_t low = 0, high = a->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (spmv__at(a, middle) < n) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-/* From one pointer to another of a format whose entries lie in their order; a slot of them is so many values. */
-static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t last, uint64_t unit, spmv__dev_cut *c)
-{
-    uint64_t begin = spmv__at(&p->a[1], first), n = spmv__at(&p->a[1], last) - begin;
-    spmv__dev_cut_one(&c[0], begin * unit, n * unit, 0);
-    spmv__dev_cut_one(&c[1], first, last - first + 1, begin);
-    spmv__dev_cut_one(&c[2], begin, n, 0);
-}
-
-static uint64_t spmv__dense_grains(const spmv_part *p) { return p->rows; }
-static uint64_t spmv__dense_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g; }
-static void spmv__dense_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    (void)q;
-    spmv__dev_cut_one(&c[0], t->row * p->cols, (t->last - t->row) * p->cols, 0);
-}
-
-static uint64_t spmv__coo_grains(const spmv_part *p) { return p->nnz; }
-static uint64_t spmv__coo_grain_row(const spmv_part *p, uint64_t g) { (void)p; (void)g; return 0; }
-static void spmv__coo_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    int k;
-    q->rows = p->rows;
-    q->nnz = t->end - t->begin;
-    for (k = 0; k < 3; k++) spmv__dev_cut_one(&c[k], t->begin, q->nnz, 0);
-}
-
-static uint64_t spmv__csr_grains(const spmv_part *p) { return spmv__dev_in_runs(p) ? p->n[0] : p->rows; }
-static uint64_t spmv__csr_grain_row(const spmv_part *p, uint64_t g) { return spmv__dev_in_runs(p) ? spmv__at(&p->a[3], g) : g; }
-static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    uint64_t longs, runs = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->row, t->last, 1, c);
-    q->nnz = c[0].count;
-    if (!spmv__dev_in_runs(p)) return;
-    longs = spmv__dev_below(&p->a[6], t->begin);
-    q->n[0] = runs;
-    q->n[1] = spmv__dev_below(&p->a[6], t->end) - longs;
-    spmv__dev_cut_one(&c[3], t->begin, runs + 1, t->row);
-    spmv__dev_cut_one(&c[4], t->begin, runs + 1, c[0].at);
-    spmv__dev_cut_one(&c[5], t->begin, runs, 0);
-    spmv__dev_cut_one(&c[6], longs, q->n[1], t->begin);
-}
-
-static uint64_t spmv__dia_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, SPMV__GRAIN); }
-static uint64_t spmv__dia_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g * SPMV__GRAIN; }
-static void spmv__dev_cut_diagonals(const spmv_part *p, const spmv__dev_span *t, uint64_t diagonals, spmv_part *q, spmv__dev_cut *c)
-{
-    q->n[1] = t->ld;
-    spmv__dev_cut_planes(&c[0], t->row, t->ld, diagonals, p->n[1]);
-    spmv__dev_cut_one(&c[1], 0, p->n[0], 0);
-    c[1].more = t->row;
-    spmv__dev_cut_one(&c[2], 0, p->a[2].count, 0);
-}
-static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    spmv__dev_cut_diagonals(p, t, p->n[0], q, c);
-}
-
-static uint64_t spmv__bdia_grains(const spmv_part *p) { return spmv__dia_grains(p); }
-static uint64_t spmv__bdia_grain_row(const spmv_part *p, uint64_t g) { return spmv__dia_grain_row(p, g); }
-static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    spmv__dev_cut_diagonals(p, t, spmv__at(&p->a[2], p->n[0]), q, c);
-}
-
-static uint64_t spmv__ell_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, SPMV__GRAIN); }
-static uint64_t spmv__ell_grain_row(const spmv_part *p, uint64_t g) { (void)p; return g * SPMV__GRAIN; }
-static void spmv__ell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    q->n[1] = t->ld;
-    spmv__dev_cut_planes(&c[0], t->row, t->ld, p->n[0], p->n[1]);
-    c[1] = c[0];
-    spmv__dev_cut_one(&c[2], t->begin, t->end - t->begin, 0);
-}
-
-static uint64_t spmv__sell_grains(const spmv_part *p) { return p->n[1]; }
-static uint64_t spmv__sell_grain_row(const spmv_part *p, uint64_t g) { return p->a[3].count ? spmv__at(&p->a[3], g) : g * p->n[0]; }
-static void spmv__sell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    q->n[1] = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
-    spmv__dev_cut_one(&c[3], t->begin, q->n[1] + 1, t->row);
-    spmv__dev_cut_one(&c[4], t->begin, q->n[1], 0);
-}
-
-static uint64_t spmv__bell_grains(const spmv_part *p) { return spmv__ceil_div(spmv__ceil_div(p->rows, p->n[0]), SPMV__GRAIN); }
-static uint64_t spmv__bell_grain_row(const spmv_part *p, uint64_t g) { return g * SPMV__GRAIN * p->n[0]; }
-static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    uint64_t units = p->n[0] * p->n[1] / p->n[2];
-    q->n[4] = spmv__round_up(spmv__ceil_div(q->rows, p->n[0]), SPMV__GRAIN);
-    spmv__dev_cut_planes(&c[0], t->begin * SPMV__GRAIN * p->n[2], q->n[4] * p->n[2], p->n[3] * units, p->n[4] * p->n[2]);
-    spmv__dev_cut_planes(&c[1], t->begin * SPMV__GRAIN, q->n[4], p->n[3], p->n[4]);
-    spmv__dev_cut_one(&c[2], t->begin, t->end - t->begin, 0);
-}
-
-static uint64_t spmv__sbell_grains(const spmv_part *p) { return p->n[4]; }
-static uint64_t spmv__sbell_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[3] * p->n[0]; }
-static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    q->n[4] = t->end - t->begin;
-    spmv__dev_cut_slots(p, t->begin, t->end, p->n[0] * p->n[1], c);
-    spmv__dev_cut_one(&c[3], t->begin, q->n[4], 0);
-}
-
-static uint64_t spmv__bcsr_grains(const spmv_part *p) { return spmv__bell_grains(p); }
-static uint64_t spmv__bcsr_grain_row(const spmv_part *p, uint64_t g) { return spmv__bell_grain_row(p, g); }
-static void spmv__bcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    uint64_t block_rows = spmv__ceil_div(p->rows, p->n[0]), last = t->end * SPMV__GRAIN;
-    spmv__dev_cut_slots(p, t->begin * SPMV__GRAIN, last < block_rows ? last : block_rows, p->n[2], c);
-    q->n[3] = c[2].count;
-    c[0].planes = p->n[0] * p->n[1] / p->n[2];
-    c[0].stride = p->n[3] * p->n[2];
-    spmv__dev_cut_one(&c[3], t->begin, t->end - t->begin, 0);
-}
-
-static uint64_t spmv__cmrs_grains(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
-static uint64_t spmv__cmrs_grain_row(const spmv_part *p, uint64_t g) { return g * p->n[0]; }
-static void spmv__cmrs_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
-{
-    spmv__dev_cut_slots(p, t->begin, t->end, 1, c);
-    q->nnz = c[0].count;
-    c[3] = c[2];
-}
-
-static const struct {
-    uint64_t (*grains)(const spmv_part *p);
-    uint64_t (*row)(const spmv_part *p, uint64_t g);
-    void (*cut)(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c);
-} spmv__dev_cutting[] = {
-#define X(NAME, name, text) { spmv__##name##_grains, spmv__##name##_grain_row, spmv__##name##_cut },
-    SPMV_FORMAT_LIST(X)
-#undef X
-};
-
-static uint64_t spmv__dev_grains(const spmv_part *p) { return spmv__dev_cutting[p->spec.format].grains(p); }
+static uint64_t spmv__dev_grains(const spmv_part *p) { return spmv__dev_format_of(p->spec.format)->grains(p); }
 
 /* The row where grain g begins; that of the last one's end is the number of rows. */
 static uint64_t spmv__dev_grain_row(const spmv_part *p, uint64_t g)
 {
-    uint64_t r = spmv__dev_cutting[p->spec.format].row(p, g);
+    uint64_t r = spmv__dev_format_of(p->spec.format)->grain_row(p, g);
     return r < p->rows ? r : p->rows;
 }
 
@@ -1553,7 +2104,7 @@ static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spm
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) c[k].planes = 1;
     q->rows = t.last - t.row;
     spmv__dev_cut_one(&c[SPMV_MAX_ARRAYS], t.row, q->rows, 0);
-    spmv__dev_cutting[p->spec.format].cut(p, &t, q, c);
+    spmv__dev_format_of(p->spec.format)->cut(p, &t, q, c);
     for (k = 0; k <= SPMV_MAX_ARRAYS; k++) {
         const spmv_array *from = k < SPMV_MAX_ARRAYS ? &p->a[k] : &p->list;
         if (!from->count) c[k].count = 0;
@@ -1573,13 +2124,6 @@ static uint64_t spmv__dev_largest(const spmv_part *p)
     return most;
 }
 
-/* A grain may begin a stretch: of csr's runs one that begins a row. */
-static int spmv__dev_grain_free(const spmv_part *p, uint64_t g)
-{
-    if (!spmv__dev_in_runs(p) || g == p->n[0]) return 1;
-    return spmv__at(&p->a[4], g) == spmv__at(&p->a[1], spmv__at(&p->a[3], g));
-}
-
 /* *end: where the longest stretch from grain g on ends of which each array fits a buffer. */
 static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t *end)
 {
@@ -1594,7 +2138,7 @@ static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, s
         if (spmv__dev_largest(&q) <= d->info.alloc_bytes) low = middle;
         else high = middle - 1;
     }
-    while (low > g && !spmv__dev_grain_free(p, low)) low--;
+    while (low > g && !spmv__dev_format_of(p->spec.format)->grain_free(p, low)) low--;
     *end = low;
     if (low > g) return SPMV_OK;
     spmv__dev_cut_make(p, g, g + (g < spmv__dev_grains(p)), &q, c);
@@ -1684,10 +2228,10 @@ static spmv_status spmv__dev_check_bytes(const spmv_device *d, const spmv_part *
 /* Arrays of 16 bits are columns, and those have bases; anything else would be read wrong. */
 static int spmv__dev_columns_fit(const spmv_part *p)
 {
-    const spmv__dev_format *t = &spmv__dev_formats[p->spec.format];
+    const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     int k, fit = 1;
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) fit &= p->a[k].width != 2 || !p->a[k].count || (t->columns && k == t->columns);
-    if (t->columns && p->a[t->columns].count) fit &= (p->a[t->columns].width == 2) == (p->a[t->bases].count != 0);
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) fit &= p->a[k].width != 2 || !p->a[k].count || k == t->columns;
+    if (t->columns != SPMV__NO_ARRAY && p->a[t->columns].count) fit &= (p->a[t->columns].width == 2) == (p->a[t->bases].count != 0);
     return fit;
 }
 
@@ -1704,54 +2248,20 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_
     return SPMV_OK;
 }
 
-/* Groups of the kernel, within what one launch can number. */
-static spmv_status spmv__dev_groups(const spmv_device *d, uint64_t items, uint64_t per_group, uint64_t wg, uint64_t *out)
-{
-    uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
-    *out = spmv__ceil_div(items, per_group);
-    if (*out <= most) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups, one launch takes %llu", (spmv__ull)*out, (spmv__ull)most);
-}
-
-/* The groups of the first launch leave two carries each, which the second adds. */
-static spmv_status spmv__dev_coo_groups(spmv_device_part *out, const spmv_device *d, const spmv_part *p, uint64_t wg)
-{
-    int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
-    uint64_t per = atomic ? 1 : (uint64_t)out->variant.value[SPMV_KNOB_PER];
-    spmv_status s = spmv__dev_groups(d, p->nnz, wg * per, wg, &out->groups);
-    out->carries = atomic ? 0 : 2 * out->groups;
-    out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);
-    return s;
-}
-
 static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
 {
     int k;
-    uint64_t wg;
     spmv_status s = spmv__dev_prepare(d, p, wish, out);
     if (s) return s;
     out->format = p->spec.format;
     out->rows = p->rows;
     out->nnz = p->nnz;
-    out->values = p->a[0].count;
-    out->runs = spmv__dev_in_runs(p);
+    out->values = p->a[SPMV_VAL].count;
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
-    for (k = 0; !s && k < spmv__dev_formats[p->spec.format].arrays; k++) s = spmv__dev_upload(d, &p->a[k], &out->a[k]);
+    for (k = 0; !s && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_upload(d, &p->a[k], &out->a[k]);
     if (!s) s = spmv__dev_upload(d, &p->list, &out->list);
-    if (s) return s;
-    wg = (uint64_t)out->variant.value[SPMV_KNOB_WG];
-    if (p->spec.format == SPMV_COO) return spmv__dev_coo_groups(out, d, p, wg);
-    if (spmv__dev_in_runs(p)) {
-        out->carries = p->n[1] ? p->n[0] : 0;
-        s = spmv__dev_groups(d, p->n[0], out->variant.value[SPMV_KNOB_STREAM] ? 1 : wg, wg, &out->groups);
-        if (out->variant.value[SPMV_KNOB_FINISH]) out->counters = out->carries;
-        else if (!s) s = spmv__dev_groups(d, p->n[1], 1, wg, &out->finish);
-        return s;
-    }
-    if (spmv__dev_sliced(p, &out->variant)) return spmv__dev_groups(d, p->n[1], 1, wg, &out->groups);
-    return spmv__dev_groups(d, spmv__dev_block_rows(p, &out->variant),
-                           wg / (uint64_t)out->variant.value[SPMV_KNOB_L] * spmv__dev_knob(&out->variant, SPMV_KNOB_SEQ), wg,
-                           &out->groups);
+    if (!s) s = spmv__dev_format_of(p->spec.format)->deal(out, d, p);
+    return s;
 }
 
 /* The stretch of a part that out names. */
@@ -1768,7 +2278,7 @@ static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *
 
 static int spmv__dev_scale_group(const spmv_device *d)
 {
-    int wg = spmv__dev_knob_default((int)SPMV__KERNEL_SCALE, SPMV_KNOB_WG, d->info.type);
+    int wg = spmv__dev_knob_default(SPMV_KNOB_WG, d->info.type);
     while (wg > 1 && (uint64_t)wg > d->info.group_size) wg /= 2;
     return wg;
 }
@@ -1848,17 +2358,19 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
         size_t k = m->part[i].source;
         values += m->part[i].values;
         if (i + 1 < m->count && m->part[i + 1].source == k) continue;
-        same = parts[k].a[0].count == values && parts[k].type == m->type;
+        same = parts[k].a[SPMV_VAL].count == values && parts[k].type == m->type;
         values = 0;
     }
     if (!same) return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
     for (i = 0; !s && i < m->count; i++) {
         const spmv_device_part *p = &m->part[i];
+        const spmv_array *val;
         spmv_part q;
         if (!p->values) continue;
         s = spmv__dev_cut_part(h, &parts[p->source], p->begin, p->end, 1, &q);
         if (s) return s;
-        s = d->info.backend->write(d, d->queue, p->a[0], q.a[0].count * q.a[0].width, q.a[0].data);
+        val = &q.a[SPMV_VAL];
+        s = d->info.backend->write(d, d->queue, p->a[SPMV_VAL], val->count * val->width, val->data);
         spmv__dev_cut_free(h, &q);
     }
     return s;
@@ -1891,30 +2403,6 @@ SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix
 
 /* ---- execs: kernels with their arguments ---------------------------------------------------------------------------- */
 
-/* Sets arguments one after another; the first failure stays. */
-typedef struct spmv__dev_args {
-    const spmv_device_matrix *m;
-    void       *kernel;
-    unsigned    next;
-    spmv_status s;
-} spmv__dev_args;
-
-static void spmv__dev_arg(spmv__dev_args *a, const void *value, size_t size)
-{
-    const spmv_device *d = a->m->device;
-    if (!a->s) a->s = d->info.backend->argument(d, a->kernel, a->next++, value, size);
-}
-
-static void spmv__dev_arg_mem(spmv__dev_args *a, void *mem)
-{
-    spmv__dev_arg(a, mem ? &mem : &a->m->none, sizeof mem);
-}
-
-static void spmv__dev_arg_count(spmv__dev_args *a, uint64_t n)
-{
-    spmv__dev_arg(a, &n, sizeof n);
-}
-
 /* A number in the vectors' type. */
 static void spmv__dev_arg_real(spmv__dev_args *a, double v)
 {
@@ -1939,31 +2427,20 @@ static void spmv__dev_launch_shape(spmv__launch *l, uint64_t groups, uint64_t wg
     l->wg = wg;
 }
 
-/* A part's kernel takes its arrays, its integers, rows, columns and the row list (coo: its nonzeros), and the carries if its
- * format has any. The kernel of its finishing launch takes the same. */
+/* A part's kernel takes its arrays, its integers, and what its format adds. The kernel of its finishing launch takes the same. */
 static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matrix *m, const spmv_device_part *p, const char *name,
                                         uint64_t groups, void *const *carry)
 {
-    const spmv__dev_format *t = &spmv__dev_formats[p->format];
-    const char *ints = t->ints;
+    const spmv__dev_kernel *t = &spmv__dev_kernels[p->format];
     spmv__dev_args a;
-    size_t n;
     int i;
     spmv_status s = m->device->info.backend->kernel(m->device, p->program, name, &l->kernel);
     if (s) return s;
     a = spmv__dev_args_of(m, l->kernel);
     for (i = 0; i < t->arrays; i++) spmv__dev_arg_mem(&a, p->a[i]);
-    for (i = 0; (n = spmv__dev_word(&ints)) != 0; i++, ints += n)
-        if (*ints >= 'a') spmv__dev_arg_count(&a, p->n[i]);
-    if (p->format == SPMV_COO) {
-        spmv__dev_arg_count(&a, p->nnz);
-        spmv__dev_arg_mem(&a, carry[1]);
-    } else {
-        spmv__dev_arg_count(&a, p->rows);
-        spmv__dev_arg_count(&a, m->cols);
-        if (p->list) spmv__dev_arg_mem(&a, p->list);
-    }
-    if (p->format == SPMV_COO || p->runs) spmv__dev_arg_mem(&a, carry[0]);
+    for (i = 0; t->ints[i]; i++)
+        if (!spmv__dev_int_is_macro(p->format, i)) spmv__dev_arg_count(&a, p->n[i]);
+    spmv__dev_format_of(p->format)->arguments(&a, p, carry);
     l->arg = a.next;
     l->first = p->source == 0;
     l->row = p->row;
@@ -1994,7 +2471,7 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
     spmv_status s = SPMV_OK;
     e->count += p->finish ? 2 : 1;
     if (p->carries) s = spmv__dev_new_carries(m, p, &l->carry[0]);
-    if (!s && p->carries && p->format == SPMV_COO)
+    if (!s && p->carries && spmv__dev_format_of(p->format)->carry_rows)
         s = spmv__dev_new_buffer(m->device, p->carries * 4, 0, &l->carry[1]);
     if (!s) s = spmv__dev_launch_part(l, m, p, "spmv", p->groups, l->carry);
     if (!s && p->finish) s = spmv__dev_launch_part(l + 1, m, p, "finish", p->finish, l->carry);
@@ -2375,19 +2852,6 @@ SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds)
 
 /* ---- self-check -------------------------------------------------------------------------------------------------- */
 
-/* The layouts of each format that are tried, separated by spaces. */
-#define SPMV__CHECK_DENSE "dense dense:rows=nonempty"
-#define SPMV__CHECK_COO   "coo"
-#define SPMV__CHECK_CSR   "csr csr:rows=sorted csr:run=64 csr:rows=nonempty,run=1024,idx=16"
-#define SPMV__CHECK_DIA   "dia"
-#define SPMV__CHECK_BDIA  "bdia"
-#define SPMV__CHECK_ELL   "ell ell:rows=sorted,idx=16"
-#define SPMV__CHECK_SELL  "sell:h=8 sell:h=64,rows=sorted,idx=16 sell:h=64,grow=0.3"
-#define SPMV__CHECK_BELL  "bell:b=4x4 bell:b=3x3,idx=16"
-#define SPMV__CHECK_SBELL "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16"
-#define SPMV__CHECK_BCSR  "bcsr:b=4x4 bcsr:b=3x3,idx=16"
-#define SPMV__CHECK_CMRS  "cmrs cmrs:rows=nonempty,h=16,sort=1,wide=1"
-
 /* x twice, integers from an aligned element on and reals from an odd one; y between canaries. */
 enum {
     SPMV__CHECK_MATRICES = 4, SPMV__CHECK_LONGEST = 2, /* which has the most nonzeros */
@@ -2767,19 +3231,23 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
     return s;
 }
 
+/* The length of the first word in *list, whose beginning it moves to; 0 if there is none. */
+static size_t spmv__check_word(const char **list)
+{
+    size_t n = 0;
+    while (**list == ' ') ++*list;
+    while ((*list)[n] && (*list)[n] != ' ') n++;
+    return n;
+}
+
 static spmv_status spmv__check_format(spmv__checker *k, spmv_format f)
 {
-    static const char *const layouts[] = {
-#define X(NAME, name, text) SPMV__CHECK_##NAME,
-        SPMV_FORMAT_LIST(X)
-#undef X
-    };
-    const char *p = layouts[f];
+    const char *p = spmv__dev_formats[f]->check;
     char plan[128];
     size_t n;
     spmv_status s = SPMV_OK;
     k->now.format = f;
-    for (; !s && (n = spmv__dev_word(&p)) != 0; p += n) {
+    for (; !s && (n = spmv__check_word(&p)) != 0; p += n) {
         spmv_print(plan, n + 1 < sizeof plan ? n + 1 : sizeof plan, "%s", p);
         s = spmv__check_layout(k, plan);
     }
