@@ -3,22 +3,25 @@
  * spmv_device.h - sparse matrix times vector on devices: what all back ends share.
  *
  * A back end (spmv_cl.h) is a table of functions that list devices, build programs, hold buffers and launch kernels. Everything
- * else is here: knobs and variants, kernel sources and their arguments, parts larger than a buffer, products, and the self-check.
- * Stored parts go   spmv_part[] --spmv_device_matrix_create--> spmv_device_matrix --spmv_exec_create--> spmv_exec --> y.
+ * else is here: knobs and variants, kernel sources and their arguments, parts larger than a buffer, and products. Stored parts go
  *
- *   spmv_device         context, queue and compiled programs of one device. Making matrices on one device object from two
- *                       threads at once needs the caller's lock, for the programs; products need none.
- *   spmv_device_matrix  the parts in device memory; immutable during products, so that any number of threads and queues
- *                       may multiply with it at once, each through an exec of its own.
- *   spmv_exec           what one product in flight needs: kernels with their arguments set, carries of split rows. One for
- *                       each thread and queue; a second thread in the same one gets SPMV_ERR_BUSY.
+ *     spmv_part[] --spmv_device_matrix_create--> spmv_device_matrix --spmv_exec_create--> spmv_exec --> y
  *
- * Close in reverse order: execs, then their matrix, then its device; each holds pointers to what it was made from, so
- * that those may not move either. All three are safe to destroy when zeroed or when their making failed.
+ *   spmv_device         the context, queue and compiled programs of one device. Because of the programs, only one thread at a time
+ *                       may make matrices on a device object; products need no lock.
+ *   spmv_device_matrix  the parts in device memory. Products do not change it: any number of threads and queues may multiply with
+ *                       it at once, each through an exec of its own.
+ *   spmv_exec           what one product in flight needs: kernels with their arguments and the carries of rows that work-groups
+ *                       share. One for each thread and queue; a second thread that uses the same exec gets SPMV_ERR_BUSY.
  *
- * Same matrix, variant and device give the same bits in every product. Configuration macros: spmv_formats.h.
+ * Close in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
+ * therefore must not move. All three are safe to destroy when zeroed or after their creation failed.
  *
- * If you only want the interface, stop at "END OF THE INTERFACE".
+ * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC=1). Configuration macros:
+ * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv_check.h.
+ *
+ * The interface has three parts: "start here" has devices, matrices and products; "more" has knobs and variants; the third is for
+ * authors of back ends and tools. If you only want the interface, stop at "END OF THE INTERFACE".
  */
 #include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_DEVICE_H
@@ -30,6 +33,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ================================================== start here =================================================== */
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
@@ -43,173 +48,194 @@ typedef enum spmv_device_type {
 /* "gpu", "cpu", "accelerator" or "other". */
 SPMV_API const char *spmv_device_type_name(spmv_device_type type);
 
-/* What runs on a device is named by handles that only its back end understands (OpenCL: cl_platform_id, cl_device_id, ...). */
+/* Handles (void *) are the back end's own (OpenCL: cl_platform_id, cl_device_id). */
 typedef struct spmv_device_info {
-    char name[256], vendor[128], version[128], driver[128], platform[128]; /* cut where longer */
+    char name[256], vendor[128], version[128], driver[128], platform[128]; /* longer texts are cut off */
     const struct spmv_backend *backend;
     void          *platform_id;
     void          *id;
     spmv_device_type type;
     unsigned       compute_units;
     unsigned       address_bits;
-    uint64_t       global_bytes;
-    uint64_t       alloc_bytes;   /* the largest buffer */
-    uint64_t       local_bytes;
-    uint64_t       group_size;    /* the largest work-group */
-    uint64_t       image_texels;  /* the largest image of a buffer, 0: no images */
+    uint64_t       global_bytes;  /* of device memory */
+    uint64_t       alloc_bytes;   /* of the largest buffer */
+    uint64_t       local_bytes;   /* of local memory that a work-group can have */
+    uint64_t       group_size;    /* the most work-items in a work-group */
+    uint64_t       image_texels;  /* of the largest image of a buffer; 0: the device has no images */
     int            f64;           /* 1: has double precision */
-    int            profiling;     /* 1: queues can measure time */
-    int            out_of_order;  /* 1: queues can be out of order */
-    int            atomics64;     /* 1: 64-bit compare and exchange */
-    unsigned       nvidia;        /* compute capability (90: 9.0) if the device is driven by NVIDIA's own driver, else 0 */
+    int            profiling;     /* 1: its queues can measure time */
+    int            out_of_order;  /* 1: its queues can be out of order */
+    int            atomics64;     /* 1: has 64-bit compare and exchange */
+    unsigned       nvidia;        /* compute capability (90: 9.0) if NVIDIA's own driver drives the device, else 0 */
 } spmv_device_info;
 
-/* Selects a device, or supplies the caller's own context, device and queue. Zero means default. */
+/* Which device to open, or the caller's own context, device and queue. All zero: the default device. */
 typedef struct spmv_device_desc {
-    const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first such), or part of a
-                            name in any case; NULL or "": the first GPU, else the first device */
-    void       *context; /* the caller's, with device: which is ignored then. Both are retained. OpenCL: a cl_context */
-    void       *device;  /* OpenCL: a cl_device_id */
-    void       *queue;   /* the caller's, retained; alone it also says context and device. NULL: one is made. OpenCL: a
-                            cl_command_queue */
-    const struct spmv_backend *backend; /* the back end that the caller's handles belong to; NULL: the first, which is OpenCL in
+    const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
+                            a name in any case; NULL or "": the first GPU, or the first device if there is none */
+    void       *context; /* the caller's own, together with device; which is then ignored. Both are retained. OpenCL: cl_context */
+    void       *device;  /* OpenCL: cl_device_id */
+    void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is
+                            created. OpenCL: cl_command_queue */
+    const struct spmv_backend *backend; /* which back end the caller's handles belong to; NULL: the first, which is OpenCL in
                             spmv_device_open */
-    int         profile; /* 1: the queue that is made measures time (spmv_exec_seconds) */
-    spmv_hooks  hooks;   /* memory and messages of the device and all that is made on it */
+    int         profile; /* 1: the created queue measures time (spmv_exec_seconds) */
+    spmv_hooks  hooks;   /* memory and messages of the device and everything made on it */
 } spmv_device_desc;
 
 typedef struct spmv__program spmv__program;
 
+/* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
 typedef struct spmv_device {
-    spmv_device_info info;     /* info.backend: whose functions are called */
-    void            *context;  /* the back end's; OpenCL: a cl_context */
-    void            *queue;    /* OpenCL: a cl_command_queue */
-    spmv__program   *programs; /* what was built, kept until the device is closed */
+    spmv_device_info info;
+    void            *context;  /* OpenCL: cl_context */
+    void            *queue;    /* OpenCL: cl_command_queue */
+    spmv__program   *programs; /* those built so far, kept until the device is closed */
     spmv_hooks       hooks;
 } spmv_device;
 
-/* Releases programs, queue and context. */
+/* Releases programs, queue and context, and zeroes *d. */
 SPMV_API void spmv_device_close(spmv_device *d);
 
-/* The devices of several back ends, all being an array of them with NULL at its end; spmv_device_list and spmv_device_open of
- * spmv.h are these two with all that are compiled in.
- * List: in the order of their index; fills up to max of out (NULL if max is 0) and sets *count to how many there are.
- * Open: out need not be initialised; on failure it is zeroed. desc NULL: all of it zero. SPMV_ERR_NO_DEVICE if there is none
- * of that kind. */
-SPMV_API spmv_status spmv_backends_list(const struct spmv_backend *const *all, spmv_device_info *out, size_t max, size_t *count,
-                                        const spmv_hooks *hooks);
-SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
+/* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
 
-/* ---- back ends ---------------------------------------------------------------------------------------------------
- * For back-end authors. Handles (void *) are the back end's own: programs, kernels, buffers, queues, events. A function that fails logs
- * the reason to d->hooks, returns a status and leaves its output untouched or NULL; handles returned are never NULL. Any thread may call
- * any function, but only one thread at a time uses one kernel or one exec's queue. Kernels come as OpenCL C 1.2 with -D options; a
- * back end of another language translates them. The option NVIDIA is given where info.nvidia says so, and allows PTX in them. */
+typedef struct spmv_variant spmv_variant;
+typedef struct spmv_device_part spmv_device_part;
 
-/* A program: strings to be compiled one behind the other, and what for. */
-typedef struct spmv_kernel_source {
-    const char *file;    /* of the kernels, for the message where it does not build */
-    const char *options; /* "-DVAL=float -DWG=64" */
-    unsigned    count;
-    const char *text[6];
-    size_t      size[6];
-} spmv_kernel_source;
+/* Read the members freely; change none. */
+typedef struct spmv_device_matrix {
+    spmv_device  *device;
+    spmv_type     type;
+    uint64_t      rows, cols;
+    int           covers;              /* 1: part 0 sets every row of y */
+    size_t        sources;             /* how many parts it was made from */
+    size_t        count;               /* elements of part: more than sources where a part was cut into stretches */
+    spmv_device_part *part;
+    void         *scale;               /* the program that only scales y; the device owns it */
+    void         *none;                /* a buffer that stands for arrays without elements */
+    spmv_hooks    hooks;
+} spmv_device_matrix;
 
-/* Events that a launch waits for, in addition to the order of its queue. */
-typedef struct spmv_order {
-    unsigned    count;   /* of events in wait */
-    const void *wait;    /* an array in the form in which the back end's own call takes it from the caller */
-    void       *after;   /* one event more, or NULL; then count is 0 */
-} spmv_order;
+/* Copies parts to the device and builds their kernels. The parts are not needed afterwards. A part with an array larger than a buffer
+ * of the device is cut into stretches of rows (coo: of entries), each with buffers and launches of its own.
+ *   out         need not be initialised; zeroed on failure
+ *   d           must outlive out and must not move
+ *   rows, cols  of the whole matrix. A part without a row list must have this many rows, and every part this many columns
+ *   type        what to compute in; every part must have this type
+ *   parts       count of them; may be NULL if count is 0
+ *   variants    one for each part; NULL: all defaults. Knobs that are not set get defaults that depend on the device and the part
+ * SPMV_ERR_NO_F64; SPMV_ERR_BUILD (the message has the build log); SPMV_ERR_LIMIT if the device cannot hold the arrays, or has too
+ * little local memory or too small work-groups for a variant. */
+SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
+                                    const spmv_part *parts, size_t count, const spmv_variant *variants);
+/* Copies the values again, after spmv_part_update of the parts that the matrix was made from. No product may be running. */
+SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
+SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
+/* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
+ * such part. */
+SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *m, size_t i);
 
-typedef struct spmv_backend {
-    const char *name; /* "OpenCL" */
-    /* As spmv_backends_list; SPMV_OK and a count of 0 where the machine has no driver. */
-    spmv_status (*list)(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
-    /* Sets context and queue of *d, whose info is that of the device chosen; or, where the caller's own are in desc, retains them
-     * and describes the device in info as list does. close is called also after a failure. */
-    spmv_status (*open)(spmv_device *d, const spmv_device_desc *desc);
-    void (*close)(spmv_device *d);
-    /* SPMV_ERR_BUILD with the compiler's words in the message. */
-    spmv_status (*build)(const spmv_device *d, const spmv_kernel_source *source, void **program);
-    void (*program_free)(const spmv_device *d, void *program);
-    spmv_status (*kernel)(const spmv_device *d, void *program, const char *name, void **kernel);
-    void (*kernel_free)(const spmv_device *d, void *kernel);
-    /* The largest group that the compiled kernel can run with, and the bytes of local memory that it takes. */
-    spmv_status (*kernel_limits)(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local);
-    /* Argument number index, copied; it stays for all launches until it is set again. A buffer: value is where its handle stands,
-     * size that of a handle. */
-    spmv_status (*argument)(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size);
-    /* bytes is at least 1. from: what it begins with, NULL: not set to anything. */
-    spmv_status (*buffer)(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer);
-    void (*buffer_free)(const spmv_device *d, void *buffer);
-    spmv_status (*buffer_bytes)(const spmv_device *d, void *buffer, uint64_t *bytes);
-    /* Copies from and to the beginning of a buffer, done on return. Reading waits for the event after, if it is not NULL. */
-    spmv_status (*write)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from);
-    spmv_status (*read)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
-    /* Enqueues that the first bytes, a multiple of 4, become copies of word. */
-    spmv_status (*fill)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word);
-    /* Retains a queue (SPMV_ERR_ARGUMENT: it is not of d's context and device) and tells what it is. */
-    spmv_status (*queue_keep)(const spmv_device *d, void *queue, int *out_of_order, int *profiles);
-    void (*queue_free)(const spmv_device *d, void *queue);
-    spmv_status (*finish)(const spmv_device *d, void *queue);
-    /* groups of wg work-items. event, if not NULL, gets an event that completes with the launch. */
-    spmv_status (*launch)(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
-                          void **event);
-    /* An event that completes once order and all before it in the queue is done. */
-    spmv_status (*marker)(const spmv_device *d, void *queue, const spmv_order *order, void **event);
-    spmv_status (*event_keep)(const spmv_device *d, void *event);
-    void (*event_free)(const spmv_device *d, void *event);
-    /* Waits for last; device time from first's begin to last's end. */
-    spmv_status (*seconds)(const spmv_device *d, void *first, void *last, double *seconds);
-    /* Images of buffers, for IMG=1; all three NULL where info.image_texels is 0. texel: elements of x in one, 1 or 4 (f32 only).
-     * Images are freed by buffer_free. */
-    spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
-    spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
-    spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
-} spmv_backend;
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+typedef struct spmv__launch {
+    void     *kernel;
+    uint64_t  groups, wg; /* work-groups, and work-items in each */
+    unsigned  arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
+    int       first;    /* 1: belongs to the first part */
+    uint64_t  row;      /* of y, where its rows begin */
+    int       texel;    /* elements of x in a texel of the image that it reads; 0: it reads none */
+    void     *carry[2]; /* buffers with sums and rows of split rows; the finishing launch reads those of the launch before it */
+} spmv__launch;
+
+/* All members are private. */
+typedef struct spmv_exec {
+    const spmv_device_matrix *matrix;
+    void                 *queue;
+    int                   chain;       /* 1: the queue is out of order, so that launches wait for each other by events */
+    int                   profiles;    /* 1: the queue measures time */
+    int                   timing;
+    spmv__launch          scale;
+    spmv__launch         *launch;
+    size_t                count;
+    void                 *x, *y;       /* buffers of spmv_exec_mul_host */
+    void                 *seen;        /* the x that the images show */
+    void                 *image[2];    /* with one and with four elements in a texel */
+    uint64_t              texels[2];
+    void                 *first, *last; /* events of the latest timed product */
+    long                  busy;        /* 1: a thread is in one of the functions below */
+    spmv_hooks            hooks;
+} spmv_exec;
+
+/* Makes what products on one queue need.
+ *   out    need not be initialised; zeroed on failure
+ *   m      must outlive out and must not move
+ *   queue  of the device's context, in order or not; retained. NULL: the device's own. OpenCL: cl_command_queue */
+SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
+SPMV_API void spmv_exec_free(spmv_exec *e);
+
+/* y = alpha A x + beta y with host vectors of the type's vector elements; returns when y is done. The first call allocates buffers,
+ * which e keeps. */
+SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
+
+/* Enqueues y = alpha A x + beta y for buffers of the device, after all that is in the queue. Its conditions are those of
+ * spmv_exec_mul (spmv_cl.h), which in addition takes a wait list and returns an event. On an out-of-order queue call
+ * spmv_device_finish between the product and what must come before or after it.
+ *   x, y                buffers
+ *   x_offset, y_offset  where the vectors begin in them, in elements */
+SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
+                                           uint64_t y_offset);
+
+/* Switches timing on (1) or off (0): with it, products keep their events for spmv_exec_seconds. SPMV_ERR_UNSUPPORTED if the queue
+ * does not measure time. */
+SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on);
+/* Waits for the latest timed product and returns the device's time from the start of its first launch to the end of its last. */
+SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
 
 /* ---- vectors in device memory ------------------------------------------------------------------------------------
- * For programs that run on any back end; those of one may use its own buffers as well (OpenCL: a cl_mem). All work on the device's
- * queue and, but for fill, are done on return. */
+ * For programs that run on any back end; with OpenCL, a cl_mem of the caller's own works as well. All these functions use the
+ * device's queue, and all but spmv_buffer_fill wait until their work is done. */
 
-/* SPMV_ERR_LIMIT beyond the largest buffer of the device. bytes 0: a buffer that nothing is read of. On failure *out is NULL. To be
- * freed before the device is closed. */
+/* A buffer of uninitialised bytes; 0 bytes give a buffer that may be passed but not read. On failure *out is NULL. SPMV_ERR_LIMIT
+ * beyond the device's largest buffer. Free it before closing the device. */
 SPMV_API spmv_status spmv_buffer_create(const spmv_device *d, uint64_t bytes, void **out);
 SPMV_API void spmv_buffer_free(const spmv_device *d, void *buffer);
-/* The first bytes of a buffer, which must have as many. */
+/* Copy to and from the first bytes of a buffer, which must be at least that long. */
 SPMV_API spmv_status spmv_buffer_write(const spmv_device *d, void *buffer, uint64_t bytes, const void *from);
 SPMV_API spmv_status spmv_buffer_read(const spmv_device *d, void *buffer, uint64_t bytes, void *to);
-/* Copies of word; bytes is a multiple of 4. */
+/* Fills the first bytes, a multiple of 4, with copies of word. */
 SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64_t bytes, uint32_t word);
 /* Waits until everything in the device's queue is done. */
 SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
 
-/* ---- variants ----------------------------------------------------------------------------------------------------
- * X(NAME, GPU, CPU, "what it is"): the knobs of all kernels with their defaults. Legal values stand beside each knob in
- * the kernels ("tune:" lines); a format takes those knobs that its kernel names there. A new knob is a row here and an #ifndef
- * in the kernels that know it. */
-#define SPMV_KNOB_LIST(X)                                                                                            \
-    X(L,     0,   1, "lanes: work-items a row or block row; default 0: by the mean row length and the number of "    \
-                     "rows; dia, bdia: 1")                                                                           \
-    X(WG,    128, 64, "work-items a group; on a CPU: coo and csr with run 16; "                          \
-                     "csr with run on a GPU: 256")                                                         \
-    X(PER,   7,  255, "coo: nonzeros a work-item")                                                                   \
-    X(STREAM, 1,  0, "csr with run: 1 a group takes a run, through local memory; 0 a work-item does")                \
-    X(FINISH, 1,  0, "csr with run: pieces of a long row are added 0 by a second launch, 1 by who finishes the last; " \
-                     "default 1 on NVIDIA from compute capability 7.0")                                              \
-    X(UNROLL, 1,  1, "turns of the inner loop unrolled; csr with run, STREAM=1: loads in flight a work-item")        \
-    X(SHUF,  0,   0, "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; elsewhere left out)")                   \
-    X(NT,    0,   0, "1 keeps the matrix out of the first cache (NVIDIA; elsewhere left out)")                         \
-    X(ATOMIC, 0,  0, "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
-    X(STAGE, 1,   0, "local memory: bdia 1 takes x through it, sell the slice pointers, cmrs its sums, coo all")     \
-    X(I64,   0,   0, "slot numbers of 64 bits; 1 is forced where 32 could overflow")                                 \
-    X(V,     1,   1, "rows an item of ell, sell, dia, bdia, block rows of bell; neighbours in a row of dense")       \
-    X(SEQ,   1,   1, "block rows an item, one after another")                                                        \
-    X(IMG,   0,   0, "1 reads x through an image")                                                                   \
-    X(ZERO,  0,   0, "1 tests a value before x is loaded for it; zeros then ignore an Inf or NaN in x")              \
-    X(ALIGN, 0,   0, "cmrs: 1 aligns the lanes' steps")                                                              \
-    X(SLICE, 0,   0, "sell: 1 gives a group to each slice")
+/* ===================================================== more ====================================================== */
+
+/* ---- knobs and variants ------------------------------------------------------------------------------------------
+ * X(NAME, GPU, CPU, "what it is"): the knobs of all kernels, with their defaults on GPUs and on CPUs. The legal values stand
+ * beside each knob in the kernels ("tune:" lines), and a format has the knobs that its kernel names there. Defaults that depend on
+ * the format, the part or the device are in the formats' sections below. */
+#define SPMV_KNOB_LIST(X)                                                                                             \
+    X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
+                      "number of rows; dia, bdia: 1")                                                                 \
+    X(WG,    128, 64, "work-items in a work-group; default on CPUs for coo and csr with run: 16; on GPUs for csr "    \
+                      "with run: 256")                                                                                \
+    X(PER,   7,  255, "coo: nonzeros for each work-item")                                                             \
+    X(STREAM, 1,  0,  "csr with run: 1 a work-group takes a run, through local memory; 0 a work-item does")           \
+    X(FINISH, 1,  0,  "csr with run: the pieces of a long row are added 0 by a second launch, 1 by the work-group "   \
+                      "that finishes last; default 1 on NVIDIA from compute capability 7.0")                          \
+    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, STREAM=1: loads in flight for each "      \
+                      "work-item")                                                                                    \
+    X(SHUF,  0,   0,  "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)")                 \
+    X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
+    X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
+    X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
+    X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
+    X(V,     1,   1,  "rows for each work-item of ell, sell, dia, bdia; block rows of bell; neighbours in a row of "  \
+                      "dense")                                                                                        \
+    X(SEQ,   1,   1,  "block rows for each work-item, one after another")                                             \
+    X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
+    X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
+    X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
+    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")
 
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
@@ -218,134 +244,147 @@ typedef enum spmv_knob {
     SPMV_KNOB_COUNT
 } spmv_knob;
 
-/* Knob values for one part's kernel. All zero: every knob at its default. */
-typedef struct spmv_variant {
+/* Knob values for the kernel of one part. All zero: every knob has its default. */
+struct spmv_variant {
     uint64_t set; /* bit k: value[k] was chosen */
     int      value[SPMV_KNOB_COUNT];
-} spmv_variant;
+};
 
-enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, its end included */ };
+enum { SPMV_VARIANT_TEXT = 512 /* bytes that hold any variant's text, including its end */ };
 
+/* Its name ("WG") and its description; "unknown" if there is no such knob. */
 SPMV_API const char *spmv_knob_name(spmv_knob k);
 SPMV_API const char *spmv_knob_text(spmv_knob k);
-/* The legal values of a knob in a format's kernel: fills up to max and returns how many there are, 0 if the format does not take
- * the knob or is not built. */
+/* The legal values of a knob in the kernel of format f.
+ *   out, max  gets up to max values; may be NULL if max is 0
+ * Returns how many values there are; 0 if the format does not have the knob or is not built. */
 SPMV_API size_t spmv_knob_values(spmv_format f, spmv_knob k, int *out, size_t max);
-/* "L=8,WG=128": the knobs that are set. Like snprintf. */
+/* Prints the knobs that are set: "L=8,WG=128". Size and result are as for snprintf. */
 SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size);
-/* Reads that text for a format ("" and NULL set nothing); SPMV_ERR_PLAN if a knob or a value is not the format's, with the list of values
- * in the message. On failure *v is zeroed. */
+/* Reads such a text for format f; "" and NULL set nothing. On failure *v is zeroed. SPMV_ERR_PLAN if the format does not have a knob or
+ * a value; the message then lists the legal values. */
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
-/* Variants for a store's parts from a text with one for each part of its plan, joined by '+' as those are: "L=8+WG=128". A
- * part may have an empty text; NULL, "" and parts behind the text's end: nothing is set. A first element "*:IMG=1,WG=64" sets its
- * knobs in every part whose kernel has them, before the elements behind it set those of single parts: "*:WG=64+L=8" is L=8,WG=64
- * for the first part and WG=64 for the others. SPMV_ERR_PLAN if no part's kernel has a knob, or one that has it does not take the
- * value. v takes one variant for each part stored, those of the others are checked all the same. */
+/* Reads variants for all parts of a store.
+ *   v     gets one variant for each stored part. Elements for parts of the plan that are not stored are checked and dropped
+ *   text  one element for each part of the store's plan, joined by '+' like the parts: "L=8+WG=128". Elements may be empty; where the
+ *         text ends early, or is NULL, nothing is set. A first element that begins with "*:" sets its knobs in every part whose kernel
+ *         has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
+ *         others
+ * SPMV_ERR_PLAN if a part's kernel does not have a knob of its element, no kernel has one after "*:", or a value is not legal. */
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks);
-/* Turns v into the variant that spmv_device_matrix_create would use: what is not set gets defaults by device and part, knobs that make no
- * difference to the part are taken out. SPMV_ERR_LIMIT if the device cannot take it (a compiled kernel may still turn out to
- * need more than the device has). */
+/* Completes v to the variant that spmv_device_matrix_create would use: knobs that are not set get defaults that depend on device and
+ * part; knobs that make no difference to the part are removed. SPMV_ERR_LIMIT if the device cannot run the variant; SPMV_ERR_UNSUPPORTED
+ * or SPMV_ERR_ARGUMENT if the part cannot have it. The compiled kernel may still turn out to need more than the device has. */
 SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d, const spmv_part *p);
 
-/* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
+/* ===================================== for authors of back ends and tools ======================================== */
 
-typedef struct spmv_device_part {
-    size_t       source;               /* which of the parts given it is, or is a stretch of */
+/* A part in device memory, or one stretch of it. */
+struct spmv_device_part {
+    size_t       source;               /* the number of the part among those that the matrix was made from */
     spmv_format  format;
-    uint64_t     begin, end;           /* the stretch, in what that format is cut at: slices, runs, ... */
-    uint64_t     row;                  /* of the matrix where it begins; 0 with a row list */
+    uint64_t     begin, end;           /* the stretch, counted in what the format can be cut at: slices, runs, ... */
+    uint64_t     row;                  /* of the matrix, where the stretch begins; 0 with a row list */
     uint64_t     rows, nnz;
     uint64_t     values;               /* slots of val */
-    spmv_variant variant;              /* every knob of the format is set: what is in use */
-    void        *program;              /* the device's */
+    spmv_variant variant;              /* in use; every knob of the format that matters is set */
+    void        *program;              /* the device owns it */
     void        *a[SPMV_MAX_ARRAYS];   /* buffers; NULL: no elements */
     void        *list;                 /* row list, or NULL */
     uint64_t     n[SPMV_MAX_INTS];
-    uint64_t     groups;               /* of the kernel; 0: nothing to do */
-    uint64_t     finish;               /* of the finishing launch, that adds what groups left in the carries; 0: none */
-    uint64_t     carries;              /* how many of those an exec holds */
-    uint64_t     counters;             /* of groups that have left theirs: behind the carries, 0 between products */
-} spmv_device_part;
+    uint64_t     groups;               /* work-groups of the launch; 0: there is nothing to do */
+    uint64_t     finish;               /* work-groups of the finishing launch, which adds the carries to y; 0: there is none */
+    uint64_t     carries;              /* how many carries an exec holds for it */
+    uint64_t     counters;             /* after the carries: one for each group that has left its own; 0 between products */
+};
 
-typedef struct spmv_device_matrix {
-    spmv_device  *device;
-    spmv_type     type;
-    uint64_t      rows, cols;
-    int           covers;              /* 1: part 0 sets every row of y */
-    size_t        sources;             /* parts given */
-    size_t        count;               /* those in device memory: more where arrays were larger than a buffer */
-    spmv_device_part *part;
-    void         *scale;               /* the device's program that only scales y */
-    void         *none;                /* a buffer: stands for arrays without elements */
-    spmv_hooks    hooks;
-} spmv_device_matrix;
-
-/* Copies the parts to the device and builds their kernels. All must have the type and cols given here; without a row
- * list a part must have that many rows. variants: one for each part, or NULL: defaults; knobs that are not set get
- * defaults by device and part. A part with an array larger than a buffer of the device is cut into stretches of rows (coo: of
- * entries), each with buffers and launches of its own. The parts are not needed any more afterwards.
- * out need not be initialised; on failure it is zeroed. SPMV_ERR_NO_F64, SPMV_ERR_BUILD (the build log is in the message),
- * SPMV_ERR_LIMIT if a buffer that cannot be cut further, all buffers together, local memory or a work-group is beyond the
- * device. */
-SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
-                                    const spmv_part *parts, size_t count, const spmv_variant *variants);
-/* Copies the values again, after spmv_part_update of the parts it was made from. No product may be running. */
-SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
-SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
-/* The variant in use for the i-th of the parts given; of its first stretch, if it was cut. */
-SPMV_API const spmv_variant *spmv_device_matrix_variant(const spmv_device_matrix *m, size_t i);
-
-/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."), built if the device object has none
- * yet. It stays the device's. options NULL: none. For the tuner and for tests; spmv_device_matrix_create finds the options by itself. */
+/* The program of a format for build options ("-DVAL=double -DVEC=double -DF64 -DWG=64 ..."); built if the device object has none yet.
+ * For tools and tests: spmv_device_matrix_create finds the options by itself.
+ *   options  NULL: none
+ *   out      the program, which the device owns; NULL on failure */
 SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const char *options, void **out);
 
-/* ---- products ---------------------------------------------------------------------------------------------------- */
+/* Lists and opens devices of the given back ends; spmv_device_list and spmv_device_open (spmv.h) do it with all that are compiled in.
+ *   all    an array of back ends that ends with NULL
+ *   out    list: gets up to max devices, in the order of their index; NULL if max is 0. open: need not be initialised; zeroed on
+ *          failure
+ *   count  gets how many devices there are
+ *   desc   NULL: all defaults
+ * Open returns SPMV_ERR_NO_DEVICE if no device fits desc->which. */
+SPMV_API spmv_status spmv_backends_list(const struct spmv_backend *const *all, spmv_device_info *out, size_t max, size_t *count,
+                                        const spmv_hooks *hooks);
+SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, spmv_device *out, const spmv_device_desc *desc);
 
-typedef struct spmv__launch {
-    void     *kernel;
-    uint64_t  groups, wg;
-    unsigned  arg;      /* the first of the arguments that change: x, its offset, y, its offset, alpha, beta, the image */
-    int       first;    /* 1: of the first part given */
-    uint64_t  row;      /* of y, where its rows begin */
-    int       texel;    /* elements of x in a texel of the image that it wants; 0: it wants none */
-    void     *carry[2]; /* sums and rows of split rows; the finishing launch reads those of the launch before */
-} spmv__launch;
+/* ---- back ends ---------------------------------------------------------------------------------------------------
+ * Handles (void *) are the back end's own. A function that fails logs the reason to d->hooks, returns a status, and leaves its output
+ * untouched or NULL; handles that are returned are never NULL. Any thread may call any function, but only one thread at a time uses
+ * one kernel, or the queue of one exec. Kernels come as OpenCL C 1.2 with -D options; a back end of another language translates them.
+ * The option NVIDIA is given where info.nvidia is not 0; kernels then contain PTX. */
 
-typedef struct spmv_exec {
-    const spmv_device_matrix *matrix;
-    void                 *queue;       /* the back end's */
-    int                   chain;       /* 1: the queue is out of order, launches wait for each other by events */
-    int                   profiles;    /* 1: the queue measures time */
-    int                   timing;
-    spmv__launch          scale;
-    spmv__launch         *launch;
-    size_t                count;
-    void                 *x, *y;       /* buffers of spmv_exec_mul_host */
-    void                 *seen;        /* the x that the images are of */
-    void                 *image[2];    /* one, four elements a texel */
-    uint64_t              texels[2];
-    void                 *first, *last; /* events, timing: of the latest product */
-    long                  busy;        /* 1: a thread is in one of the functions below */
-    spmv_hooks            hooks;
-} spmv_exec;
+/* The source of a program: count strings, which are compiled as one. */
+typedef struct spmv_kernel_source {
+    const char *file;    /* the kernel's file, for messages */
+    const char *options; /* "-DVAL=float -DWG=64" */
+    unsigned    count;
+    const char *text[6];
+    size_t      size[6]; /* bytes of each */
+} spmv_kernel_source;
 
-/* Makes what products on a queue need. queue (OpenCL: a cl_command_queue) NULL: the device's; else one of the same context and
- * device, retained, in order or not. out need not be initialised; on failure it is zeroed. */
-SPMV_API spmv_status spmv_exec_create(spmv_exec *out, const spmv_device_matrix *m, void *queue);
-SPMV_API void spmv_exec_free(spmv_exec *e);
+/* Events that a launch waits for, in addition to the order of its queue. */
+typedef struct spmv_order {
+    unsigned    count;   /* events in wait */
+    const void *wait;    /* an array in the form that the back end's own interface takes from the caller */
+    void       *after;   /* a single event instead, or NULL; count is 0 if it is set */
+} spmv_order;
 
-/* Enqueues y = alpha A x + beta y for buffers of the device, behind what is in the queue; where the queue is out of order, call
- * spmv_device_finish between a product and what must come before or after it. What holds for spmv_exec_mul (spmv_cl.h), which takes a
- * wait list and returns an event, holds here as well. */
-SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
-                                           uint64_t y_offset);
-/* The same with host vectors; returns with y done. Buffers are allocated at the first call and kept in e. */
-SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y);
-/* Switches timing on (1) or off: products then keep their events for spmv_exec_seconds. The queue must profile. */
-SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on);
-/* Waits for the latest product and tells the device's time from the start of its first launch to the end of its last. */
-SPMV_API spmv_status spmv_exec_seconds(spmv_exec *e, double *seconds);
+typedef struct spmv_backend {
+    const char *name; /* "OpenCL" */
+    /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. */
+    spmv_status (*list)(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
+    /* Sets context and queue of *d. Without handles in desc, d->info describes the chosen device; with them, open retains them and
+     * sets d->info as list does. close is called after a failure, too. */
+    spmv_status (*open)(spmv_device *d, const spmv_device_desc *desc);
+    void (*close)(spmv_device *d);
+    /* SPMV_ERR_BUILD with the compiler's output in the message. */
+    spmv_status (*build)(const spmv_device *d, const spmv_kernel_source *source, void **program);
+    void (*program_free)(const spmv_device *d, void *program);
+    spmv_status (*kernel)(const spmv_device *d, void *program, const char *name, void **kernel);
+    void (*kernel_free)(const spmv_device *d, void *kernel);
+    /* group: the largest work-group that the compiled kernel can run with; local: the bytes of local memory that it uses. */
+    spmv_status (*kernel_limits)(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local);
+    /* Sets argument number index to a copy of size bytes at value; it stays for all launches until it is set again. For a buffer,
+     * value points to its handle and size is that of a handle. */
+    spmv_status (*argument)(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size);
+    /* bytes: at least 1. from: initial contents, or NULL: uninitialised. */
+    spmv_status (*buffer)(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer);
+    void (*buffer_free)(const spmv_device *d, void *buffer);
+    spmv_status (*buffer_bytes)(const spmv_device *d, void *buffer, uint64_t *bytes);
+    /* Copy to and from the beginning of a buffer, and return when it is done. read waits for the event after unless it is NULL. */
+    spmv_status (*write)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from);
+    spmv_status (*read)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after);
+    /* Enqueues filling the first bytes, a multiple of 4, with copies of word. */
+    spmv_status (*fill)(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word);
+    /* Retains a queue and finds out whether it is out of order and measures time. SPMV_ERR_ARGUMENT if it does not belong to d's
+     * context and device. */
+    spmv_status (*queue_keep)(const spmv_device *d, void *queue, int *out_of_order, int *profiles);
+    void (*queue_free)(const spmv_device *d, void *queue);
+    spmv_status (*finish)(const spmv_device *d, void *queue);
+    /* Enqueues groups work-groups of wg work-items. event: gets an event that completes with the launch, unless it is NULL. */
+    spmv_status (*launch)(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg, const spmv_order *order,
+                          void **event);
+    /* event: gets one that completes when order and everything before it in the queue is done. */
+    spmv_status (*marker)(const spmv_device *d, void *queue, const spmv_order *order, void **event);
+    spmv_status (*event_keep)(const spmv_device *d, void *event);
+    void (*event_free)(const spmv_device *d, void *event);
+    /* Waits for last; seconds: device time from the start of first to the end of last. */
+    spmv_status (*seconds)(const spmv_device *d, void *first, void *last, double *seconds);
+    /* Images of buffers, for IMG=1; all three are NULL if info.image_texels is always 0. texel: elements of x in a texel, 1 or 4 (4 only
+     * for SPMV_F32). image_check: SPMV_OK if the device can read such images. buffer_free frees images. */
+    spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
+    spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
+    spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
+} spmv_backend;
 
 #ifdef __cplusplus
 }
