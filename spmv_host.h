@@ -198,6 +198,11 @@ typedef struct spmv__products {
 #else
 #define SPMV__HOST_CMRS SPMV__HOST_CUT
 #endif
+#ifndef SPMV_NO_TCSR
+#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
+#else
+#define SPMV__HOST_TCSR SPMV__HOST_CUT
+#endif
 
 static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
 #define X(NAME, name, text) SPMV__HOST_##NAME,
@@ -615,6 +620,37 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
             for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
         }
     }
+}
+#endif
+
+#ifndef SPMV_NO_TCSR
+/* The rows that begin in tile t. A row that is cut goes on in the places that follow. */
+static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t n = spmv__tcsr_ends(p, t), last = spmv__tcsr_ends(p, t + 1), at = t * p->n[SPMV_TCSR_TILE], end = at;
+    if (piece[2 * t] != t) { /* another tile's */
+        if (n++ == last) return;
+        at = end = spmv__tcsr_next(p, at);
+    }
+    last += piece[2 * t + 1] != t && end < (t + 1) * p->n[SPMV_TCSR_TILE];
+    for (; n < last; n++, at = end) {
+        end = spmv__tcsr_next(p, at);
+        SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+    }
+}
+
+static void SPMV__F(tcsr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+{
+    SPMV__ENTER;
+    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    int64_t t, tiles = (int64_t)p->n[SPMV_TCSR_TILES], empties = (int64_t)p->n[SPMV_TCSR_EMPTIES];
+    (void)val;
+    SPMV__PARALLEL(p->a[SPMV_TCSR_VAL].count)
+    for (t = 0; t < tiles; t++) SPMV__F(tcsr_tile)(p, (uint64_t)t, alpha, x, beta, y);
+    SPMV__PARALLEL_ROWS(empties)
+    for (t = 0; t < empties; t++) SPMV__F(set)(p, empty[t], alpha, 0, beta, y);
 }
 #endif
 

@@ -220,6 +220,60 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
     y[i] = v;
 }
 
+/* Pieces of a row that several groups or items sum (FINISH 1): each leaves its sum in a carry, and whoever comes last adds them. */
+#if defined(FINISH) && FINISH
+/* Where the hardware's fence is known carries are plain memory. Elsewhere they go by atomics, which all groups see
+ * alike, and the fence only has to keep them in order. */
+#if defined(NVIDIA) && NVIDIA >= 70
+#define FENCE() __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
+INLINE void leave(__global VEC *p, VEC v)
+{
+    *(volatile __global VEC *)p = v;
+}
+INLINE VEC take(__global VEC *p)
+{
+    return *(volatile __global VEC *)p;
+}
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+INLINE void leave(__global VEC *p, VEC v)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    atomic_xchg(word, w.x);
+    atomic_xchg(word + 1, w.y);
+#else
+    atomic_xchg(word, as_uint(v));
+#endif
+}
+INLINE VEC take(__global VEC *p)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint low = atomic_or(word, 0u);
+    return as_double((uint2)(low, atomic_or(word + 1, 0u)));
+#else
+    return as_float(atomic_or(word, 0u));
+#endif
+}
+#endif
+
+/* Leaves the sum of a piece in carry at and counts it. Returns the pieces of the row if all are there now, else 0. A row counts
+ * behind the carries, in place first; the last one sets it back for the next product. */
+INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, uint pieces, VEC sum)
+{
+    volatile __global uint *arrived = (volatile __global uint *)(carry + carries) + first;
+    leave(carry + at, sum);
+    FENCE();
+    if (atomic_inc(arrived) + 1 != pieces)
+        return 0;
+    atomic_xchg(arrived, 0u);
+    FENCE();
+    return pieces;
+}
+#endif
+
 /* Column-major formats: V neighbouring rows an item. */
 #ifndef V
 #define V 1

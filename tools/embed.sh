@@ -9,7 +9,7 @@ folder=${1:-.}
 tables=${2:-tuning}
 out=$folder/spmv_kernels.h
 # in the order of the format table
-formats='dense coo csr dia bdia ell sell bell sbell bcsr cmrs'
+formats='dense coo csr dia bdia ell sell bell sbell bcsr cmrs tcsr'
 
 bytes() {
     echo "static const unsigned char spmv__src_$1[] = {"
