@@ -3166,7 +3166,7 @@ enum {
 
 SPMV__SHARED uint64_t spmv__tile_places(const spmv_spec *s)
 {
-    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : SPMV__TILE_PLACES;
+    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_PLACES;
 }
 
 /* Where a row of length nonzeros begins if the rows before it end at place at. */

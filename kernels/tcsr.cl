@@ -23,7 +23,7 @@
 #define UNROLL 8 // tune: 8 16
 #endif
 #ifndef TILE
-#define TILE 4096 // lint: TILE=512 ; GAPS=1 FINISH=1 ; GAPS=1 STREAM=0 FINISH=1
+#define TILE 4096 // lint: TILE=512 ; GAPS=1
 #endif
 #ifndef GAPS
 #define GAPS 0 /* 1: some rows are empty: row has the row of each end, else they follow each other */
@@ -181,7 +181,8 @@ KERNEL void spmv(TILE_PARAMS)
     x += x0;
     y += y0;
     if (tile >= tiles) {
-        const ulong group = get_group_id(0) - tiles, i = group * (WG * EMPTY_EACH) + lid;
+        const ulong group = get_group_id(0) - tiles;
+        const ulong i = group * (WG * EMPTY_EACH) + lid;
         for (uint k = 0; k < EMPTY_EACH; k++)
             put_empty(EMPTY_ARGS(i + k * WG));
         return;
@@ -320,7 +321,7 @@ KERNEL void spmv(TILE_PARAMS)
 #else
 
 /* A piece of a row that is cut: the sum of what tile t has of it. */
-INLINE void leave_piece(uint t, uint first, uint last, VEC sum, ulong tiles UNUSED, PIECE_PARAMS, __global VEC *y UNUSED,
+INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong tiles UNUSED, PIECE_PARAMS, __global VEC *y UNUSED,
                         VEC alpha UNUSED, VEC beta UNUSED)
 {
 #if FINISH
