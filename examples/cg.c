@@ -81,7 +81,7 @@ int main(void)
     desc.plan = "dia"; /* five diagonals, which need no column indices */
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
-    must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: in the device's own queue */
+    must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
     printf("%d unknowns as %s on %s\n", N, spmv_shares(&a), device.info.name);
 
     scalar = vector(zero);
