@@ -849,7 +849,7 @@ static uint64_t *triplets_group(triplets *t, uint64_t lines, int by_column)
     return ptr;
 }
 
-static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_input_form layout, int bits, int base,
+static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_input_form form, int bits, int base,
                     int ptr_bits)
 {
     spmv_input in;
@@ -861,13 +861,13 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     const char *diff;
     spmv_status s;
     memset(&in, 0, sizeof in);
-    in.form = layout;
+    in.form = form;
     in.rows = (int64_t)m->rows;
     in.cols = (int64_t)m->cols;
-    in.nnz = layout == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
+    in.nnz = form == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
     in.ptr = lines_ptr;
-    in.row = layout == SPMV_IN_CSR ? NULL : row;
-    in.col = layout == SPMV_IN_CSC ? NULL : col;
+    in.row = form == SPMV_IN_CSR ? NULL : row;
+    in.col = form == SPMV_IN_CSC ? NULL : col;
     in.val = t->val;
     in.ptr_bits = ptr_bits;
     in.index_bits = bits == 32 ? 0 : bits;
@@ -875,9 +875,9 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     in.updatable = (int)(rng() & 1);
     in.borrow = (int)(rng() & 1);
     s = spmv_csr_from(&out, &in, SPMV_F64, &h);
-    CHECK(s == SPMV_OK, "%s, layout %d: %s, %s", m->name, (int)layout, spmv_status_name(s), l.text);
+    CHECK(s == SPMV_OK, "%s, form %d: %s, %s", m->name, (int)form, spmv_status_name(s), l.text);
     diff = csr_difference(&want, &out);
-    CHECK(!diff, "%s, layout %d, %d bits, base %d: %s", m->name, (int)layout, bits, base, diff);
+    CHECK(!diff, "%s, form %d, %d bits, base %d: %s", m->name, (int)form, bits, base, diff);
     spmv_csr_free(&out);
     CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", m->name, (int)l.live);
     spmv_csr_free(&want);
@@ -886,7 +886,7 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     free(lines_ptr);
 }
 
-Test(input, every_layout_width_and_base)
+Test(input, every_form_width_and_base)
 {
     matrix m;
     int i, n;
@@ -1086,19 +1086,19 @@ typedef struct sample {
     spmv_input in;
 } sample;
 
-static sample good(spmv_input_form layout)
+static sample good(spmv_input_form form)
 {
     static const int32_t csr_ptr[] = { 0, 2, 3, 5 }, csr_col[] = { 0, 3, 1, 0, 2 }, coo_row[] = { 0, 0, 1, 2, 2 };
     static const int32_t csc_ptr[] = { 0, 2, 3, 4, 5 }, csc_row[] = { 0, 2, 1, 2, 0 };
     sample s;
     int i;
     memset(&s, 0, sizeof s);
-    memcpy(s.ptr, layout == SPMV_IN_CSC ? csc_ptr : csr_ptr, layout == SPMV_IN_CSC ? sizeof csc_ptr : sizeof csr_ptr);
+    memcpy(s.ptr, form == SPMV_IN_CSC ? csc_ptr : csr_ptr, form == SPMV_IN_CSC ? sizeof csc_ptr : sizeof csr_ptr);
     memcpy(s.col, csr_col, sizeof csr_col);
-    memcpy(s.row, layout == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
+    memcpy(s.row, form == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
     for (i = 0; i < 5; i++) s.ptr64[i] = s.ptr[i];
     for (i = 0; i < 5; i++) s.col64[i] = s.col[i];
-    s.in.form = layout;
+    s.in.form = form;
     s.in.rows = 3;
     s.in.cols = 4;
     s.in.nnz = 5;
@@ -1378,7 +1378,7 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
     for (n = 0; n < 2; n++) {
         triplets w = triplets_whole(t, in->transpose, in->symmetry, block);
         const char *diff = whole_difference(&a, &w, rows, cols);
-        CHECK(!diff, "%s, layout %d, symmetry %d, transpose %d: %s of %s", what, (int)in->form, (int)in->symmetry, in->transpose, diff,
+        CHECK(!diff, "%s, form %d, symmetry %d, transpose %d: %s of %s", what, (int)in->form, (int)in->symmetry, in->transpose, diff,
               n ? "an update" : "a new matrix");
         triplets_free(&w);
         if (n) break;
@@ -1397,23 +1397,23 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
 }
 
 /* The stored entries as COO, CSR and CSC of every width and base. */
-static void whole_in_layouts(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, int n)
+static void whole_in_forms(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, int n)
 {
-    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32, layout;
+    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32, form;
     triplets t = triplets_stored(rows, cols, symmetry, upper, n & 8 ? 3 : 1);
-    for (layout = SPMV_IN_CSR; layout <= SPMV_IN_COO; layout++) {
-        int csc = layout == SPMV_IN_CSC;
-        uint64_t lines = csc ? cols : rows, *ptr = layout == SPMV_IN_COO ? NULL : triplets_group(&t, lines, csc);
+    for (form = SPMV_IN_CSR; form <= SPMV_IN_COO; form++) {
+        int csc = form == SPMV_IN_CSC;
+        uint64_t lines = csc ? cols : rows, *ptr = form == SPMV_IN_COO ? NULL : triplets_group(&t, lines, csc);
         void *lines_ptr = ptr ? indices(ptr, lines + 1, ptr_bits, base) : NULL;
         void *row = indices(t.row, t.n, bits, base), *col = indices(t.col, t.n, bits, base);
         spmv_input in;
         memset(&in, 0, sizeof in);
-        in.form = (spmv_input_form)layout;
+        in.form = (spmv_input_form)form;
         in.rows = (int64_t)rows;
         in.cols = (int64_t)cols;
         in.nnz = (int64_t)t.n;
         in.ptr = lines_ptr;
-        in.row = layout == SPMV_IN_CSR ? NULL : row;
+        in.row = form == SPMV_IN_CSR ? NULL : row;
         in.col = csc ? NULL : col;
         in.ptr_bits = ptr_bits;
         in.index_bits = bits;
@@ -1437,12 +1437,12 @@ Test(input, transposes_and_halves)
     int i, n;
     for (i = 0; i < 10; i++)
         for (n = 0; n < 32; n++) {
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
             if (sizes[i][0] != sizes[i][1]) continue;
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
         }
     cr_assert(checks_done > 4000);
 }
@@ -1555,8 +1555,8 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 }
 
 /* The 3 x 4 matrix made square: its last column has only the entries that a test puts there. */
-#define HALF(form, want, words, kind, ...) \
-    BAD(form, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
+#define HALF(like, want, words, kind, ...) \
+    BAD(like, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
 
 Test(input, halves_that_contradict)
 {
@@ -2426,7 +2426,7 @@ Test(memory, whole_matrices)
 
 /* ---- the cost of small matrices, and questions about a matrix ---------------------------------------------------------- */
 
-/* Makes a matrix and counts its memory: the bytes requested while it is made, the largest block, and the bytes that it keeps. */
+/* Makes a matrix and counts memory: the requests while it is made, the largest of them in bytes, and the blocks that it keeps. */
 static void costs(const spmv_desc *d, long *calls, size_t *most, long *live)
 {
     ledger l;
