@@ -2487,7 +2487,7 @@ Test(small, columns_cost_nothing)
         d.matrix.val = val;
         d.plan = narrow[i];
         costs(&d, &calls, &most, &live);
-        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* 8 bytes for each row, twice that and a little more for the padding of ell */
+        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* per row 8 bytes, and as much padding of ell */
     }
 }
 
