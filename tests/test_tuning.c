@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tuning tables: every kind of line that is wrong is refused by its number, no failing allocation goes unseen or leaks, and rates
- * between, at and beyond the samples are what logarithms say. */
+ * Tuning tables: every kind of wrong line is refused with its number, every failing allocation is noticed and nothing leaks, and rates
+ * between, at and beyond the samples are as the logarithms give them. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
