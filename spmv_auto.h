@@ -1270,12 +1270,12 @@ static double spmv__knob_in(const char *variant, const char *name)
  * row's in the mean. */
 static double spmv__lanes(const spmv__chooser *c, const spmv__candidate *k, double rows, double entries)
 {
-    spmv_format f = k->layout->format;
+    spmv__lane_rule rule = spmv__trait[k->layout->format]->lanes;
     double lanes = spmv__knob_in(k->variant, "L="), fill = (double)c->t->units * 1024;
-    if (f == SPMV_CMRS) return 4; /* 16, which wait for each other (H200) */
+    if (rule == SPMV__LANES_BY_STRIP) return 4; /* there are 16, but they wait for each other (H200) */
     if (lanes >= 1) return lanes;
     lanes = 1;
-    if (f == SPMV_CSR || f == SPMV_BCSR) while (lanes < 32 && lanes < entries) lanes *= 2;
+    if (rule == SPMV__LANES_BY_LENGTH) while (lanes < 32 && lanes < entries) lanes *= 2;
     else while (lanes < 8 && 4 * lanes <= entries && lanes * rows <= fill) lanes *= 2;
     return lanes;
 }
@@ -1308,21 +1308,22 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
+    const spmv__traits *own = spmv__trait[f];
     int gpu = c->t->device_class == SPMV_DEVICE_CLASS_GPU, cpu = c->t->device_class == SPMV_DEVICE_CLASS_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
-    if (f == SPMV_BCSR)
-        more += (c->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : 0.2) +
-                (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
+    more += (c->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : own->apart) +
+            (l->uneven > 0.3 ? own->ragged * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
-    if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
-    if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (gpu && !spmv__spec_even(k->layout)) more += own->rounded;
+    if (gpu && own->pads == SPMV__PADS_SLICES && spmv__is_flat(f) && !k->layout->key[SPMV_KEY_ROWS])
+        more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
     if (*k->variant) more *= 1.1;
-    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
-    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__is_block(f) ? 2 : 1.25;
-    if (cpu && f == SPMV_SELL && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
-    if (!gpu && (f == SPMV_ELL || f == SPMV_BELL) && entries > 64) more *= 1 + spmv__log2(entries / 64);
-    if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
+    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* lanes beyond the row's end have nothing to do */
+    if (cpu && own->pads != SPMV__PADS_NONE) more *= spmv__is_block(f) ? 2 : 1.25;
+    if (cpu && own->pads == SPMV__PADS_SLICES && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
+    if (!gpu && own->pads == SPMV__PADS_ALL && entries > 64) more *= 1 + spmv__log2(entries / 64);
+    more += own->bands * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return more;
 }
 
@@ -1375,7 +1376,8 @@ typedef struct spmv__mix {
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
-    if (spec->format == SPMV_CMRS) m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec); /* "cmrs" alone names the builder */
+    if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
+        m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
     m->variant[m->count++] = variant;
     /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
      * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
@@ -1567,13 +1569,10 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     return SPMV_OK;
 }
 
-/* Where CMRS is worth a try; the estimate decides then. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its
- * efficiency against the HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and
- * the CMRS is more efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable"
- * (5.4; between 1.5 and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is ours. */
-static int spmv__policy_cmrs(const spmv_features *f)
+/* Is the format worth an estimate on this matrix? */
+static int spmv__suits(spmv_format format, const spmv_features *f)
 {
-    return f->sigma <= f->mean && (f->mean > 20 || f->sigma > 1.5);
+    return !spmv__trait[format]->suits || spmv__trait[format]->suits(f);
 }
 
 /* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
@@ -1590,7 +1589,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv_spec spec = *k->layout;
         int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
-        if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
+        if (!spmv__suits(spec.format, f)) continue;
         if (!spmv__load_of(c, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
@@ -1692,10 +1691,11 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
 {
     double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
     const spmv_block_features *b = spmv__features_of_block(f, k->layout);
+    spmv__padding pads = spmv__trait[k->layout->format]->pads;
     spmv__load load;
     spmv__prefix p, mine;
     int n;
-    if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest block row of a part is not known */
+    if (!b || b->blocks <= 0 || pads == SPMV__PADS_ALL) return; /* the widest block row of a part is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
     memset(&p, 0, sizeof p);
@@ -1716,7 +1716,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
         blocks += b->at[n];
         nnz += b->at[n] * n;
         if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
-        load.slots = blocks * size * (k->layout->format == SPMV_SBELL ? b->slots / (b->blocks * size) : 1);
+        load.slots = blocks * size * (pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
         load.nnz = nnz;
         p.spec.key[SPMV_KEY_D] = spmv__millionths((double)n / size - 0.005);
         p.nnz = nnz;
@@ -1799,8 +1799,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         const spmv__candidate *k;
         uint64_t w = spec->key[SPMV_KEY_W] ? (uint64_t)spec->key[SPMV_KEY_W] : l->longest;
         double t, before = b.nnz;
-        if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format)) return;
-        if (spec->format == SPMV_CMRS && !spmv__policy_cmrs(f)) return;
+        if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format) || !spmv__suits(spec->format, f)) return;
         memset(&load, 0, sizeof load);
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;
@@ -2028,7 +2027,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     spmv__chooser c;
     spmv_tuning own;
     spmv_status s;
-    int greedy = text && spmv__is_choice(text, "cocktail");
+    int f, greedy = text && spmv__is_choice(text, "cocktail");
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
     if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
@@ -2042,7 +2041,8 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.out = out;
     c.without = hints ? hints->without : 0;
     c.greedy = greedy;
-    if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
+    for (f = 0; greedy && f < SPMV_FORMAT_COUNT; f++)
+        if (!spmv__trait[f]->cocktail) c.without |= 1u << f;
     c.limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(&c, place, &own);
     if (!s) {

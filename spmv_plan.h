@@ -898,6 +898,14 @@ SPMV_API const char *spmv_builder_text(spmv_builder b)
     return (unsigned)b < SPMV_BUILDER_COUNT ? texts[b] : "unknown";
 }
 
+/* The builder of that name; SPMV_BUILDER_COUNT if there is none. */
+static spmv_builder spmv__builder_from(const char *name)
+{
+    int b = 0;
+    while (b < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    return (spmv_builder)b;
+}
+
 /* Keys of builders, in one table as those of formats; a bit a builder says who takes it. */
 #define SPMV__BUILDER_KEYS(X)                                                              \
     X(ROWS,   "rows",   SPMV__INT,  4096,   1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR | 1u << SPMV_BUILDER_HYBR) \
@@ -1193,7 +1201,7 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     spmv__maker m;
     spmv__scan c;
     char word[32];
-    int b = 0;
+    spmv_builder b;
     spmv_status s;
     memset(&m, 0, sizeof m);
     memset(plan, 0, sizeof *plan);
@@ -1202,17 +1210,17 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     c.h = hooks;
     c.column = column;
     spmv__word(&c, word, sizeof word);
-    while (b < SPMV_BUILDER_COUNT && strcmp(word, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    b = spmv__builder_from(word);
     /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
-    if (b == SPMV_BUILDER_COUNT || (b == SPMV_BUILDER_CMRS && text[strcspn(text, ":+")]))
+    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")]))
         return spmv_plan_parse(plan, text, column, hooks);
     if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
     m.a = a;
     m.hints = hints;
     m.h = hooks;
     m.plan = plan;
-    s = spmv__parse_builder(&c, (spmv_builder)b, m.key);
-    if (!s) s = spmv__run_builder(&m, (spmv_builder)b);
+    s = spmv__parse_builder(&c, b, m.key);
+    if (!s) s = spmv__run_builder(&m, b);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
 }
