@@ -31,7 +31,7 @@
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
 #elif defined(SPMV_DEVICE_H)
-#include "spmv_device.h" /* the caller has a back end of its own, and the bodies of spmv_device.h are compiled here as well */
+#include "spmv_device.h" /* a back end of the caller's own: its bodies are wanted here as well */
 #endif
 #ifdef SPMV_NO_AUTO
 #include "spmv_plan.h"
