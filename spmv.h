@@ -22,7 +22,7 @@
  *     start here   spmv_desc, spmv_create, spmv_mul, spmv_destroy; spmv_input, which describes the matrix, is in spmv_formats.h
  *     more         new values, OpenCL devices, questions about a matrix
  *     for tools    the members of spmv_matrix and what the choice needs to know of a device
- * Behind it stand spmv_io.h (files), spmv_plan.h (plans), spmv_auto.h (the choice), spmv_device.h (devices, your own vectors and queues).
+ * Below it are spmv_io.h (files), spmv_plan.h (plans), spmv_auto.h (the choice), spmv_device.h (devices, your own vectors and queues).
  *
  * Versions: 0.1.0 (2026-11) is the first.
  *

@@ -655,7 +655,7 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
     return spmv__tuning[i].text;
 }
 
-/* Copies the value behind a word in the head of bundled table i; "" if the word is not there. */
+/* Copies the value after a word in the head of bundled table i; "" if the word is not there. */
 static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAME])
 {
     spmv__lines l;
@@ -830,7 +830,7 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     return s;
 }
 
-/* What is left of the rows behind their first w entries. w only grows, so that trying every width costs one pass over the lengths. */
+/* What is left of the rows after their first w entries. w only grows, so that trying every width costs one pass over the lengths. */
 typedef struct spmv__beyond_w {
     uint64_t w;
     double   rows, nnz;    /* rows that have entries left, and those entries */
@@ -1048,7 +1048,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint6
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
     uint64_t rows = SPMV__LOOK_SLICE * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
-    for (group = 0; group < stretches + step; group += step) { /* the last is behind all and only ends a slice */
+    for (group = 0; group < stretches + step; group += step) { /* the last one is past the end and only completes a slice */
         uint64_t next = UINT64_MAX;
         i = group + group / step % step;
         if (i < stretches) {
@@ -1525,7 +1525,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
 
-/* Predicted seconds of a candidate that multiplies what rows keep behind their first entries. longest: the most that a row keeps. */
+/* Predicted seconds of a candidate that multiplies what rows keep after their first entries. longest: the most that a row keeps. */
 static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather, double longest)
 {
     spmv__load load;
@@ -1538,7 +1538,7 @@ static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *
     return spmv__cost(c, k, &load);
 }
 
-/* The candidate that is best for what rows keep behind their first entries: CSR or COO, by load balance, which the rates on uneven
+/* The candidate that is best for what rows keep after their first entries: CSR or COO, by load balance, which the rates on uneven
  * matrices show. NULL: none. */
 static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather, double longest)
 {

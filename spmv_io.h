@@ -304,7 +304,7 @@ enum {
     SPMV__IO_LEAST_TEN    = -343, /* and rounds to 0 for a lower one, m being below 10^19 */
     SPMV__IO_TOP_EXPONENT = 1023, /* of two, of the largest doubles, and ... */
     SPMV__IO_LOW_EXPONENT = -1022,/* ... of the smallest normal ones */
-    SPMV__IO_MANTISSA     = 52    /* bits of a double behind the leading one */
+    SPMV__IO_MANTISSA     = 52    /* bits of a double after the leading one */
 };
 typedef struct spmv__io_decimal {
     const char *digits, *stop; /* the significand as written, point and leading zeros included */
@@ -1074,7 +1074,7 @@ static spmv_status spmv__mm_too_few(const spmv__mm_in *in, const spmv_mm_info *i
     return spmv__mm_refuse_end(in, text);
 }
 
-/* Reads the value at at and moves the parser behind it. */
+/* Reads the value at at and moves the parser past it. */
 static spmv_status spmv__mm_value(spmv__mm_in *in, const spmv_mm_info *info, char *at, double *out)
 {
     int integer = info->field == SPMV_MM_INTEGER;

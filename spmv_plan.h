@@ -667,7 +667,7 @@ static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t 
     return SPMV_OK;
 }
 
-/* Makes the row list that key rows wants: the rows that have nonzeros left, in order or sorted within windows of sigma rows of the matrix;
+/* Makes the row list that key rows specifies: the rows that have nonzeros left, in order or sorted within windows of sigma rows of the matrix;
  * none with rows=all. */
 static spmv_status spmv__make_list(spmv__splitter *s)
 {
@@ -1030,7 +1030,7 @@ static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t 
  * one of COO (Bell, Garland 2009); Xu et al. take the same third. */
 enum { SPMV__ELL_PAYS = 3 };
 
-/* The width by Bell and Garland's rule, Xu's method 1, behind base columns that are taken; rows is what the rule calls M. */
+/* The width by Bell and Garland's rule, Xu's method 1, after the base columns that are already taken; rows is what the rule calls M. */
 static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, uint64_t rows)
 {
     uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
@@ -1040,7 +1040,7 @@ static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, ui
     }
 }
 
-/* The number of nonzeros behind the first base of each row. */
+/* The number of nonzeros after the first base entries of each row. */
 static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
 {
     uint64_t k, n = 0;
