@@ -667,7 +667,7 @@ static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t 
     return SPMV_OK;
 }
 
-/* Makes the row list that key rows specifies: the rows that have nonzeros left, in order or sorted within windows of sigma rows of the matrix;
+/* Makes the row list that key rows specifies: the rows with nonzeros left, in order or sorted within windows of sigma rows of the matrix;
  * none with rows=all. */
 static spmv_status spmv__make_list(spmv__splitter *s)
 {
