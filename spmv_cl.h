@@ -283,7 +283,7 @@ static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
     }
     if (s) return s;
     if (!context || !id || (desc->context && desc->context != context) || (desc->device && desc->device != id))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and be those of the queue");
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
     s = spmv__cl_describe(&d->info, id, h);
     if (!s) s = SPMV__CL(h, clRetainContext(context));
     if (!s) d->context = context;
@@ -465,7 +465,7 @@ static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *
     if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (!s && (context != d->context || id != d->info.id))
-        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue is of another context or device than the matrix");
+        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue belongs to another context or device than the matrix");
     *out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     *profiles = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     return s ? s : SPMV__CL(h, clRetainCommandQueue(queue));
