@@ -1077,6 +1077,14 @@ static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const s
     return 1;
 }
 
+enum { /* of the default of L */
+    SPMV__LANES_SIDE_BY_SIDE = 32, SPMV__LANES_APART = 8, /* the most lanes */
+    SPMV__LANE_ENTRIES = 4,      /* each has at least as many entries, where the number of lanes is not that of the mean length */
+    SPMV__LANES_BLOCK = 9,       /* elements: larger blocks count as so many */
+    SPMV__UNIT_ITEMS = 2048,     /* work-items that run at once on a compute unit of a GPU, in work-groups of */
+    SPMV__UNIT_GROUP = 64        /* so many or more */
+};
+
 /* How many lanes share a row. Where they read its entries side by side, the mean length of a block row decides: the smallest power of
  * two with 2 L^2 >= mean (H200: means of 5 and 78 run best with 2 and 8), counted in blocks, or in 9 elements where blocks are larger.
  * Then, for all formats, more lanes as long as all work-groups still run at the same time and each lane has 4 entries; with
@@ -1084,13 +1092,15 @@ static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const s
  * bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
 static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, int side_by_side)
 {
-    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = side_by_side ? 32 : 8, l = 1;
-    uint64_t block = spmv__dev_block(p), mean;
+    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS, l = 1;
+    uint64_t most = side_by_side ? (uint64_t)SPMV__LANES_SIDE_BY_SIDE : (uint64_t)SPMV__LANES_APART, block = spmv__dev_block(p), mean;
+    uint64_t unit = block;
     if (!block_rows) return 1;
-    if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
+    if (unit > SPMV__LANES_BLOCK) unit = SPMV__LANES_BLOCK;
+    if (v->value[SPMV_KNOB_WG] < SPMV__UNIT_GROUP) fill /= 2;
     mean = spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows);
-    while (side_by_side && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
-    while (l < most && 4 * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
+    while (side_by_side && l < most && 2 * l * l * unit < mean) l *= 2;
+    while (l < most && SPMV__LANE_ENTRIES * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
     return (int)l;
 }
 
@@ -2311,19 +2321,39 @@ static spmv_status spmv__dev_check_type(const spmv_device *d, spmv_type t)
     return SPMV_OK;
 }
 
+/* Creates all stretches of the parts, for which out->part has room. */
+static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spmv_part *parts, const spmv_variant *variants)
+{
+    spmv_device *d = out->device;
+    spmv_variant plain;
+    size_t i, k = 0;
+    uint64_t g = 0;
+    spmv_status s = SPMV_OK;
+    memset(&plain, 0, sizeof plain);
+    for (i = 0; !s && i < out->count; i++) {
+        spmv_device_part *part = &out->part[i];
+        part->source = k;
+        part->begin = g;
+        s = spmv__dev_stretch(d, &parts[k], k, g, &part->end);
+        if (!s) s = spmv__dev_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
+        g = part->end;
+        if (g < spmv__dev_grains(&parts[k])) continue;
+        k++;
+        g = 0;
+    }
+    return s;
+}
+
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
     if (!out || !d || (count && !parts))
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_matrix_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_matrix_create", out, sizeof *out);
-    spmv_variant plain;
     void *block = NULL;
-    size_t i, n = 0, k = 0;
-    uint64_t g = 0;
+    size_t i, n = 0;
     spmv_status s = spmv__dev_check_type(d, type);
     memset(out, 0, sizeof *out);
-    memset(&plain, 0, sizeof plain);
     out->device = d;
     out->type = type;
     out->rows = rows;
@@ -2335,17 +2365,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->part = (spmv_device_part *)block;
     out->sources = count;
     out->count = s ? 0 : n;
-    for (i = 0; !s && i < n; i++) {
-        spmv_device_part *part = &out->part[i];
-        part->source = k;
-        part->begin = g;
-        s = spmv__dev_stretch(d, &parts[k], k, g, &part->end);
-        if (!s) s = spmv__dev_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
-        g = part->end;
-        if (g < spmv__dev_grains(&parts[k])) continue;
-        k++;
-        g = 0;
-    }
+    if (!s) s = spmv__dev_stretches_create(out, parts, variants);
     if (!s) s = spmv__dev_scale_create(out);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
@@ -2353,12 +2373,9 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     return s;
 }
 
-SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count)
+/* 1: the parts can be those that m was made from: as many, of its type, with as many values. */
+static int spmv__dev_same_parts(const spmv_device_matrix *m, const spmv_part *parts, size_t count)
 {
-    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_device_matrix_update", !m ? "m" : "parts", NULL, 0);
-    const spmv_hooks *h = &m->hooks;
-    const spmv_device *d = m->device;
-    spmv_status s = SPMV_OK;
     uint64_t values = 0;
     size_t i;
     int same = count == m->sources;
@@ -2369,7 +2386,18 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
         same = parts[k].a[SPMV_VAL].count == values && parts[k].type == m->type;
         values = 0;
     }
-    if (!same) return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
+    return same;
+}
+
+SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count)
+{
+    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_device_matrix_update", !m ? "m" : "parts", NULL, 0);
+    const spmv_hooks *h = &m->hooks;
+    const spmv_device *d = m->device;
+    spmv_status s = SPMV_OK;
+    size_t i;
+    if (!spmv__dev_same_parts(m, parts, count))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
     for (i = 0; !s && i < m->count; i++) {
         const spmv_device_part *p = &m->part[i];
         const spmv_array *val;
@@ -2727,58 +2755,85 @@ static spmv_status spmv__dev_exec_images(spmv_exec *e, void *x, uint64_t x_offse
     return s;
 }
 
-/* Checks the vectors, then enqueues the pass that scales y (unless the first part covers it or beta is 1) and all launches. *event, if
- * event is not NULL, gets one that completes with the product. */
-static spmv_status spmv__dev_exec_mul(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
-                                      uint64_t y_offset, unsigned num_wait, const void *wait, void **event)
+/* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. */
+static spmv_status spmv__dev_exec_ready(const spmv__dev_run *r, size_t launches)
 {
+    spmv_exec *e = r->e;
     const spmv_device_matrix *m = e->matrix;
-    const spmv_device *d = m->device;
-    size_t i, launches = alpha != 0 && m->rows ? e->count : 0;
+    spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
+    if (!s) s = spmv__dev_exec_check(e, r->y, r->y0, m->rows, "y");
+    if (!s && r->alpha != 0 && m->rows) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
+    if (!s && launches && m->cols) s = spmv__dev_exec_images(e, r->x, r->x0, r->y);
+    return s;
+}
+
+/* After the launches: the event that stands for a product without any, and the events of its time. */
+static spmv_status spmv__dev_exec_events(spmv__dev_run *r)
+{
+    spmv_exec *e = r->e;
+    const spmv_device *d = e->matrix->device;
+    spmv_status s = SPMV_OK;
+    if (!r->begun && (r->keep_last || r->num_wait || e->timing)) {
+        spmv_order order = spmv__dev_order(r);
+        s = d->info.backend->marker(d, e->queue, &order, &r->previous);
+        if (!s && e->timing) s = spmv__dev_event_keep(d, &e->first, r->previous);
+    }
+    if (!s && e->timing) s = spmv__dev_event_keep(d, &e->last, r->previous);
+    return s;
+}
+
+/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches. r has the vectors, alpha and what
+ * to wait for. *event, if event is not NULL, gets one that completes with the product. */
+static spmv_status spmv__dev_exec_mul(spmv__dev_run *r, double beta, void **event)
+{
+    spmv_exec *e = r->e;
+    const spmv_device_matrix *m = e->matrix;
+    size_t i, launches = r->alpha != 0 && m->rows ? e->count : 0;
     int covers = launches && m->covers && m->part[0].groups;
     int scale = m->rows && beta != 1 && !covers;
-    spmv__dev_run r;
-    spmv_status s = num_wait && !wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
-    if (!s) s = spmv__dev_exec_check(e, y, y_offset, m->rows, "y");
-    if (!s && alpha != 0 && m->rows) s = spmv__dev_exec_check(e, x, x_offset, m->cols, "x");
-    if (!s && launches && m->cols) s = spmv__dev_exec_images(e, x, x_offset, y);
+    spmv_status s = spmv__dev_exec_ready(r, launches);
     if (s) return s;
+    if (!m->cols) r->x0 = 0;
+    if (!r->num_wait) r->wait = NULL;
+    r->left = launches + (size_t)scale;
+    r->keep_last = event != NULL;
+    if (scale) s = spmv__dev_enqueue(r, &e->scale, beta);
+    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
+    if (!s) s = spmv__dev_exec_events(r);
+    if (s) spmv__dev_exec_untimed(e);
+    if (!s && event) {
+        *event = r->previous;
+        r->previous = NULL;
+    }
+    spmv__dev_event_free(m->device, r->previous);
+    return s;
+}
+
+/* A product that waits for nothing. */
+static spmv__dev_run spmv__dev_run_of(spmv_exec *e, double alpha, void *x, uint64_t x_offset, void *y, uint64_t y_offset)
+{
+    spmv__dev_run r;
     memset(&r, 0, sizeof r);
     r.e = e;
     r.alpha = alpha;
     r.x = x;
+    r.x0 = x_offset;
     r.y = y;
-    r.x0 = m->cols ? x_offset : 0;
     r.y0 = y_offset;
-    r.num_wait = num_wait;
-    r.wait = num_wait ? wait : NULL;
-    r.left = launches + (size_t)scale;
-    r.keep_last = event != NULL;
-    if (scale) s = spmv__dev_enqueue(&r, &e->scale, beta);
-    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(&r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
-    if (!s && !r.begun && (event || num_wait || e->timing)) {
-        spmv_order order = spmv__dev_order(&r);
-        s = d->info.backend->marker(d, e->queue, &order, &r.previous);
-        if (!s && e->timing) s = spmv__dev_event_keep(d, &e->first, r.previous);
-    }
-    if (!s && e->timing) s = spmv__dev_event_keep(d, &e->last, r.previous);
-    if (s) spmv__dev_exec_untimed(e);
-    if (!s && event) {
-        *event = r.previous;
-        r.previous = NULL;
-    }
-    spmv__dev_event_free(d, r.previous);
-    return s;
+    return r;
 }
 
 /* A product with the handles of any back end. Typed functions such as spmv_exec_mul call it with their own name. */
 static spmv_status spmv__exec_mul(spmv_exec *e, const char *function, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                   uint64_t y_offset, unsigned num_wait, const void *wait, void **event)
 {
+    spmv__dev_run r = spmv__dev_run_of(e, alpha, x, x_offset, y, y_offset);
     spmv_status s = spmv__dev_exec_take(e, function);
     if (event) *event = NULL;
     if (s) return s;
-    s = spmv__dev_exec_mul(e, alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event);
+    r.num_wait = num_wait;
+    r.wait = wait;
+    s = spmv__dev_exec_mul(&r, beta, event);
     spmv__unlock(&e->busy);
     return s;
 }
@@ -2808,6 +2863,7 @@ static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const voi
     const spmv_backend *b = d->info.backend;
     uint64_t size = spmv_vector_size(m->type), x_bytes = m->cols * size, y_bytes = m->rows * size;
     const char *missing = spmv__vector_missing(m->rows, m->cols, alpha, x, y);
+    spmv__dev_run r;
     void *done = NULL;
     spmv_status s;
     if (missing) return spmv__null(&e->hooks, "spmv_exec_mul_host", missing, NULL, 0);
@@ -2815,7 +2871,8 @@ static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const voi
     s = spmv__dev_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = b->write(d, e->queue, e->x, x_bytes, x);
     if (!s && beta != 0) s = b->write(d, e->queue, e->y, y_bytes, y);
-    if (!s) s = spmv__dev_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
+    r = spmv__dev_run_of(e, alpha, e->x, 0, e->y, 0);
+    if (!s) s = spmv__dev_exec_mul(&r, beta, &done);
     if (!s) s = b->read(d, e->queue, e->y, y_bytes, y, done);
     spmv__dev_event_free(d, done);
     return s;
