@@ -30,8 +30,9 @@
  */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
-#elif defined(SPMV_DEVICE_H)
-#include "spmv_device.h" /* a back end of the caller's own: its bodies are wanted here as well */
+#endif
+#ifdef SPMV_DEVICE_H /* by spmv_cl.h, or by the caller, with a back end of their own: its bodies are wanted here as well */
+#include "spmv_check.h"
 #endif
 #ifdef SPMV_NO_AUTO
 #include "spmv_plan.h"

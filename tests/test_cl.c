@@ -712,11 +712,11 @@ Test(images, limits)
     d.info.image_texels = 0;
     REFUSED(store, "IMG=1", SPMV_ERR_UNSUPPORTED, "no images");
     d.info.image_texels = 80;
-    REFUSED(store, "IMG=1", SPMV_ERR_LIMIT, "90 columns, an image of the device has 80 texels");
+    REFUSED(store, "IMG=1", SPMV_ERR_LIMIT, "90 columns exceed the device's limit of 80 texels in an image");
     d.info = real;
-    REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "slices are 7 high");
+    REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 does not divide the slice height 7");
     REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
-    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "128 high, a group of 64");
+    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "slice height 128 exceeds the work-group size 64");
     if (real.group_size >= 128) {
         cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
         cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
@@ -1028,7 +1028,7 @@ Test(limits, are_statuses)
     d.info = real;
     d.info.alloc_bytes = 100;
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
-    cr_assert(strstr(said, "the device takes 100"), "%s", said);
+    cr_assert(strstr(said, "the device's limit of 100"), "%s", said);
     d.info = real;
     d.info.global_bytes = 1000;
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);

@@ -397,7 +397,7 @@ Test(device, is_found_by_type_and_name)
         spmv_device_close(&d);
     }
     cr_assert_eq(open_fake(&d, "accelerator"), SPMV_ERR_NO_DEVICE);
-    cr_assert_str_eq(said, "none of the 2 devices is 'accelerator'");
+    cr_assert_str_eq(said, "none of the 2 devices matches 'accelerator'");
 }
 
 /* Every array of every part is in buffers as it was stored, whole or in stretches. */

@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_io.h spmv.h '
+set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_check.h spmv_io.h spmv.h '
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done
@@ -73,6 +73,7 @@ echo "#endif /* SPMV_NO_AUTO */"
 echo "#ifndef SPMV_NO_OPENCL"
 put spmv_device.h
 put spmv_cl.h
+put spmv_check.h
 echo "#endif /* SPMV_NO_OPENCL */"
 put spmv.h
 echo "#ifdef SPMV_IO"
