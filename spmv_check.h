@@ -19,32 +19,36 @@
 extern "C" {
 #endif
 
+/* ---- start here -------------------------------------------------------------------------------------------------- */
+
 typedef enum spmv_check_result {
-    SPMV_CHECK_BEGINS,  /* about to be tried */
+    SPMV_CHECK_BEGINS,  /* it is about to be tried */
     SPMV_CHECK_USABLE,
-    SPMV_CHECK_REFUSED, /* known beforehand to be beyond the device or this build: see status */
-    SPMV_CHECK_FAILED,  /* the driver did not compile or run it */
-    SPMV_CHECK_WRONG    /* it ran and computed something else */
+    SPMV_CHECK_REFUSED, /* the library knows that the device or this build cannot run it: see status */
+    SPMV_CHECK_FAILED,  /* the driver could not compile or run it */
+    SPMV_CHECK_WRONG    /* it ran, but a result is wrong */
 } spmv_check_result;
 
-/* Texts live during the call of report only. */
+/* What is known of one variant. Texts are valid only during the call of report. */
 typedef struct spmv_check {
     const char *plan;           /* "sell:h=8": how the matrices are stored */
     spmv_check_result result;
     spmv_format format;
     spmv_type   type;
-    const char *variant;        /* "L=8": the knobs that were chosen; "": none, all at their defaults */
-    spmv_status status;         /* of REFUSED and FAILED */
-    const char *message;        /* why; "" if usable */
-    int         built;          /* 1: compiled and launched on every matrix */
-    int         exact, bound;   /* 1: integers equal; reals within the bound, and the same again */
+    const char *variant;        /* "L=8": the knobs that were set; "": all have their defaults */
+    spmv_status status;         /* the reason for REFUSED and FAILED, else SPMV_OK */
+    const char *message;        /* the reason as text; "" if usable */
+    int         built;          /* 1: it compiled and ran with every matrix */
+    int         exact;          /* 1: products of integers are equal to the loop's */
+    int         bound;          /* 1: products of reals are within the rounding error, and the same again in a second product */
 } spmv_check;
 
+/* What to try. All zero: every format and type, one knob at a time. */
 typedef struct spmv_check_desc {
     unsigned formats, types;    /* bits 1u << SPMV_CSR, 1u << SPMV_F32; 0: all */
-    int      pairs;             /* 1: every two values of two knobs together as well (ten times as many) */
-    int      reproducible;      /* 1: the reproducible products of the formats that have them */
-    int      brief;             /* 1: three small matrices, one product of integers each: for simulators */
+    int      pairs;             /* 1: every pair of values of two knobs as well (ten times as many variants) */
+    int      reproducible;      /* 1: reproducible products, of the formats that have them */
+    int      brief;             /* 1: three small matrices and one product of integers with each: for simulators */
     void   (*report)(void *user, const spmv_check *c); /* called when a variant begins and when it ends; may be NULL */
     void    *user;
 } spmv_check_desc;
@@ -55,8 +59,10 @@ typedef struct spmv_check_counts {
     uint64_t products;
 } spmv_check_counts;
 
-/* desc may be NULL: everything. Compiles about as many programs as there are variants and keeps none. SPMV_OK if the
- * check itself could run, whatever it found (see counts); messages about variants go to report only. */
+/* Tries the variants on d. It compiles about as many programs as there are variants and keeps none.
+ *   desc    NULL: all zero
+ *   counts  gets what was found
+ * SPMV_OK if the check itself could run, whatever it found; messages about variants go to report only. */
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts);
 
 #ifdef __cplusplus
@@ -72,9 +78,9 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
 
 /* ---- the matrices and their vectors ----------------------------------------------------------------------------- */
 
-/* x twice, integers from an aligned element on and reals from an odd one; y between canaries. */
+/* A buffer of x holds whole numbers from an aligned element on, then reals from an odd one. y lies between canaries. */
 enum {
-    SPMV__CHECK_MATRICES = 4, SPMV__CHECK_LONGEST = 2, /* which has the most nonzeros */
+    SPMV__CHECK_MATRICES = 4, SPMV__CHECK_LONGEST = 2, /* the matrix with the most nonzeros */
     SPMV__CHECK_X0 = 8, SPMV__CHECK_Y0 = 5, SPMV__CHECK_BEHIND = 9, SPMV__CHECK_CANARY = 1234
 };
 
@@ -82,14 +88,15 @@ typedef struct spmv__check_case {
     uint32_t     rows, cols;
     uint64_t    *ptr;
     uint32_t    *col;
-    double      *val, *x, *y;   /* whole numbers; x and y: those, then reals */
+    double      *val, *x, *y;   /* whole numbers; in x and y followed by reals */
     void        *xd, *yd;       /* buffers */
-    void        *ys, *again;    /* y as it comes back */
-    spmv_store   store;         /* of the present layout */
-    int          stored;        /* 0: the layout is not for this matrix */
-    spmv_variant plain;         /* what knobs the store gets by default */
+    void        *ys, *again;    /* results: y after a product, and after the same product again */
+    spmv_store   store;         /* in the layout that is being tried */
+    int          stored;        /* 0: this matrix cannot have the layout */
+    spmv_variant plain;         /* the variant of all defaults */
 } spmv__check_case;
 
+/* The state of one self-check. */
 typedef struct spmv__checker {
     const spmv_check_desc *desc;
     spmv_check_counts     *counts;
@@ -106,7 +113,7 @@ static void *spmv__check_resize(void *user, void *block, size_t bytes)
     return spmv__resize(&k->outer, block, bytes);
 }
 
-/* The first message of a variant is the one that tells. */
+/* Keeps the first message about a variant, which tells the cause. */
 static void spmv__check_hear(void *user, spmv_status s, const char *message)
 {
     spmv__checker *k = (spmv__checker *)user;
@@ -126,8 +133,8 @@ static double spmv__check_whole(uint32_t *state)
     return spmv__check_noise(state) % 2 ? v : -v;
 }
 
-/* Diagonals and blocks; scattered, with empty rows, a full one and a column in all others; rows of 0 to 62; few rows, some
- * long enough to be cut in pieces. */
+/* 1: the matrix has an entry at (r, c). Matrix 0 has diagonals and blocks; 1 is scattered, with empty rows, a full one, and a column
+ * that all others use; 2 has rows of 0 to 62; 3 has few rows, some of them long enough to be cut into pieces. */
 static int spmv__check_filled(int which, uint32_t r, uint32_t c)
 {
     switch (which) {
@@ -146,6 +153,27 @@ static void *spmv__check_new(spmv__checker *k, uint64_t count, uint64_t size, sp
     return block;
 }
 
+/* Fills in the nonzeros of a matrix whose row pointers are set, in whole numbers. */
+static void spmv__check_entries(spmv__check_case *c, int which, uint32_t *state)
+{
+    uint64_t n = 0;
+    uint32_t r, j;
+    for (r = 0; r < c->rows; r++)
+        for (j = 0; j < c->cols; j++)
+            if (spmv__check_filled(which, r, j)) {
+                c->col[n] = j;
+                c->val[n++] = spmv__check_whole(state);
+            }
+}
+
+/* Fills a vector with n whole numbers, then n reals between -1 and 1 that a float can hold, so that every type begins with the same. */
+static void spmv__check_vector(double *v, uint32_t n, uint32_t *state)
+{
+    uint32_t i;
+    for (i = 0; i < 2 * n; i++) v[i] = i < n ? spmv__check_whole(state) : (double)spmv__check_noise(state) / 8388608.0 - 1;
+}
+
+/* Makes matrix number which and its vectors. */
 static spmv_status spmv__check_make(spmv__checker *k, int which)
 {
     static const uint32_t shape[SPMV__CHECK_MATRICES][2] = { { 45, 41 }, { 33, 70 }, { 142, 71 }, { 5, 300 } };
@@ -167,17 +195,9 @@ static spmv_status spmv__check_make(spmv__checker *k, int which)
     c->ys = spmv__check_new(k, c->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
     c->again = spmv__check_new(k, c->rows + SPMV__CHECK_Y0 + SPMV__CHECK_BEHIND, sizeof(double), &s);
     if (s) return s;
-    for (n = 0, r = 0; r < c->rows; r++)
-        for (j = 0; j < c->cols; j++)
-            if (spmv__check_filled(which, r, j)) {
-                c->col[n] = j;
-                c->val[n++] = spmv__check_whole(&state);
-            }
-    /* reals that a float holds, so that every type begins with the same */
-    for (j = 0; j < 2 * c->cols; j++)
-        c->x[j] = j < c->cols ? spmv__check_whole(&state) : (double)spmv__check_noise(&state) / 8388608.0 - 1;
-    for (j = 0; j < 2 * c->rows; j++)
-        c->y[j] = j < c->rows ? spmv__check_whole(&state) : (double)spmv__check_noise(&state) / 8388608.0 - 1;
+    spmv__check_entries(c, which, &state);
+    spmv__check_vector(c->x, c->cols, &state);
+    spmv__check_vector(c->y, c->rows, &state);
     return SPMV_OK;
 }
 
@@ -192,7 +212,7 @@ static double spmv__check_get(spmv_type t, const void *v, uint64_t i)
     return t == SPMV_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
 }
 
-/* Where the reals of x begin: an odd element, behind the integers. */
+/* Where the reals of x begin: an odd element after the whole numbers. */
 static uint64_t spmv__check_x_reals(const spmv__check_case *c)
 {
     return ((uint64_t)SPMV__CHECK_X0 + c->cols + SPMV__CHECK_BEHIND) | 1;
@@ -208,7 +228,7 @@ static uint64_t spmv__check_y_size(const spmv__check_case *c)
     return (uint64_t)SPMV__CHECK_Y0 + c->rows + SPMV__CHECK_BEHIND;
 }
 
-/* Buffers of the type at hand; what is around x is not a number. */
+/* Creates the buffers of a matrix's vectors; the elements around x are NaN. */
 static spmv_status spmv__check_buffers(spmv__checker *k, spmv__check_case *c, spmv_type type)
 {
     uint64_t i, size = spmv_vector_size(type), bytes = spmv__check_x_size(c) * size, reals = spmv__check_x_reals(c);
@@ -235,7 +255,7 @@ static void spmv__check_buffers_free(const spmv__checker *k, spmv__check_case *c
     c->xd = c->yd = NULL;
 }
 
-/* One product into out, which begins as y, not a number where beta is 0. */
+/* Computes one product, real or of whole numbers, into out. y begins as NaN where beta is 0, so that reading it would show. */
 static spmv_status spmv__check_product(spmv__checker *k, spmv__check_case *c, spmv_exec *e, int real, double alpha,
                                        double beta, void *out)
 {
@@ -260,7 +280,7 @@ static spmv_status spmv__check_product(spmv__checker *k, spmv__check_case *c, sp
 
 static long double spmv__check_abs(long double v) { return v < 0 ? -v : v; }
 
-/* 1 if out is right; else the message says what is not. */
+/* 1 if the result in c->ys is right; else logs what is wrong. */
 static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int real, double alpha, double beta)
 {
     spmv_type t = k->now.type;
@@ -273,7 +293,7 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
         uint64_t r = i - SPMV__CHECK_Y0;
         if (i < SPMV__CHECK_Y0 || r >= c->rows) {
             if (got == (double)SPMV__CHECK_CANARY) continue;
-            spmv__check_hear(k, SPMV_OK, i < SPMV__CHECK_Y0 ? "it writes before y" : "it writes behind y");
+            spmv__check_hear(k, SPMV_OK, i < SPMV__CHECK_Y0 ? "the kernel writes before y" : "the kernel writes after y");
             return 0;
         }
         for (j = c->ptr[r]; j < c->ptr[r + 1]; j++) {
@@ -285,14 +305,14 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
         size = spmv__check_abs(alpha) * size + spmv__check_abs((long double)beta * y[r]);
         far = real ? (long double)(c->ptr[r + 1] - c->ptr[r] + 4) * u * size : 0;
         if (spmv__check_abs(got - want) <= far) continue;
-        spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, not %f", (unsigned)c->rows, (unsigned)c->cols,
+        spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, expected %f", (unsigned)c->rows, (unsigned)c->cols,
                   real ? "reals" : "integers", alpha, beta, (spmv__ull)r, got, (double)want);
         return 0;
     }
     return 1;
 }
 
-/* All products of one matrix. *exact and *bound fall to 0 where one is wrong. */
+/* Computes all products with one matrix and clears now.exact or now.bound if one is wrong. atomic: sums may vary in their last bits. */
 static spmv_status spmv__check_products(spmv__checker *k, spmv__check_case *c, spmv_exec *e, int atomic)
 {
     static const double alpha[2][2] = { { 1, -2 }, { 1, -2.5 } }, beta[2][2] = { { 0, 3 }, { 0, 1.5 } };
@@ -309,12 +329,12 @@ static spmv_status spmv__check_products(spmv__checker *k, spmv__check_case *c, s
     if (!s) s = spmv__check_product(k, c, e, 1, alpha[1][1], beta[1][1], c->again);
     if (!s && memcmp(c->ys, c->again, bytes) != 0) {
         k->now.bound = 0;
-        spmv__check_hear(k, SPMV_OK, "the same product again gave other bits");
+        spmv__check_hear(k, SPMV_OK, "the same product gave different bits the second time");
     }
     return s;
 }
 
-/* One variant with one matrix; *own becomes 1 if the knobs make a difference there. wish NULL: defaults. */
+/* Tries one variant (NULL: all defaults) with one matrix; skips the products if the variant is the default one, else sets *own. */
 static spmv_status spmv__check_matrix(spmv__checker *k, spmv__check_case *c, const spmv_variant *wish, int *own)
 {
     spmv_device_matrix m;
@@ -351,7 +371,8 @@ static void spmv__check_report(spmv__checker *k, spmv_check_result result, spmv_
     if (k->desc->report) k->desc->report(k->desc->user, &k->now);
 }
 
-/* One variant with all matrices. *out gets what came of it; SPMV_ERR_MEMORY ends the check. */
+/* Tries one variant with all matrices, counts and reports it. *out gets the status of the attempt; the function fails only with
+ * SPMV_ERR_MEMORY, which ends the check. */
 static spmv_status spmv__check_variant(spmv__checker *k, const spmv_variant *wish, spmv_status *out)
 {
     char text[SPMV_VARIANT_TEXT];
@@ -369,7 +390,7 @@ static spmv_status spmv__check_variant(spmv__checker *k, const spmv_variant *wis
         if (k->c[i].stored) s = spmv__check_matrix(k, &k->c[i], wish, &own);
     *out = s;
     if (s == SPMV_ERR_MEMORY) return s;
-    /* such a combination does not exist; such a value changes nothing here */
+    /* the combination does not exist, or the value changes nothing here: not counted */
     if (s == SPMV_ERR_ARGUMENT || s == SPMV_ERR_PLAN || (!s && !own)) return SPMV_OK;
     k->now.built = s == SPMV_OK;
     if (s) k->now.exact = k->now.bound = 0;
@@ -383,7 +404,7 @@ static spmv_status spmv__check_variant(spmv__checker *k, const spmv_variant *wis
     return SPMV_OK;
 }
 
-/* Every value of each knob from first on beside those in v; two knobs deep for pairs. */
+/* Tries every value of each knob from number first on, added to the knobs in v. deep: pairs with later knobs as well. */
 static spmv_status spmv__check_knobs(spmv__checker *k, const spmv_variant *v, int first, int deep)
 {
     spmv_status s = SPMV_OK, what;
@@ -401,7 +422,7 @@ static spmv_status spmv__check_knobs(spmv__checker *k, const spmv_variant *v, in
     return s;
 }
 
-/* The matrices in the present layout; those that it cannot hold are left out. */
+/* Stores a matrix in the layout being tried; c->stored stays 0 if it cannot have that layout. */
 static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
 {
     spmv_plan plan;
@@ -428,6 +449,7 @@ static spmv_status spmv__check_store(spmv__checker *k, spmv__check_case *c)
     return spmv_status_is_refusal(s) && s != SPMV_ERR_MEMORY ? SPMV_OK : s; /* without memory the check ends */
 }
 
+/* Tries all variants of one layout, then frees its stores and programs. */
 static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
 {
     spmv_variant none;
@@ -460,6 +482,7 @@ static size_t spmv__check_word(const char **list)
     return n;
 }
 
+/* Tries the layouts that the format's record names. */
 static spmv_status spmv__check_format(spmv__checker *k, spmv_format f)
 {
     const char *p = spmv__dev_formats[f]->check;
@@ -474,6 +497,7 @@ static spmv_status spmv__check_format(spmv__checker *k, spmv_format f)
     return s;
 }
 
+/* Tries all chosen formats with one type. */
 static spmv_status spmv__check_type(spmv__checker *k, spmv_type t)
 {
     spmv_status s = SPMV_OK;
@@ -489,6 +513,7 @@ static spmv_status spmv__check_type(spmv__checker *k, spmv_type t)
     return s;
 }
 
+/* Frees matrices, vectors and programs. */
 static void spmv__check_free(spmv__checker *k)
 {
     int i;

@@ -439,7 +439,7 @@ static int spmv__dev_is_type(const char *which, spmv_device_type type)
     return spmv__dev_begins(which, name) && !which[strlen(name)];
 }
 
-/* The index that which means, or count. */
+/* The index of the device that desc->which selects; count if there is no such device. */
 static size_t spmv__dev_choose(const spmv_device_info *info, size_t count, const char *which)
 {
     size_t i, number = 0;
@@ -475,6 +475,7 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
     return s;
 }
 
+/* Puts the device that which selects into *out. */
 static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *h)
 {
     size_t count = 0, room, i;
@@ -489,7 +490,7 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     if (count > room) count = room;
     i = s ? count : spmv__dev_choose(info, count, which);
     if (i < count) *out = info[i];
-    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %llu devices is '%s'", (spmv__ull)count, which ? which : "");
+    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %llu devices matches '%s'", (spmv__ull)count, which ? which : "");
     spmv_free(h, info);
     return s;
 }
@@ -539,7 +540,7 @@ SPMV_API void spmv_device_close(spmv_device *d)
 
 /* ---- kernels: sources, arrays and integers ------------------------------------------------------------------------ */
 
-/* What generated headers and the lists of spmv_formats.h know of a format's kernel. */
+/* What the generated header spmv_kernels.h and the lists in spmv_formats.h tell about a format's kernel. */
 typedef struct spmv__dev_kernel {
     const char          *file;
     const unsigned char *source; /* NULL: left out of this build */
@@ -604,7 +605,8 @@ static const unsigned char *spmv__dev_skip(const unsigned char *p, const unsigne
     return p;
 }
 
-/* The numbers behind "#define NAME <default> // tune:" of one kernel file. */
+/* Reads the numbers after "#define NAME <default> // tune:" in the kernel source from p to end. Fills up to max of out; returns how
+ * many there are, 0 if there is no such line. */
 static size_t spmv__dev_tune_line(const unsigned char *p, const unsigned char *end, const char *name, int *out, size_t max)
 {
     size_t n = 0;
@@ -676,7 +678,7 @@ static spmv_status spmv__dev_knob_fault(spmv_format f, spmv_knob k, int value, c
         if (used < sizeof text) used += spmv_print(text + used, sizeof text - used, " %d", values[i]);
     }
     if (!n) return spmv_log(h, SPMV_ERR_PLAN, "the kernel of %s has no knob %s", spmv_format_name(f), spmv_knob_name(k));
-    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes%s", spmv_knob_name(k), value, spmv_format_name(f), text);
+    return spmv_log(h, SPMV_ERR_PLAN, "%s=%d: the kernel of %s takes only%s", spmv_knob_name(k), value, spmv_format_name(f), text);
 }
 
 static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f, const spmv_hooks *h)
@@ -688,7 +690,7 @@ static spmv_status spmv__dev_variant_check(const spmv_variant *v, spmv_format f,
     return s;
 }
 
-/* One "NAME=value"; returns what follows it, or NULL. */
+/* Reads one "NAME=value" at p into v. Returns what follows it, or NULL if it is not one. */
 static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
 {
     int k, value = 0;
@@ -706,7 +708,7 @@ static const char *spmv__dev_variant_item(spmv_variant *v, const char *p)
     return p;
 }
 
-/* Knobs separated by commas, whatever format they are for; *v is zeroed first. */
+/* Reads knobs separated by commas into *v, which it zeroes first. Does not check whether a format has them. */
 static spmv_status spmv__dev_variant_read(spmv_variant *v, const char *text, const spmv_hooks *h)
 {
     const char *p = text ? text : "";
@@ -714,7 +716,7 @@ static spmv_status spmv__dev_variant_read(spmv_variant *v, const char *text, con
     while (*p) {
         const char *next = spmv__dev_variant_item(v, p);
         if (!next || (*next && *next != ',') || (*next && !next[1]))
-            return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: a knob, '=' and a number were expected", text,
+            return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: expected a knob, '=' and a number", text,
                             (spmv__ull)(p - text) + 1);
         p = *next ? next + 1 : next;
     }
@@ -730,7 +732,7 @@ SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const ch
     return s;
 }
 
-/* Sets those knobs of from that the kernel of f has. */
+/* Copies into v the knobs that are set in from and that the kernel of f has. */
 static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_variant *from)
 {
     int k;
@@ -739,7 +741,7 @@ static void spmv__dev_variant_merge(spmv_variant *v, spmv_format f, const spmv_v
             spmv__dev_knob_choose(v, (spmv_knob)k, from->value[k]);
 }
 
-/* SPMV_ERR_PLAN if a knob of all is that of no part, or if a part has it but not with this value. */
+/* SPMV_ERR_PLAN if no part's kernel has a knob that is set in all, or one has it but not with this value. */
 static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spmv_plan *plan, const spmv_hooks *h)
 {
     spmv_status s = SPMV_OK;
@@ -752,7 +754,7 @@ static spmv_status spmv__dev_every_part_check(const spmv_variant *all, const spm
             taken = 1;
             s = spmv__dev_knob_fault(f, (spmv_knob)k, all->value[k], h);
         }
-        if (!s && !taken) s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: the kernel of no part has this knob", spmv_knob_name((spmv_knob)k));
+        if (!s && !taken) s = spmv_log(h, SPMV_ERR_PLAN, "*:%s: no part's kernel has this knob", spmv_knob_name((spmv_knob)k));
     }
     return s;
 }
@@ -763,13 +765,14 @@ static spmv_status spmv__dev_variant_element(char *one, const char *text, const 
     size_t n = 0;
     while (p[n] && p[n] != '+') n++;
     *length = n;
-    if (n >= SPMV_VARIANT_TEXT) return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: too long", text, (spmv__ull)(p - text) + 1);
+    if (n >= SPMV_VARIANT_TEXT)
+        return spmv_log(h, SPMV_ERR_PLAN, "variant '%s', column %llu: the element is too long", text, (spmv__ull)(p - text) + 1);
     memcpy(one, p, n);
     one[n] = 0;
     return SPMV_OK;
 }
 
-/* The element behind "*:", for every part. */
+/* Applies the element one, which followed "*:", to every part. */
 static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, const char *one, const spmv_hooks *h)
 {
     spmv_variant all;
@@ -871,7 +874,7 @@ static spmv_status spmv__dev_groups(const spmv_device *d, uint64_t items, uint64
     uint64_t most = d->info.address_bits < 64 ? 0xffffffffu / wg : 0x7fffffffu;
     *out = spmv__ceil_div(items, per_group);
     if (*out <= most) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups, one launch takes %llu", (spmv__ull)*out, (spmv__ull)most);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups exceed the limit of one launch, %llu", (spmv__ull)*out, (spmv__ull)most);
 }
 
 /* A part with an array larger than a buffer of the device is cut into stretches. It can be cut between grains g = 0, 1, ... up to
@@ -967,20 +970,20 @@ typedef struct spmv__dev_format {
     /* -- the kernel -- */
     /* Adds build options that follow from neither integers nor knobs. */
     void (*options)(spmv__dev_options *o, const spmv_part *p);
-    /* Integer number i of the part as the kernel's macro gets it. */
+    /* The value of the macro for integer number i of the part. */
     uint64_t (*macro)(const spmv_part *p, int i);
-    /* Rows of y that an item, or L of them together, computes at once. */
+    /* Rows of y that a work-item (or L of them together) computes at once. */
     uint64_t (*height)(const spmv_part *p, const spmv_variant *v);
     /* Bytes of local memory that the kernel declares. */
     uint64_t (*local)(const spmv_part *p, const spmv_variant *v);
     /* Sets groups, finish, carries and counters of *out, whose variant is final. */
     spmv_status (*deal)(spmv_device_part *out, const spmv_device *d, const spmv_part *p);
-    /* Sets the arguments behind arrays and integers: sizes, row list, carries. */
+    /* Sets the arguments after arrays and integers: sizes, row list, carries. */
     void (*arguments)(spmv__dev_args *a, const spmv_device_part *p, void *const *carry);
 
     /* -- stretches -- */
     uint64_t (*grains)(const spmv_part *p);
-    /* The row where grain g begins; the number of rows or more: behind the last. */
+    /* The row where grain g begins; the number of rows or more if g is the number of grains. */
     uint64_t (*grain_row)(const spmv_part *p, uint64_t g);
     /* 1: a stretch may begin at grain g. */
     int (*grain_free)(const spmv_part *p, uint64_t g);
@@ -1075,20 +1078,30 @@ static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const s
     return 1;
 }
 
+enum { /* of the default of L */
+    SPMV__LANES_SIDE_BY_SIDE = 32, SPMV__LANES_APART = 8, /* the most lanes */
+    SPMV__LANE_ENTRIES = 4,      /* each has at least as many entries, where the number of lanes is not that of the mean length */
+    SPMV__LANES_BLOCK = 9,       /* elements: larger blocks count as so many */
+    SPMV__UNIT_ITEMS = 2048,     /* work-items that run at once on a compute unit of a GPU, in work-groups of */
+    SPMV__UNIT_GROUP = 64        /* so many or more */
+};
+
 /* How many lanes share a row. Where they read its entries side by side, the mean length of a block row decides: the smallest power of
  * two with 2 L^2 >= mean (H200: means of 5 and 78 run best with 2 and 8), counted in blocks, or in 9 elements where blocks are larger.
- * Then, for all formats, more lanes as long as one wave of groups takes them all and each has 4 entries; a wave is half as large in
- * groups of 32, of which a device holds too few at a time to be full. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11;
+ * Then, for all formats, more lanes as long as all work-groups still run at the same time and each lane has 4 entries; with
+ * work-groups of 32 only half as many work-items run at the same time. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11;
  * bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
 static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, int side_by_side)
 {
-    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * 2048, most = side_by_side ? 32 : 8, l = 1;
-    uint64_t block = spmv__dev_block(p), mean;
+    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS, l = 1;
+    uint64_t most = side_by_side ? (uint64_t)SPMV__LANES_SIDE_BY_SIDE : (uint64_t)SPMV__LANES_APART, block = spmv__dev_block(p), mean;
+    uint64_t unit = block;
     if (!block_rows) return 1;
-    if (v->value[SPMV_KNOB_WG] < 64) fill /= 2;
+    if (unit > SPMV__LANES_BLOCK) unit = SPMV__LANES_BLOCK;
+    if (v->value[SPMV_KNOB_WG] < SPMV__UNIT_GROUP) fill /= 2;
     mean = spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows);
-    while (side_by_side && l < most && 2 * l * l * (block < 9 ? block : 9) < mean) l *= 2;
-    while (l < most && 4 * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
+    while (side_by_side && l < most && 2 * l * l * unit < mean) l *= 2;
+    while (l < most && SPMV__LANE_ENTRIES * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
     return (int)l;
 }
 
@@ -1113,7 +1126,7 @@ static uint64_t spmv__dev_local_staged(const spmv_part *p, const spmv_variant *v
     return staged > lanes ? staged : lanes;
 }
 
-/* Rows of y that a group computes. */
+/* Rows of y that a work-group computes. */
 static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
 {
     return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
@@ -1215,10 +1228,10 @@ static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const s
 static spmv_status spmv__coo_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || d->info.atomics64) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=1 needs atomics of 64 bits, the device has those of 32");
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=1 needs 64-bit atomics, which the device does not have");
 }
 
-/* Entries on their way through, and each item's sums. */
+/* The entries of a work-group, and the sums of each work-item. */
 static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type);
@@ -1226,7 +1239,7 @@ static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
     return v->value[SPMV_KNOB_ATOMIC] ? 0 : wg * (staged + 2 * size + 4);
 }
 
-/* The groups of the first launch leave two carries each, which the second adds. */
+/* Each work-group of the first launch leaves two carries, which the second launch adds to y. */
 static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
@@ -1288,7 +1301,7 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     }
 }
 
-/* Products, partial sums, and the queue of rows that wait. */
+/* In runs: products, partial sums, and the queue of waiting rows. */
 static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], run;
@@ -1302,7 +1315,7 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
-    /* elsewhere the order of memory between groups is not the hardware's own; H200: 0.81 of the second launch's time on seven matrices */
+    /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) return;
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, 16);
@@ -1314,7 +1327,7 @@ static void spmv__csr_options(spmv__dev_options *o, const spmv_part *p)
     if (spmv__csr_in_runs(p)) spmv__dev_option_number(o, "RUN", (uint64_t)p->spec.key[SPMV_KEY_RUN]);
 }
 
-/* Runs of a long row leave a carry each. Who finishes the row's last one adds them, or a second launch does. */
+/* Each piece of a long row leaves a carry. The work-group that finishes the row's last piece adds them up, or a second launch does. */
 static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS];
@@ -1339,13 +1352,14 @@ static uint64_t spmv__csr_grain_row(const spmv_part *p, uint64_t g)
     return spmv__csr_in_runs(p) ? spmv__at(&p->a[SPMV_CSR_RUN_ROW], g) : g;
 }
 
-/* Of runs only those that begin a row. */
+/* A stretch cannot begin within a row that is cut into pieces. */
 static int spmv__csr_grain_free(const spmv_part *p, uint64_t g)
 {
     if (!spmv__csr_in_runs(p) || g == p->n[SPMV_CSR_RUNS]) return 1;
     return spmv__at(&p->a[SPMV_CSR_RUN_AT], g) == spmv__at(&p->a[SPMV_CSR_PTR], spmv__at(&p->a[SPMV_CSR_RUN_ROW], g));
 }
 
+/* The run arrays are cut by runs, the others by rows. */
 static void spmv__csr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
 {
     uint64_t longs, runs = t->end - t->begin;
@@ -1407,7 +1421,7 @@ static const spmv__dev_format spmv__dia_device = {
 
 /* ---- bdia -------------------------------------------------------------------------------------------------------- */
 
-/* STAGE=1 keeps the x that a group's rows meet along one diagonal, and the next of the band. */
+/* STAGE=1 keeps the elements of x that the rows of a work-group need for WG neighbouring diagonals of a band. */
 static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *v)
 {
     return spmv__dev_local_staged(p, v, (uint64_t)v->value[SPMV_KNOB_WG] + spmv__dev_group_rows(p, v));
@@ -1475,10 +1489,10 @@ static const spmv__dev_format spmv__ell_device = {
 
 /* ---- sell -------------------------------------------------------------------------------------------------------- */
 
-/* 1: the slices vary in height (key grow), so that they have none in common. */
+/* 1: the slices vary in height (key grow). */
 static int spmv__sell_varies(const spmv_part *p) { return p->a[SPMV_SELL_SLICE_ROW].count != 0; }
 
-/* A kernel for varying slices has H=0. */
+/* H=0 tells the kernel that slices vary in height. */
 static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 {
     return i == (int)SPMV_SELL_H && spmv__sell_varies(p) ? 0 : p->n[i];
@@ -1497,17 +1511,18 @@ static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const 
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* as for ell */
 }
 
-/* V rows of an item lie in one slice, and where a group takes a slice (SLICE=1) it should have an item for each row: defaults of V
- * and WG give way, a V that the caller set is refused. */
+/* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. With SLICE=1 a
+ * default of WG is raised until there is a work-item for each row of a slice. */
 static spmv_status spmv__sell_fit(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     uint64_t h = p->n[SPMV_SELL_H];
     int *rows = &v->value[SPMV_KNOB_V];
     while (*rows > 1 && !spmv__dev_knob_set(wish, SPMV_KNOB_V) && (spmv__sell_varies(p) || h % (uint64_t)*rows))
         *rows = *rows == 4 ? 1 : *rows / 2;
-    if (*rows > 1 && spmv__sell_varies(p)) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: the slices vary in height", *rows);
+    if (*rows > 1 && spmv__sell_varies(p))
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d is not possible with slices of varying height", *rows);
     if (*rows > 1 && h % (uint64_t)*rows)
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "V=%d: slices are %llu high", *rows, (spmv__ull)h);
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "sell: V=%d does not divide the slice height %llu", *rows, (spmv__ull)h);
     if (!v->value[SPMV_KNOB_SLICE] || spmv__dev_knob_set(wish, SPMV_KNOB_WG)) return SPMV_OK;
     while ((uint64_t)v->value[SPMV_KNOB_WG] < h && v->value[SPMV_KNOB_WG] < 512) v->value[SPMV_KNOB_WG] *= 2;
     return SPMV_OK;
@@ -1516,12 +1531,12 @@ static spmv_status spmv__sell_fit(const spmv_device *d, const spmv_part *p, cons
 static spmv_status spmv__sell_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_SLICE] || p->n[SPMV_SELL_H] <= (uint64_t)v->value[SPMV_KNOB_WG]) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "SLICE=1: slices up to %llu high, a group of %d", (spmv__ull)p->n[SPMV_SELL_H],
-                    v->value[SPMV_KNOB_WG]);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "sell: SLICE=1: slice height %llu exceeds the work-group size %d",
+                    (spmv__ull)p->n[SPMV_SELL_H], v->value[SPMV_KNOB_WG]);
 }
 
-/* A group that takes a slice has a sum for each item. Else STAGE=1 keeps the pointers of the slices that a group's rows meet, or, where
- * those vary, those of as many slices as rows. */
+/* With SLICE=1, a sum for each work-item. Else STAGE=1 keeps the pointers of all slices that the rows of a work-group lie in; slices of
+ * varying height may have as little as one row. */
 static uint64_t spmv__sell_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t rows, h = spmv__sell_macro(p, SPMV_SELL_H);
@@ -1627,7 +1642,8 @@ static const spmv__dev_format spmv__sbell_device = {
 
 enum { SPMV__BCSR_LARGE = 8 /* elements of a block */ };
 
-/* Fewer large blocks under way, which the caches then hold; H200, 3x3, clspmv_cantilever and _spheres: 0.80 and 0.77 of the time. */
+/* In small work-groups fewer large blocks are in flight, which then stay in the caches (H200, 3x3, clspmv_cantilever and
+ * clspmv_spheres: 0.80 and 0.77 of the time). */
 static void spmv__bcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     if (p->type == SPMV_F64 && d->info.type != SPMV_DEVICE_CPU && spmv__dev_block(p) > SPMV__BCSR_LARGE)
@@ -1660,7 +1676,7 @@ static const spmv__dev_format spmv__bcsr_device = {
 
 /* ---- cmrs -------------------------------------------------------------------------------------------------------- */
 
-/* In strips sorted by column the rows do not follow each other. */
+/* The entries of a strip sorted by column are not in the order of their rows, so that sums must be in local memory. */
 static void spmv__cmrs_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     if (p->spec.key[SPMV_KEY_SORT]) spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 1, 1);
@@ -1672,7 +1688,7 @@ static uint64_t spmv__cmrs_height(const spmv_part *p, const spmv_variant *v)
     return p->n[SPMV_CMRS_HEIGHT];
 }
 
-/* STAGE=1 keeps an item's sum for each row of the strip. */
+/* STAGE=1 keeps a sum for each work-item and row of the strip. */
 static uint64_t spmv__cmrs_local(const spmv_part *p, const spmv_variant *v)
 {
     return spmv__dev_local_staged(p, v, p->n[SPMV_CMRS_HEIGHT] * (uint64_t)v->value[SPMV_KNOB_WG]);
@@ -1843,10 +1859,10 @@ static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv_
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-/* 1: the kernel's body goes into shell.cl; 0: its file holds all of it, as that of the scaling pass does. */
+/* 1: the kernel needs shell.cl; 0: its own file is complete, as that of the scaling pass is. */
 static int spmv__dev_walks_rows(int f) { return f != (int)SPMV__KERNEL_SCALE && spmv__dev_formats[f]->walks_rows; }
 
-/* Several strings, each behind a #line, so that build logs name the file. */
+/* Builds a program from common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
 static spmv_status spmv__dev_build(const spmv_device *d, int f, const char *options, void **out)
 {
     const spmv__dev_kernel *t = &spmv__dev_kernels[f];
@@ -1871,6 +1887,7 @@ static spmv_status spmv__dev_build(const spmv_device *d, int f, const char *opti
     return d->info.backend->build(d, &source, out);
 }
 
+/* Builds a program and keeps it in d, which owns it. */
 static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *options, void **out)
 {
     size_t n = strlen(options) + 1;
@@ -1904,7 +1921,7 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
     return spmv__dev_new_program(d, f, options, out);
 }
 
-/* What a public function says to a device that spmv_device_open has not made, or that was closed. */
+/* Refuses a device that spmv_device_open has not opened, or that was closed; zeroes size bytes at out. */
 static spmv_status spmv__dev_not_open(const spmv_device *d, const char *function, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
@@ -1945,8 +1962,8 @@ static int spmv__dev_wide_offsets(const spmv_part *p)
     return offsets != SPMV__NO_ARRAY && p->a[offsets].width == 8;
 }
 
-/* The build options of a part's kernel: types, what follows from its arrays, integers and key, then the knobs. SPMV_ERR_OVERFLOW if
- * they do not fit. */
+/* Writes the build options of a part's kernel: types, what follows from its arrays, keys and integers, then the knobs.
+ * SPMV_ERR_OVERFLOW if they are too long. */
 static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     spmv_format f = p->spec.format;
@@ -1972,7 +1989,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
 /* Local memory that a part's kernel declares. */
 static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v) { return spmv__dev_format_of(p->spec.format)->local(p, v); }
 
-/* 1: the knob makes a difference to the part on the device, the others being as v says. */
+/* 1: the knob makes a difference to the part on the device, the other knobs being as in v. */
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
@@ -1980,29 +1997,29 @@ static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, cons
     return spmv__dev_format_of(p->spec.format)->matters(p, v, k);
 }
 
-/* 1: slot numbers do not fit 32 bits with room for a last step of all lanes. */
+/* 1: slot numbers need 64 bits; lanes count up to 2^24 beyond the last slot. */
 static int spmv__dev_wide(const spmv_part *p) { return p->a[SPMV_VAL].count > 0xffffffffu - (1u << 24); }
 
-/* How a part's kernel wants x: 0 no image, 1 an element a texel, 4 four where x begins at a multiple of four. */
+/* Elements of x in a texel of the image that a part's kernel reads; 0: it reads no image. 4 only if x begins at a multiple of 4. */
 static int spmv__dev_texel(spmv_format f, spmv_type t, const uint64_t *n, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_IMG]) return 0;
     return spmv__dev_has_blocks(f) && n[SPMV_BLOCK_BW] % 4 == 0 && t == SPMV_F32 && !v->value[SPMV_KNOB_ZERO] ? 4 : 1;
 }
 
-/* The device reads images of x of that form. */
+/* Checks that the device can read the image of x that the variant needs. */
 static spmv_status spmv__dev_check_image(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     int texel = spmv__dev_texel(p->spec.format, p->type, p->n, v);
     if (!texel) return SPMV_OK;
     if (!d->info.image_texels) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "IMG=1: %s has no images", d->info.name);
     if (p->cols > d->info.image_texels)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "IMG=1: %llu columns, an image of the device has %llu texels", (spmv__ull)p->cols,
-                        (spmv__ull)d->info.image_texels);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "IMG=1: %llu columns exceed the device's limit of %llu texels in an image",
+                        (spmv__ull)p->cols, (spmv__ull)d->info.image_texels);
     return d->info.backend->image_check(d, p->type, texel);
 }
 
-/* Knobs that are not set in wish get defaults; those that make no difference are taken out again. */
+/* Gives defaults to the knobs that are not set in wish, then removes all knobs that make no difference. */
 static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
@@ -2021,7 +2038,7 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
         }
 }
 
-/* Reproducible products have the order of SPMV_REPEATS: knobs that would change it have one value only. */
+/* Reproducible products add in the order of SPMV_REPEATS, so the knobs that would change it have only one legal value. */
 static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
     static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE };
@@ -2031,14 +2048,14 @@ static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p,
         int value = k == SPMV_KNOB_L ? lanes : 0;
         if (!spmv__dev_knob_taken(p->spec.format, k)) continue;
         if (spmv__dev_knob_set(v, k) && v->value[k] != value)
-            return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s: reproducible products have %s=%d", spmv_format_name(p->spec.format),
+            return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s: reproducible products need %s=%d", spmv_format_name(p->spec.format),
                             spmv_knob_name(k), value);
         spmv__dev_knob_choose(v, k, value);
     }
     return SPMV_OK;
 }
 
-/* Makes WG fit the device and L fit WG, as far as neither is set in wish. */
+/* Lowers a default of WG until the device can run it, and makes L and WG fit each other by changing the one that is not set in wish. */
 static void spmv__dev_fit_group(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int fixed = spmv__dev_knob_set(wish, SPMV_KNOB_WG), fixed_l = spmv__dev_knob_set(wish, SPMV_KNOB_L);
@@ -2048,18 +2065,19 @@ static void spmv__dev_fit_group(const spmv_device *d, const spmv_part *p, const 
     if (!fixed_l && *l > *wg) *l = *wg;
 }
 
-/* SPMV_ERR_ARGUMENT or SPMV_ERR_LIMIT if L, WG or the local memory of a variant without gaps is not possible. */
+/* SPMV_ERR_ARGUMENT or SPMV_ERR_LIMIT if L, WG or the local memory of a complete variant is not possible. */
 static spmv_status spmv__dev_check_group(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     const char *name = spmv_format_name(p->spec.format);
     int wg = v->value[SPMV_KNOB_WG], l = v->value[SPMV_KNOB_L];
     uint64_t local = spmv__dev_local(p, v);
-    if (l > wg) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: %d lanes do not fit a group of %d", name, l, wg);
+    if (l > wg) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "%s: L=%d exceeds the work-group size %d", name, l, wg);
     if ((uint64_t)wg > d->info.group_size)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the device takes %llu", name, wg, (spmv__ull)d->info.group_size);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: work-group size %d exceeds the device's limit of %llu", name, wg,
+                        (spmv__ull)d->info.group_size);
     if (local > d->info.local_bytes)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory, the device has %llu", name, (spmv__ull)local,
-                        (spmv__ull)d->info.local_bytes);
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: %llu bytes of local memory exceed the device's limit of %llu", name,
+                        (spmv__ull)local, (spmv__ull)d->info.local_bytes);
     return spmv__dev_format_of(p->spec.format)->allowed(d, p, v);
 }
 
@@ -2079,7 +2097,8 @@ SPMV_API spmv_status spmv_variant_resolve(spmv_variant *v, const spmv_device *d,
     return spmv__dev_check_group(d, p, v);
 }
 
-/* What the compiled kernel can run with: the largest group; SPMV_ERR_LIMIT if its local memory is beyond the device. */
+/* *group: the largest work-group that the compiled kernel can run with. SPMV_ERR_LIMIT if it needs more local memory than the device
+ * has. */
 static spmv_status spmv__dev_inspect(const spmv_device *d, void *program, uint64_t *group)
 {
     const spmv_backend *b = d->info.backend;
@@ -2089,13 +2108,13 @@ static spmv_status spmv__dev_inspect(const spmv_device *d, void *program, uint64
     if (s) return s;
     s = b->kernel_limits(d, kernel, group, &local);
     if (!s && local > d->info.local_bytes)
-        s = spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a kernel with %llu bytes of local memory, the device has %llu", (spmv__ull)local,
-                     (spmv__ull)d->info.local_bytes);
+        s = spmv_log(&d->hooks, SPMV_ERR_LIMIT, "the compiled kernel's %llu bytes of local memory exceed the device's limit of %llu",
+                     (spmv__ull)local, (spmv__ull)d->info.local_bytes);
     b->kernel_free(d, kernel);
     return s;
 }
 
-/* Resolves the variant and builds its program; a default group that the compiled kernel cannot have is halved. */
+/* Resolves the variant and builds its program. A default of WG is halved while the compiled kernel cannot run with it. */
 static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_device_part *out)
 {
     spmv__dev_options o;
@@ -2109,7 +2128,7 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
         if (!s) s = spmv__dev_inspect(d, out->program, &group);
         if (s || group >= (uint64_t)v.value[SPMV_KNOB_WG]) break;
         if (spmv__dev_knob_set(wish, SPMV_KNOB_WG) || v.value[SPMV_KNOB_WG] <= v.value[SPMV_KNOB_L] || v.value[SPMV_KNOB_WG] <= 1)
-            return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: a group of %d, the kernel can have %llu",
+            return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%s: work-group size %d exceeds the compiled kernel's limit of %llu",
                             spmv_format_name(p->spec.format), v.value[SPMV_KNOB_WG], (spmv__ull)group);
         v.value[SPMV_KNOB_WG] /= 2;
         s = spmv__dev_format_of(p->spec.format)->allowed(d, p, &v);
@@ -2121,11 +2140,11 @@ static spmv_status spmv__dev_prepare(spmv_device *d, const spmv_part *p, const s
 
 /* ---- upload ------------------------------------------------------------------------------------------------------ */
 
-/* A buffer, of 16 bytes where none are wanted, with the bytes at from, or not set to anything. */
+/* Creates a buffer with a copy of the bytes at from (NULL: uninitialised). 0 bytes give a buffer of 16, as none can be empty. */
 static spmv_status spmv__dev_new_filled(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **out)
 {
     if (bytes > d->info.alloc_bytes || bytes > (uint64_t)(size_t)-1)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %llu bytes, the device takes %llu", (spmv__ull)bytes,
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a buffer of %llu bytes exceeds the device's limit of %llu", (spmv__ull)bytes,
                         (spmv__ull)d->info.alloc_bytes);
     return d->info.backend->buffer(d, bytes ? bytes : 16, read_only, from, out);
 }
@@ -2151,7 +2170,7 @@ static spmv_status spmv__dev_upload(const spmv_device *d, const spmv_array *a, v
 
 /* ---- vectors in device memory ------------------------------------------------------------------------------------ */
 
-/* Which of the pointers of function is NULL. */
+/* Reports which argument of function is NULL: d, buffer, or else other. */
 static spmv_status spmv__buffer_null(const spmv_device *d, const char *function, const void *buffer, const char *other)
 {
     return spmv__null(d ? &d->hooks : NULL, function, !d ? "d" : !buffer ? "buffer" : other, NULL, 0);
@@ -2191,7 +2210,7 @@ SPMV_API spmv_status spmv_buffer_fill(const spmv_device *d, void *buffer, uint64
 {
     if (!d || !buffer) return spmv__buffer_null(d, "spmv_buffer_fill", buffer, "");
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_buffer_fill", NULL, 0);
-    if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are no multiple of 4", (spmv__ull)bytes);
+    if (bytes % 4) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "spmv_buffer_fill: %llu bytes are not a multiple of 4", (spmv__ull)bytes);
     return bytes ? d->info.backend->fill(d, d->queue, buffer, bytes, word) : SPMV_OK;
 }
 
@@ -2206,14 +2225,15 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d)
 
 static uint64_t spmv__dev_grains(const spmv_part *p) { return spmv__dev_format_of(p->spec.format)->grains(p); }
 
-/* The row where grain g begins; that of the last one's end is the number of rows. */
+/* The row where grain g begins; the number of rows after the last grain. */
 static uint64_t spmv__dev_grain_row(const spmv_part *p, uint64_t g)
 {
     uint64_t r = spmv__dev_format_of(p->spec.format)->grain_row(p, g);
     return r < p->rows ? r : p->rows;
 }
 
-/* The stretch of grains g up to end: integers and sizes into q, where its arrays come from into c (the last: the row list). */
+/* Describes the stretch of grains g up to end: integers and sizes go into q, and where its arrays come from into c (after the arrays:
+ * the row list). */
 static void spmv__dev_cut_make(const spmv_part *p, uint64_t g, uint64_t end, spmv_part *q, spmv__dev_cut *c)
 {
     spmv__dev_span t;
@@ -2248,7 +2268,8 @@ static uint64_t spmv__dev_largest(const spmv_part *p)
     return most;
 }
 
-/* *end: where the longest stretch from grain g on ends of which each array fits a buffer. */
+/* *end: the end of the longest stretch from grain g on whose arrays each fit into a buffer; i is the part's number, for the message.
+ * SPMV_ERR_LIMIT if there is none. */
 static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, size_t i, uint64_t g, uint64_t *end)
 {
     spmv__dev_cut c[SPMV_MAX_ARRAYS + 1];
@@ -2266,11 +2287,12 @@ static spmv_status spmv__dev_stretch(const spmv_device *d, const spmv_part *p, s
     *end = low;
     if (low > g) return SPMV_OK;
     spmv__dev_cut_make(p, g, g + (g < spmv__dev_grains(p)), &q, c);
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "part %llu (%s): an array of %llu bytes that cannot be cut further, the device takes %llu",
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT,
+                    "part %llu (%s): an array of %llu bytes, which cannot be cut further, exceeds the device's limit of %llu",
                     (spmv__ull)i, spmv_format_name(p->spec.format), (spmv__ull)spmv__dev_largest(&q), (spmv__ull)d->info.alloc_bytes);
 }
 
-/* The stretch's part of one array: the part's own memory where that will do, else a copy. */
+/* What the stretch takes of one array: a pointer into the part's own memory if nothing changes, else a copy. */
 static spmv_status spmv__dev_cut_array(const spmv_hooks *h, const spmv_array *from, const spmv__dev_cut *c, spmv_array *out)
 {
     uint64_t i, plane;
@@ -2290,7 +2312,7 @@ static spmv_status spmv__dev_cut_array(const spmv_hooks *h, const spmv_array *fr
     for (i = 0; c->less && i < c->count; i++) spmv__set(out, i, spmv__at(out, i) - c->less);
     for (i = 0; c->more && i < c->count; i++) {
         int64_t v = ((const int32_t *)out->data)[i] + (int64_t)c->more;
-        if (v > INT32_MAX) return spmv_log(h, SPMV_ERR_LIMIT, "the offset %lld of a diagonal, 32 bits were expected", (long long)v);
+        if (v > INT32_MAX) return spmv_log(h, SPMV_ERR_LIMIT, "a diagonal's offset %lld does not fit 32 bits", (long long)v);
         ((int32_t *)out->data)[i] = (int32_t)v;
     }
     return SPMV_OK;
@@ -2304,7 +2326,8 @@ static void spmv__dev_cut_free(const spmv_hooks *h, spmv_part *q)
     if (!q->list.borrowed) spmv_free(h, q->list.data);
 }
 
-/* The stretch as a part, or its values alone; a whole part is the part itself. On failure q holds nothing. */
+/* Makes q the stretch of grains g up to end, with its first arrays arrays (1: the values alone). It borrows from p where it can. On
+ * failure there is nothing to free. */
 static spmv_status spmv__dev_cut_part(const spmv_hooks *h, const spmv_part *p, uint64_t g, uint64_t end, int arrays, spmv_part *q)
 {
     spmv__dev_cut c[SPMV_MAX_ARRAYS + 1];
@@ -2321,8 +2344,8 @@ static spmv_status spmv__dev_cut_part(const spmv_hooks *h, const spmv_part *p, u
     return s;
 }
 
-/* All arrays against the device's memory, and how many stretches they come in, before anything is allocated: some
- * implementations abort instead. */
+/* Compares the sizes of all arrays with the device's memory, and counts the stretches. This comes before the first allocation because
+ * some OpenCL implementations abort when memory runs out. */
 static spmv_status spmv__dev_check_bytes(const spmv_device *d, const spmv_part *parts, size_t count, size_t *stretches)
 {
     uint64_t total = 0, bytes, g;
@@ -2344,12 +2367,12 @@ static spmv_status spmv__dev_check_bytes(const spmv_device *d, const spmv_part *
     }
     if (s) return s;
     if (total > d->info.global_bytes)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %llu bytes, the device has %llu", (spmv__ull)total,
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "a matrix of %llu bytes exceeds the device's memory of %llu", (spmv__ull)total,
                         (spmv__ull)d->info.global_bytes);
     return SPMV_OK;
 }
 
-/* Arrays of 16 bits are columns, and those have bases; anything else would be read wrong. */
+/* 1: only the column array has 16-bit elements, and it has bases then. A kernel would misread anything else. */
 static int spmv__dev_columns_fit(const spmv_part *p)
 {
     const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
@@ -2362,16 +2385,17 @@ static int spmv__dev_columns_fit(const spmv_part *p)
 static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_part *p, size_t i)
 {
     if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
-        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: another type or number of columns than the matrix", (spmv__ull)i);
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: its type or number of columns is not the matrix's", (spmv__ull)i);
     if (!p->list.count && p->rows && p->rows != m->rows)
-        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, the matrix has %llu", (spmv__ull)i,
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, but the matrix has %llu", (spmv__ull)i,
                         (spmv__ull)p->rows, (spmv__ull)m->rows);
     if (!spmv__dev_columns_fit(p))
-        return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %llu: no kernel of %s takes its columns", (spmv__ull)i,
+        return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %llu: the kernel of %s cannot read its column array", (spmv__ull)i,
                         spmv_format_name(p->spec.format));
     return SPMV_OK;
 }
 
+/* Resolves the variant of a part or stretch, builds its program, uploads its arrays and counts its work-groups. */
 static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
 {
     int k;
@@ -2388,7 +2412,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, 
     return s;
 }
 
-/* The stretch of a part that out names. */
+/* Creates the stretch of p whose begin and end are set in *out. */
 static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *d, const spmv_part *p, const spmv_variant *wish)
 {
     spmv_part q;
@@ -2427,19 +2451,39 @@ static spmv_status spmv__dev_check_type(const spmv_device *d, spmv_type t)
     return SPMV_OK;
 }
 
+/* Creates all stretches of the parts, for which out->part has room. */
+static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spmv_part *parts, const spmv_variant *variants)
+{
+    spmv_device *d = out->device;
+    spmv_variant plain;
+    size_t i, k = 0;
+    uint64_t g = 0;
+    spmv_status s = SPMV_OK;
+    memset(&plain, 0, sizeof plain);
+    for (i = 0; !s && i < out->count; i++) {
+        spmv_device_part *part = &out->part[i];
+        part->source = k;
+        part->begin = g;
+        s = spmv__dev_stretch(d, &parts[k], k, g, &part->end);
+        if (!s) s = spmv__dev_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
+        g = part->end;
+        if (g < spmv__dev_grains(&parts[k])) continue;
+        k++;
+        g = 0;
+    }
+    return s;
+}
+
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
     if (!out || !d || (count && !parts))
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_matrix_create", !out ? "out" : !d ? "d" : "parts", out, sizeof *out);
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_matrix_create", out, sizeof *out);
-    spmv_variant plain;
     void *block = NULL;
-    size_t i, n = 0, k = 0;
-    uint64_t g = 0;
+    size_t i, n = 0;
     spmv_status s = spmv__dev_check_type(d, type);
     memset(out, 0, sizeof *out);
-    memset(&plain, 0, sizeof plain);
     out->device = d;
     out->type = type;
     out->rows = rows;
@@ -2451,17 +2495,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->part = (spmv_device_part *)block;
     out->sources = count;
     out->count = s ? 0 : n;
-    for (i = 0; !s && i < n; i++) {
-        spmv_device_part *part = &out->part[i];
-        part->source = k;
-        part->begin = g;
-        s = spmv__dev_stretch(d, &parts[k], k, g, &part->end);
-        if (!s) s = spmv__dev_stretch_create(part, d, &parts[k], variants ? &variants[k] : &plain);
-        g = part->end;
-        if (g < spmv__dev_grains(&parts[k])) continue;
-        k++;
-        g = 0;
-    }
+    if (!s) s = spmv__dev_stretches_create(out, parts, variants);
     if (!s) s = spmv__dev_scale_create(out);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
@@ -2469,12 +2503,9 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     return s;
 }
 
-SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count)
+/* 1: the parts can be those that m was made from: as many, of its type, with as many values. */
+static int spmv__dev_same_parts(const spmv_device_matrix *m, const spmv_part *parts, size_t count)
 {
-    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_device_matrix_update", !m ? "m" : "parts", NULL, 0);
-    const spmv_hooks *h = &m->hooks;
-    const spmv_device *d = m->device;
-    spmv_status s = SPMV_OK;
     uint64_t values = 0;
     size_t i;
     int same = count == m->sources;
@@ -2485,7 +2516,18 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
         same = parts[k].a[SPMV_VAL].count == values && parts[k].type == m->type;
         values = 0;
     }
-    if (!same) return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
+    return same;
+}
+
+SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count)
+{
+    if (!m || (count && !parts)) return spmv__null(m ? &m->hooks : NULL, "spmv_device_matrix_update", !m ? "m" : "parts", NULL, 0);
+    const spmv_hooks *h = &m->hooks;
+    const spmv_device *d = m->device;
+    spmv_status s = SPMV_OK;
+    size_t i;
+    if (!spmv__dev_same_parts(m, parts, count))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "these are not the parts that the matrix was made from");
     for (i = 0; !s && i < m->count; i++) {
         const spmv_device_part *p = &m->part[i];
         const spmv_array *val;
@@ -2551,7 +2593,8 @@ static void spmv__dev_launch_shape(spmv__launch *l, uint64_t groups, uint64_t wg
     l->wg = wg;
 }
 
-/* A part's kernel takes its arrays, its integers, and what its format adds. The kernel of its finishing launch takes the same. */
+/* Makes the kernel called name of a part and sets the arguments that never change: arrays, integers, and what its format adds. Those of
+ * the finishing launch are the same. */
 static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matrix *m, const spmv_device_part *p, const char *name,
                                         uint64_t groups, void *const *carry)
 {
@@ -2573,7 +2616,8 @@ static spmv_status spmv__dev_launch_part(spmv__launch *l, const spmv_device_matr
     return a.s;
 }
 
-/* Carries and, all zero, the counters behind them. No queue is needed for that: one may be waiting for the caller. */
+/* Creates the buffer of carries, followed by the counters, which begin at zero. It enqueues nothing, as the queue may be waiting for the
+ * caller. */
 static spmv_status spmv__dev_new_carries(const spmv_device_matrix *m, const spmv_device_part *p, void **out)
 {
     const spmv_device *d = m->device;
@@ -2588,7 +2632,7 @@ static spmv_status spmv__dev_new_carries(const spmv_device_matrix *m, const spmv
     return s;
 }
 
-/* The one or two launches of a part. */
+/* Adds the one or two launches of a part to e. */
 static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *m, const spmv_device_part *p)
 {
     spmv__launch *l = &e->launch[e->count];
@@ -2658,7 +2702,7 @@ static void spmv__dev_event_free(const spmv_device *d, void *event)
     if (event) d->info.backend->event_free(d, event);
 }
 
-/* Puts event (NULL: none) in the place of what slot holds; none where it cannot be retained. */
+/* Replaces the event in *slot by event (NULL: none), which it retains; by none if that fails. */
 static spmv_status spmv__dev_event_keep(const spmv_device *d, void **slot, void *event)
 {
     spmv_status s = event ? d->info.backend->event_keep(d, event) : SPMV_OK;
@@ -2679,7 +2723,7 @@ static void spmv__dev_exec_forget(spmv_exec *e)
     e->seen = NULL;
 }
 
-/* No product's time is known. */
+/* Forgets the events of the latest timed product. */
 static void spmv__dev_exec_untimed(spmv_exec *e)
 {
     spmv__dev_event_keep(e->matrix->device, &e->first, NULL);
@@ -2718,18 +2762,18 @@ static int spmv__try_lock(long *busy) { (void)busy; return 1; }
 static void spmv__unlock(long *busy) { (void)busy; }
 #endif
 
-/* The exec is the caller's until spmv__unlock. A second thread would set arguments of the same kernels. */
+/* Locks e until spmv__unlock: a second thread would set arguments of the same kernels. function is the caller's name, for messages. */
 static spmv_status spmv__dev_exec_take(spmv_exec *e, const char *function)
 {
     if (!e || !e->matrix) return spmv__null(e ? &e->hooks : NULL, function, e ? "e->matrix" : "e", NULL, 0);
     if (spmv__try_lock(&e->busy)) return SPMV_OK;
-    return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread multiplies with the same exec, which is a matrix's own in spmv_mul: make "
-                    "an spmv_exec for each thread (spmv_exec_create)");
+    return spmv_log(&e->hooks, SPMV_ERR_BUSY, "another thread is using this exec (spmv_mul uses the matrix's own): create an spmv_exec for "
+                    "each thread (spmv_exec_create)");
 }
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* A product on its way into the queue. */
+/* A product that is being enqueued. */
 typedef struct spmv__dev_run {
     spmv_exec  *e;
     double      alpha;
@@ -2737,13 +2781,13 @@ typedef struct spmv__dev_run {
     uint64_t    x0, y0;
     unsigned    num_wait;
     const void *wait;
-    size_t      left;      /* launches to come, the current one included */
-    void       *previous;  /* event of the launch before, where launches are chained or timed */
+    size_t      left;      /* launches still to be enqueued */
+    void       *previous;  /* event of the previous launch, if launches are chained or timed */
     int         begun;
-    int         keep_last; /* the last launch's event is wanted */
+    int         keep_last; /* 1: the caller wants the last launch's event */
 } spmv__dev_run;
 
-/* The first launch waits for what the caller says, the others for the one before where the queue does not see to that. */
+/* The first launch waits for the caller's events; each other one waits for the one before it if the queue is out of order. */
 static spmv_order spmv__dev_order(const spmv__dev_run *r)
 {
     spmv_order o;
@@ -2753,6 +2797,7 @@ static spmv_order spmv__dev_order(const spmv__dev_run *r)
     return o;
 }
 
+/* Sets the changing arguments of a launch, enqueues it, and keeps its event as far as one is needed. */
 static spmv_status spmv__dev_enqueue(spmv__dev_run *r, const spmv__launch *l, double beta)
 {
     spmv_exec *e = r->e;
@@ -2779,7 +2824,7 @@ static spmv_status spmv__dev_enqueue(spmv__dev_run *r, const spmv__launch *l, do
     return a.s;
 }
 
-/* A vector of n elements from an offset lies within its buffer. */
+/* Checks that a vector of n elements at an offset lies within its buffer; name is the argument's. */
 static spmv_status spmv__dev_exec_check(const spmv_exec *e, void *mem, uint64_t offset, uint64_t n, const char *name)
 {
     const spmv_device *d = e->matrix->device;
@@ -2791,11 +2836,12 @@ static spmv_status spmv__dev_exec_check(const spmv_exec *e, void *mem, uint64_t 
     if (s) return s;
     have /= spmv_vector_size(e->matrix->type);
     if (offset <= have && n <= have - offset) return SPMV_OK;
-    return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %llu elements from %llu on, the buffer has %llu", name, (spmv__ull)n,
+    return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "%s: %llu elements from offset %llu exceed the buffer's %llu", name, (spmv__ull)n,
                     (spmv__ull)offset, (spmv__ull)have);
 }
 
-/* An image of the buffer x, as far as images go, with four elements a texel or one; kept while x is the same. */
+/* Makes an image of the buffer x with 1 or 4 elements in a texel, unless e has it already. The image covers as much of x as the device
+ * allows; SPMV_ERR_LIMIT if that is less than the product reads. */
 static spmv_status spmv__dev_exec_image(spmv_exec *e, void *x, uint64_t x_offset, int texel)
 {
     const spmv_device_matrix *m = e->matrix;
@@ -2815,16 +2861,17 @@ static spmv_status spmv__dev_exec_image(spmv_exec *e, void *x, uint64_t x_offset
         e->texels[i] = bytes / size;
         if (e->texels[i] > d->info.image_texels) e->texels[i] = d->info.image_texels;
         if (e->texels[i]) s = d->info.backend->image(d, x, m->type, texel, e->texels[i], &e->image[i]);
-        else s = d->info.backend->image(d, x, m->type, 1, e->texels[i] = 1, &e->image[i]); /* x has fewer than four elements: no
-                                                                                             texel is read */
+        else s = d->info.backend->image(d, x, m->type, 1, e->texels[i] = 1, &e->image[i]); /* x has fewer than 4 elements, so
+                                                                                             no texel is read */
         if (s) return s;
     }
     if (need <= e->texels[i]) return SPMV_OK;
-    return spmv_log(&e->hooks, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, an image of it at %llu",
+    return spmv_log(&e->hooks, SPMV_ERR_LIMIT, "x ends at element %llu of its buffer, but an image of it holds only %llu",
                     (spmv__ull)(x_offset + m->cols), (spmv__ull)(e->texels[i] * (uint64_t)texel));
 }
 
-/* The images that the launches want. Reading an image while its buffer is written is undefined, even elsewhere in it. */
+/* Makes the images that the launches read. x and y must be different buffers then: reading an image is undefined while any part of its
+ * buffer is written. */
 static spmv_status spmv__dev_exec_images(spmv_exec *e, void *x, uint64_t x_offset, void *y)
 {
     spmv_status s = SPMV_OK;
@@ -2832,62 +2879,91 @@ static spmv_status spmv__dev_exec_images(spmv_exec *e, void *x, uint64_t x_offse
     for (i = 0; !s && i < e->count; i++) {
         int texel = e->launch[i].texel;
         if (!texel) continue;
-        if (x == y) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y lie in one buffer");
+        if (x == y) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "IMG=1: x and y are in the same buffer");
         s = spmv__dev_exec_image(e, x, x_offset, x_offset % 4 ? 1 : texel);
     }
     return s;
 }
 
-static spmv_status spmv__dev_exec_mul(spmv_exec *e, double alpha, void *x, uint64_t x_offset, double beta, void *y,
-                                      uint64_t y_offset, unsigned num_wait, const void *wait, void **event)
+/* Checks the vectors of a product and makes the images that it reads; launches: how many launches multiply. */
+static spmv_status spmv__dev_exec_ready(const spmv__dev_run *r, size_t launches)
 {
+    spmv_exec *e = r->e;
     const spmv_device_matrix *m = e->matrix;
-    const spmv_device *d = m->device;
-    size_t i, launches = alpha != 0 && m->rows ? e->count : 0;
+    spmv_status s = r->num_wait && !r->wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
+    if (!s) s = spmv__dev_exec_check(e, r->y, r->y0, m->rows, "y");
+    if (!s && r->alpha != 0 && m->rows) s = spmv__dev_exec_check(e, r->x, r->x0, m->cols, "x");
+    if (!s && launches && m->cols) s = spmv__dev_exec_images(e, r->x, r->x0, r->y);
+    return s;
+}
+
+/* After the launches: the event that stands for a product without any, and the events of its time. */
+static spmv_status spmv__dev_exec_events(spmv__dev_run *r)
+{
+    spmv_exec *e = r->e;
+    const spmv_device *d = e->matrix->device;
+    spmv_status s = SPMV_OK;
+    if (!r->begun && (r->keep_last || r->num_wait || e->timing)) {
+        spmv_order order = spmv__dev_order(r);
+        s = d->info.backend->marker(d, e->queue, &order, &r->previous);
+        if (!s && e->timing) s = spmv__dev_event_keep(d, &e->first, r->previous);
+    }
+    if (!s && e->timing) s = spmv__dev_event_keep(d, &e->last, r->previous);
+    return s;
+}
+
+/* Enqueues the pass that scales y (unless the first part covers it or beta is 1), then all launches. r has the vectors, alpha and what
+ * to wait for. *event, if event is not NULL, gets one that completes with the product. */
+static spmv_status spmv__dev_exec_mul(spmv__dev_run *r, double beta, void **event)
+{
+    spmv_exec *e = r->e;
+    const spmv_device_matrix *m = e->matrix;
+    size_t i, launches = r->alpha != 0 && m->rows ? e->count : 0;
     int covers = launches && m->covers && m->part[0].groups;
     int scale = m->rows && beta != 1 && !covers;
-    spmv__dev_run r;
-    spmv_status s = num_wait && !wait ? spmv__null(&e->hooks, "spmv_exec_mul", "wait", NULL, 0) : SPMV_OK;
-    if (!s) s = spmv__dev_exec_check(e, y, y_offset, m->rows, "y");
-    if (!s && alpha != 0 && m->rows) s = spmv__dev_exec_check(e, x, x_offset, m->cols, "x");
-    if (!s && launches && m->cols) s = spmv__dev_exec_images(e, x, x_offset, y);
+    spmv_status s = spmv__dev_exec_ready(r, launches);
     if (s) return s;
+    if (!m->cols) r->x0 = 0;
+    if (!r->num_wait) r->wait = NULL;
+    r->left = launches + (size_t)scale;
+    r->keep_last = event != NULL;
+    if (scale) s = spmv__dev_enqueue(r, &e->scale, beta);
+    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
+    if (!s) s = spmv__dev_exec_events(r);
+    if (s) spmv__dev_exec_untimed(e);
+    if (!s && event) {
+        *event = r->previous;
+        r->previous = NULL;
+    }
+    spmv__dev_event_free(m->device, r->previous);
+    return s;
+}
+
+/* A product that waits for nothing. */
+static spmv__dev_run spmv__dev_run_of(spmv_exec *e, double alpha, void *x, uint64_t x_offset, void *y, uint64_t y_offset)
+{
+    spmv__dev_run r;
     memset(&r, 0, sizeof r);
     r.e = e;
     r.alpha = alpha;
     r.x = x;
+    r.x0 = x_offset;
     r.y = y;
-    r.x0 = m->cols ? x_offset : 0;
     r.y0 = y_offset;
-    r.num_wait = num_wait;
-    r.wait = num_wait ? wait : NULL;
-    r.left = launches + (size_t)scale;
-    r.keep_last = event != NULL;
-    if (scale) s = spmv__dev_enqueue(&r, &e->scale, beta);
-    for (i = 0; !s && i < launches; i++) s = spmv__dev_enqueue(&r, &e->launch[i], covers && e->launch[i].first ? beta : 1);
-    if (!s && !r.begun && (event || num_wait || e->timing)) {
-        spmv_order order = spmv__dev_order(&r);
-        s = d->info.backend->marker(d, e->queue, &order, &r.previous);
-        if (!s && e->timing) s = spmv__dev_event_keep(d, &e->first, r.previous);
-    }
-    if (!s && e->timing) s = spmv__dev_event_keep(d, &e->last, r.previous);
-    if (s) spmv__dev_exec_untimed(e);
-    if (!s && event) {
-        *event = r.previous;
-        r.previous = NULL;
-    }
-    spmv__dev_event_free(d, r.previous);
-    return s;
+    return r;
 }
 
-/* The call of any back end, which has its own types for buffers and events; function is its name. */
+/* A product with the handles of any back end. Typed functions such as spmv_exec_mul call it with their own name. */
 static spmv_status spmv__exec_mul(spmv_exec *e, const char *function, double alpha, void *x, uint64_t x_offset, double beta, void *y,
                                   uint64_t y_offset, unsigned num_wait, const void *wait, void **event)
 {
+    spmv__dev_run r = spmv__dev_run_of(e, alpha, x, x_offset, y, y_offset);
     spmv_status s = spmv__dev_exec_take(e, function);
     if (event) *event = NULL;
     if (s) return s;
-    s = spmv__dev_exec_mul(e, alpha, x, x_offset, beta, y, y_offset, num_wait, wait, event);
+    r.num_wait = num_wait;
+    r.wait = wait;
+    s = spmv__dev_exec_mul(&r, beta, event);
     spmv__unlock(&e->busy);
     return s;
 }
@@ -2898,7 +2974,7 @@ SPMV_API spmv_status spmv_exec_mul_buffers(spmv_exec *e, double alpha, void *x, 
     return spmv__exec_mul(e, "spmv_exec_mul_buffers", alpha, x, x_offset, beta, y, y_offset, 0, NULL, NULL);
 }
 
-/* The buffers of products with host vectors. */
+/* Creates the buffers of products with host vectors, unless e has them. */
 static spmv_status spmv__dev_exec_host_buffers(spmv_exec *e)
 {
     const spmv_device_matrix *m = e->matrix;
@@ -2909,6 +2985,7 @@ static spmv_status spmv__dev_exec_host_buffers(spmv_exec *e)
     return s;
 }
 
+/* Copies x (and y, if beta is not 0) to the device, multiplies, and copies y back. */
 static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const void *x, double beta, void *y)
 {
     const spmv_device_matrix *m = e->matrix;
@@ -2916,6 +2993,7 @@ static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const voi
     const spmv_backend *b = d->info.backend;
     uint64_t size = spmv_vector_size(m->type), x_bytes = m->cols * size, y_bytes = m->rows * size;
     const char *missing = spmv__vector_missing(m->rows, m->cols, alpha, x, y);
+    spmv__dev_run r;
     void *done = NULL;
     spmv_status s;
     if (missing) return spmv__null(&e->hooks, "spmv_exec_mul_host", missing, NULL, 0);
@@ -2923,7 +3001,8 @@ static spmv_status spmv__dev_exec_mul_host(spmv_exec *e, double alpha, const voi
     s = spmv__dev_exec_host_buffers(e);
     if (!s && alpha != 0 && m->cols) s = b->write(d, e->queue, e->x, x_bytes, x);
     if (!s && beta != 0) s = b->write(d, e->queue, e->y, y_bytes, y);
-    if (!s) s = spmv__dev_exec_mul(e, alpha, e->x, 0, beta, e->y, 0, 0, NULL, &done);
+    r = spmv__dev_run_of(e, alpha, e->x, 0, e->y, 0);
+    if (!s) s = spmv__dev_exec_mul(&r, beta, &done);
     if (!s) s = b->read(d, e->queue, e->y, y_bytes, y, done);
     spmv__dev_event_free(d, done);
     return s;
@@ -2941,7 +3020,7 @@ SPMV_API spmv_status spmv_exec_mul_host(spmv_exec *e, double alpha, const void *
 static spmv_status spmv__dev_exec_timing(spmv_exec *e, int on)
 {
     if (on && !e->profiles)
-        return spmv_log(&e->hooks, SPMV_ERR_UNSUPPORTED, "the queue was made without profiling (desc.profile; OpenCL: "
+        return spmv_log(&e->hooks, SPMV_ERR_UNSUPPORTED, "the queue does not measure time (desc.profile; OpenCL: "
                         "CL_QUEUE_PROFILING_ENABLE)");
     e->timing = on != 0;
     spmv__dev_exec_untimed(e);
@@ -2960,7 +3039,7 @@ SPMV_API spmv_status spmv_exec_timing(spmv_exec *e, int on)
 static spmv_status spmv__dev_exec_seconds(spmv_exec *e, double *seconds)
 {
     const spmv_device *d = e->matrix->device;
-    if (!e->first || !e->last) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "no product was made with timing on");
+    if (!e->first || !e->last) return spmv_log(&e->hooks, SPMV_ERR_ARGUMENT, "no product has been timed (spmv_exec_timing)");
     return d->info.backend->seconds(d, e->first, e->last, seconds);
 }
 

@@ -1715,6 +1715,16 @@ typedef struct spmv__load {
  * longest row; a format changes what differs. SPMV_ERR_UNSUPPORTED, without a message: such a part makes no sense there. */
 typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
 
+/* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
+typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
+
+/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_auto.h has the numbers. */
+typedef enum spmv__lane_rule {
+    SPMV__LANES_BY_ROWS = 0, /* several only where the rows alone do not fill the device */
+    SPMV__LANES_BY_LENGTH,   /* as many as the mean row has entries, so that they read them side by side */
+    SPMV__LANES_BY_STRIP     /* those of a strip share its rows */
+} spmv__lane_rule;
+
 /* What else is known of a format; it stands at the head of the format's section. */
 typedef struct spmv__traits {
     unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
@@ -1725,6 +1735,16 @@ typedef struct spmv__traits {
                                    always */
     double            convert, convert_more; /* analysis and conversion, in products of csr: in general, with the key more */
     spmv_key          more;
+    spmv__padding     pads;
+    spmv__lane_rule   lanes;
+    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_auto.h;
+     * measured on an H200, bench/results/nvidia-h200-plans.txt): */
+    double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
+    double            apart;    /* as blocks do not lie side by side */
+    double            ragged;   /* for each unit by which the deviation of row lengths over their mean exceeds 0.3 */
+    double            bands;    /* for each group of neighbouring diagonals after the first */
+    int               cocktail; /* 1: a format of clSpMV, which "cocktail" may use */
+    int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
 /* Kinds of matrices that layouts are measured on. Columns of 16 bits cannot hold those of large scattered matrices; where they do, they
@@ -1879,7 +1899,10 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
     SPMV__EVEN,                                     /* even */
-    8, 8, SPMV_KEY_W                                /* convert, convert_more, more */
+    8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
+    0, NULL                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__dense_layouts[] = {
@@ -1922,12 +1945,15 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
 static const spmv__traits spmv__coo_traits = {
-    0,                               /* keys */
-    SPMV_ADDS_ONLY | SPMV_LONG_ROWS, /* flags */
-    SPMV_CLASS_FLAT,                 /* class */
-    2,                               /* indices */
-    SPMV__EVEN,                      /* even */
-    8, 8, SPMV_KEY_W                 /* convert, convert_more, more */
+    0,                                    /* keys */
+    SPMV_ADDS_ONLY | SPMV_LONG_ROWS,      /* flags */
+    SPMV_CLASS_FLAT,                      /* class */
+    2,                                    /* indices */
+    SPMV__EVEN,                           /* even */
+    8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
+    1, NULL                               /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__coo_layouts[] = {
@@ -1978,7 +2004,10 @@ static const spmv__traits spmv__csr_traits = {
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN             /* convert, convert_more, more */
+    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
+    0.3, 0, 0, 0,                                  /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__csr_layouts[] = {
@@ -2273,12 +2302,15 @@ static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, s
 #endif
 
 static const spmv__traits spmv__dia_traits = {
-    SPMV__KEY(D),                 /* keys */
-    SPMV_HAS_FILL | SPMV_REPEATS, /* flags */
-    SPMV_CLASS_DIAGONAL,          /* class */
-    0,                            /* indices */
-    SPMV__EVEN,                   /* even */
-    45, 45, SPMV_KEY_D            /* convert, convert_more, more */
+    SPMV__KEY(D),                         /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS,         /* flags */
+    SPMV_CLASS_DIAGONAL,                  /* class */
+    0,                                    /* indices */
+    SPMV__EVEN,                           /* even */
+    45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
+    1, NULL                               /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__dia_layouts[] = {
@@ -2324,7 +2356,10 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     SPMV__EVEN,                                    /* even */
-    45, 45, SPMV_KEY_D                             /* convert, convert_more, more */
+    45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
+    0, 0, 0, 0.15,                                 /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__bdia_layouts[] = {
@@ -2413,7 +2448,10 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                               /* class */
     1,                                                             /* indices */
     0,                                                             /* even */
-    20, 20, SPMV_KEY_W                                             /* convert, convert_more, more */
+    20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
+    0, 0, 0, 0,                                                    /* rounded, apart, ragged, bands */
+    1, NULL                                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__ell_layouts[] = {
@@ -2469,7 +2507,10 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    20, 20, SPMV_KEY_W                                                                              /* convert, convert_more, more */
+    20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
+    0, 0, 0, 0,                                                                                     /* rounded, apart, ragged, bands */
+    1, NULL                                                                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__sell_layouts[] = {
@@ -2714,7 +2755,10 @@ static const spmv__traits spmv__bell_traits = {
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    40, 60, SPMV_KEY_D                             /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    0, 0, 0, 0,                                    /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 static const spmv__traits spmv__sbell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
@@ -2722,7 +2766,10 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    40, 60, SPMV_KEY_D                                           /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
+    0, 0, 0, 0,                                                  /* rounded, apart, ragged, bands */
+    1, NULL                                                      /* cocktail, suits */
 };
 static const spmv__traits spmv__bcsr_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
@@ -2730,7 +2777,10 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    40, 60, SPMV_KEY_D                                              /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
+    0, 0.2, 0.9, 0,                                                 /* rounded, apart, ragged, bands */
+    1, NULL                                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__bell_layouts[] = {
@@ -2992,13 +3042,26 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+/* Where CMRS is worth an estimate. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its efficiency against the
+ * HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and the CMRS is more
+ * efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable" (5.4; between 1.5
+ * and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is our own addition. */
+static int spmv__cmrs_suits(const spmv_features *f)
+{
+    const double long_rows = 20, uneven = 1.5; /* mu in nonzeros, sigma without a unit */
+    return f->sigma <= f->mean && (f->mean > long_rows || f->sigma > uneven);
+}
+
 static const spmv__traits spmv__cmrs_traits = {
     SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
     SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
     SPMV_CLASS_FLAT,                                                /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    8, 8, SPMV_KEY_W                                                /* convert, convert_more, more */
+    8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
+    0, 0, 0, 0,                                                     /* rounded, apart, ragged, bands */
+    0, spmv__cmrs_suits                                             /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__cmrs_layouts[] = {
@@ -3149,7 +3212,10 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV_CLASS_FLAT,                /* class */
     1,                              /* indices */
     SPMV__EVEN,                     /* even */
-    8, 8, SPMV_KEY_W                /* convert, convert_more, more */
+    8, 8, SPMV_KEY_W,               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
+    0, NULL                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__tcsr_layouts[] = {
