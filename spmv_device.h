@@ -1723,7 +1723,7 @@ static const spmv__dev_format spmv__cmrs_device = {
 enum { SPMV__TCSR_EMPTY_EACH = 4 /* empty rows that an item writes; kernels/tcsr.cl has the same number */ };
 
 /* Items of a group that takes a tile. */
-static uint64_t spmv__tcsr_group(const spmv_part *p) { return p->n[SPMV_TCSR_TILE] / SPMV_TCSR_PLACES; }
+static uint64_t spmv__tcsr_group(const spmv_part *p) { return p->n[SPMV_TCSR_TILE] / SPMV_TCSR_SLOTS; }
 
 static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
@@ -1825,7 +1825,7 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
     q->n[SPMV_TCSR_EMPTIES] = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
     spmv__dev_cut_one(&c[SPMV_TCSR_VAL], t->begin * tile, tiles * tile, 0);
     c[SPMV_TCSR_COL] = c[SPMV_TCSR_VAL];
-    spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_PLACES, tiles * tile / SPMV_TCSR_PLACES, 0);
+    spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
     spmv__dev_cut_one(&c[SPMV_TCSR_END], t->begin * runs, tiles * runs + 1, ends);
     spmv__dev_cut_one(&c[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, t->end) - ends, t->row);
     spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);

@@ -243,7 +243,7 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */          \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 keeps columns as 16-bit offsets from a base, if all fit */ \
-    X(TILE,  tile,  INT)   /* tcsr: places of a tile, 512 1024 2048 or 4096; 0: 4096 */
+    X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -265,9 +265,8 @@ enum {
 #undef X
 };
 
-/* tcsr: places of a tile that one lane sums, and neighbouring lanes that store what they have in common: a run of
- * SPMV_TCSR_LANES * SPMV_TCSR_PLACES places. kernels/tcsr.cl has the same numbers. */
-enum { SPMV_TCSR_PLACES = 16, SPMV_TCSR_LANES = 32 };
+/* tcsr: a lane sums SPMV_TCSR_SLOTS slots, and a run consists of those of SPMV_TCSR_LANES lanes. kernels/tcsr.cl has the same numbers. */
+enum { SPMV_TCSR_SLOTS = 16, SPMV_TCSR_LANES = 32 };
 
 /* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
 typedef struct spmv_spec {
@@ -409,14 +408,15 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           |   each 32 block rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
- *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: rows that are not empty, one after another. Where a row does not
- *         |   empties                 |   fit into what is left of a tile, and that is at most a 16th of it, the rest is padding, which
- *         |                           |   repeats the column before it; else the row is cut and goes on in the next tile. flag: one u32 for
- *         |                           |   each 16 places (of a lane): bit k: a row ends in place k; above bit 16: how many end before it in
- *         |                           |   its run of 32 lanes. end u32[runs+1]: rows that end before a run. row u32: the row of each end;
- *         |                           |   empty if no row is empty. piece u32[2 * tiles]: the first tile of the row that comes into a
- *         |                           |   tile, and the last of the row that leaves it; the tile itself if there is none. cut u32[cuts]: the
- *         |                           |   first tile of each row that is cut. empty u32[empties]: rows without nonzeros
+ *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that does not
+ *         |   empties                 |   fit into the rest of a tile begins in the next one if that rest is at most a 16th of the tile: the
+ *         |                           |   rest is then padding, which repeats the column before it. Any other such row is cut and goes on
+ *         |                           |   in the next tile. A run of 512 slots is divided among 32 lanes, 16 slots each. flag u32 a lane:
+ *         |                           |   bit k is set if a row ends in slot k; the bits from 16 on count the rows that end before it in the
+ *         |                           |   run. end u32[runs+1]: rows that end before a run. row u32: the row of each end, empty if no row is
+ *         |                           |   empty. piece u32[2 * tiles]: the first tile of the row that goes on from the tile before, and the last
+ *         |                           |   tile of the row that goes on in the next; the tile itself if there is none. cut u32[cuts]: the first
+ *         |                           |   tile of each row that is cut. empty u32[empties]: the empty rows
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),
@@ -3225,18 +3225,18 @@ static const spmv_format_layout spmv__tcsr_layouts[] = {
 
 #ifndef SPMV_NO_TCSR
 enum {
-    SPMV__TILE_PLACES = 4096, /* H200, f32, 20 matrices: 2048 takes 1.06 times as long, and as long in f64 */
+    SPMV__TILE_SLOTS = 4096, /* H200, f32, 20 matrices: 2048 takes 1.06 times as long, and as long in f64 */
     SPMV__TILE_REST = 16,     /* share of a tile that may stay empty so that a row is not cut; 8 on the H200: no gain */
-    SPMV__TCSR_RUN = SPMV_TCSR_LANES * SPMV_TCSR_PLACES /* places of a run */
+    SPMV__TCSR_RUN = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a run */
 };
 
-SPMV__SHARED uint64_t spmv__tile_places(const spmv_spec *s)
+SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
 {
-    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_PLACES;
+    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
 }
 
-/* Where a row of length nonzeros begins if the rows before it end at place at. */
-SPMV__SHARED uint64_t spmv__tile_place(uint64_t tile, uint64_t at, uint64_t length)
+/* Where a row of length nonzeros begins if the rows before it end at slot at. */
+SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t length)
 {
     uint64_t rest = tile - at % tile;
     return length > rest && rest * SPMV__TILE_REST <= tile ? at + rest : at;
@@ -3244,12 +3244,12 @@ SPMV__SHARED uint64_t spmv__tile_place(uint64_t tile, uint64_t at, uint64_t leng
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t tile = spmv__tile_places(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
+    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
     for (i = 0; i < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
         empties += length == 0;
         if (!length) continue;
-        at = spmv__tile_place(tile, at, length);
+        at = spmv__tile_slot(tile, at, length);
         cuts += at / tile != (at + length - 1) / tile;
         at += length;
     }
@@ -3262,7 +3262,7 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     p->n[SPMV_TCSR_EMPTIES] = empties;
     spmv__want(&p->a[SPMV_TCSR_VAL], tiles * tile, p->a[SPMV_TCSR_VAL].width);
     spmv__want(&p->a[SPMV_TCSR_COL], tiles * tile, 4);
-    spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_PLACES, 4);
+    spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_SLOTS, 4);
     spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_RUN + 1, 4);
     spmv__want(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, 4);
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
@@ -3271,25 +3271,25 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* The places are counted as in a build. */
+/* The slots are counted as in a build. */
 static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
-    uint64_t tile = spmv__tile_places(spec), at = 0, r;
+    uint64_t tile = spmv__tile_slots(spec), at = 0, r;
     for (r = 0; r < l->v->a->rows; r++)
-        if (l->len[r]) at = spmv__tile_place(tile, at, l->len[r]) + l->len[r];
+        if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
     spmv__estimate_entries(f, out);
     out->slots = (double)(spmv__ceil_div(at, tile) * tile);
     return SPMV_OK;
 }
 
-/* Padding of places at up to end: it reads what the place before it does, which is in the cache, and no sum takes it in. */
+/* Padding of slots at up to end: it reads what the slot before it does, which is in the cache, and no sum takes it in. */
 static void spmv__tcsr_pad(spmv_part *p, uint64_t at, uint64_t end)
 {
     uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
     for (; at < end; at++) col[at] = col[at - 1];
 }
 
-/* The row in places at up to end is cut if they lie in several tiles. */
+/* The row in slots at up to end is cut if they lie in several tiles. */
 static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t *cuts)
 {
     uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
@@ -3310,7 +3310,7 @@ static void spmv__tcsr_count_ends(spmv_part *p)
     end[0] = 0;
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) {
         bits = flag[i];
-        flag[i] |= in_run << SPMV_TCSR_PLACES;
+        flag[i] |= in_run << SPMV_TCSR_SLOTS;
         for (; bits; bits &= bits - 1) in_run++;
         if ((i + 1) % SPMV_TCSR_LANES) continue;
         end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_run;
@@ -3327,7 +3327,7 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
     for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) ((uint32_t *)p->a[SPMV_TCSR_PIECE].data)[i] = (uint32_t)(i / 2);
     for (i = 0; i < p->rows; i++) {
-        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_place(tile, at, length);
+        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
         if (!length) {
             empty[empties++] = (uint32_t)i;
             continue;
@@ -3339,7 +3339,7 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
                 col[at] = a->col[k];
                 spmv__put(to, at++, k);
             }
-        flag[(at - 1) / SPMV_TCSR_PLACES] |= 1u << (at - 1) % SPMV_TCSR_PLACES;
+        flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
         spmv__tcsr_cut_row(p, begin, at, &cuts);
     }
@@ -3353,15 +3353,15 @@ SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
     return p->a[SPMV_TCSR_ROW].count ? ((const uint32_t *)p->a[SPMV_TCSR_ROW].data)[n] : n;
 }
 
-/* The place behind that where the row ends that has place at. */
+/* The slot behind that where the row ends that has slot at. */
 SPMV__SHARED uint64_t spmv__tcsr_next(const spmv_part *p, uint64_t at)
 {
-    const uint32_t *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data, ends = (1u << SPMV_TCSR_PLACES) - 1;
-    uint64_t i = at / SPMV_TCSR_PLACES;
-    uint32_t bits = (flag[i] & ends) >> at % SPMV_TCSR_PLACES;
+    const uint32_t *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data, ends = (1u << SPMV_TCSR_SLOTS) - 1;
+    uint64_t i = at / SPMV_TCSR_SLOTS;
+    uint32_t bits = (flag[i] & ends) >> at % SPMV_TCSR_SLOTS;
     if (!bits) {
         do bits = flag[++i] & ends; while (!bits);
-        at = i * SPMV_TCSR_PLACES;
+        at = i * SPMV_TCSR_SLOTS;
     }
 #ifdef __GNUC__
     return at + (uint64_t)__builtin_ctz(bits) + 1;
@@ -3386,7 +3386,7 @@ static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
         uint64_t last = spmv__tcsr_ends(p, t + 1), at = t * p->n[SPMV_TCSR_TILE];
         for (k = at; k < at + p->n[SPMV_TCSR_TILE] && (n < last || piece[2 * t + 1] != t); k++) {
             visit(user, spmv__tcsr_row(p, n), col[k], k);
-            n += flag[k / SPMV_TCSR_PLACES] >> k % SPMV_TCSR_PLACES & 1u;
+            n += flag[k / SPMV_TCSR_SLOTS] >> k % SPMV_TCSR_SLOTS & 1u;
         }
     }
 }

@@ -624,7 +624,7 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* The rows that begin in tile t. A row that is cut goes on in the places that follow. */
+/* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;

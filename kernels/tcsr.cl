@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tcsr: CSR in tiles of TILE places at fixed, aligned addresses, so that loads need neither a pointer nor a condition.
+ * tcsr: CSR in tiles of TILE slots at fixed, aligned addresses, so that loads need neither a pointer nor a condition.
  *
- * A lane sums U neighbouring places of its run, which are 32 U places of the tile; bits say in which of them a row ends. Sums that a
+ * A lane sums U neighbouring slots of its run, which are 32 U slots of the tile; bits say in which of them a row ends. Sums that a
  * lane leaves open are handed to the next lanes, and from run to run by local memory. The sums of rows that end in a run lie there in
  * their order, so that neighbouring lanes store neighbouring elements of y.
  * STREAM 1: a group takes a tile, 32 neighbouring items a run. The loads of a run are coalesced, and its products change lanes through
@@ -28,11 +28,11 @@
 #ifndef GAPS
 #define GAPS 0 /* 1: some rows are empty: row has the row of each end, else they follow each other */
 #endif
-#define U 16 /* SPMV_TCSR_PLACES */
+#define U 16 /* SPMV_TCSR_SLOTS */
 #define LANES 32 /* SPMV_TCSR_LANES */
-#define PLACES (LANES * U)
-#define RUNS (TILE / PLACES)
-#define ROW_ENDS(flag) ((flag) & ((1u << U) - 1)) /* of a lane's places */
+#define RUN_SLOTS (LANES * U)
+#define RUNS (TILE / RUN_SLOTS)
+#define ROW_ENDS(flag) ((flag) & ((1u << U) - 1)) /* of a lane's slots */
 #define RANK(flag) ((flag) >> U) /* ends in the run before them */
 #define EMPTY_EACH 4 /* empty rows that an item writes; spmv__tcsr_deal has the same number */
 #if GAPS
@@ -77,8 +77,8 @@ INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong 
 #else
 #define BANKS 32
 #endif
-/* Place i of a run in local memory: one element in BANKS is left out, so that lanes that read places U apart meet different banks. */
-#define SLOT(i) ((i) + (i) / BANKS)
+/* Slot i of a run in local memory: one element in BANKS is left out, so that lanes that read slots U apart meet different banks. */
+#define AT(i) ((i) + (i) / BANKS)
 
 #if defined(NVIDIA) && NVIDIA >= 70
 #define WARP 1
@@ -169,7 +169,7 @@ INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC
 
 KERNEL void spmv(TILE_PARAMS)
 {
-    __local VEC buffer[RUNS][SLOT(PLACES) + 1];
+    __local VEC buffer[RUNS][AT(RUN_SLOTS) + 1];
     __local VEC open_sum[RUNS]; /* behind the last row that ends in the run */
     __local uint has_end[RUNS];
 #if !WARP
@@ -189,7 +189,7 @@ KERNEL void spmv(TILE_PARAMS)
     }
     __local VEC *buf = buffer[own];
     const size_t run = (size_t)tile * RUNS + own;
-    const IDX at = (IDX)run * PLACES + lane;
+    const IDX at = (IDX)run * RUN_SLOTS + lane;
     VAL v[UNROLL];
     uint c[UNROLL];
     VEC p[U];
@@ -220,7 +220,7 @@ KERNEL void spmv(TILE_PARAMS)
 #endif
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            buf[SLOT((b + u) * LANES) + lane + lane / BANKS] = (VEC)v[u] * xs[u];
+            buf[AT((b + u) * LANES) + lane + lane / BANKS] = (VEC)v[u] * xs[u];
 #if UNROLL < U
         if (b + UNROLL < U) {
             #pragma unroll
