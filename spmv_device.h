@@ -217,14 +217,14 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
                       "number of rows; dia, bdia: 1")                                                                 \
     X(WG,    128, 64, "work-items in a work-group; default on CPUs for coo and csr with run: 16, tcsr: 1; on GPUs "   \
-                      "for csr with run: 256, tcsr: a 16th of the tile")                                                                                \
+                      "for csr with run: 256, tcsr: a 16th of the tile")                                             \
     X(PER,   7,  255, "coo: nonzeros for each work-item")                                                             \
     X(STREAM, 1,  0,  "csr with run, tcsr: 1 a work-group takes a run or a tile, through local memory; 0 a work-item" \
                       " does")                                                                                        \
     X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
-                      " work-item")                                                                                    \
+                      " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)")                 \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
@@ -1745,13 +1745,14 @@ static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
     return runs * ((products + 1) * size + 8) + wg * size;
 }
 
-/* A tile has a group of its own size, or an item where the device cannot have that. */
+/* A tile has a group of its own size, or an item where the device cannot have such a group or the caller wants another one. */
 static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv_variant whole = *v;
     whole.value[SPMV_KNOB_STREAM] = 1;
     whole.value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
-    if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes)
+    if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
+        (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 8, 8);
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */

@@ -408,15 +408,16 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           |   each 32 block rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
- *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that does not
- *         |   empties                 |   fit into the rest of a tile begins in the next one if that rest is at most a 16th of the tile: the
- *         |                           |   rest is then padding, which repeats the column before it. Any other such row is cut and goes on
- *         |                           |   in the next tile. A run of 512 slots is divided among 32 lanes, 16 slots each. flag u32 a lane:
- *         |                           |   bit k is set if a row ends in slot k; the bits from 16 on count the rows that end before it in the
- *         |                           |   run. end u32[runs+1]: rows that end before a run. row u32: the row of each end, empty if no row is
- *         |                           |   empty. piece u32[2 * tiles]: the first tile of the row that goes on from the tile before, and the last
- *         |                           |   tile of the row that goes on in the next; the tile itself if there is none. cut u32[cuts]: the first
- *         |                           |   tile of each row that is cut. empty u32[empties]: the empty rows
+ *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that does
+ *         |   empties                 |   not fit into the rest of a tile begins in the next one if that rest is at most a 16th of the
+ *         |                           |   tile; the rest is then padding, which repeats the column before it. Any other such row is cut
+ *         |                           |   and goes on in the next tile. A run of 512 slots is divided among 32 lanes, 16 slots each.
+ *         |                           |   flag u32 a lane: bit k is set if a row ends in slot k; the bits from 16 on count the rows that
+ *         |                           |   end before it in the run. end u32[runs+1]: rows that end before a run. row u32: the row of each
+ *         |                           |   end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that goes
+ *         |                           |   on from the tile before, and the last tile of the row that goes on in the next; the tile itself
+ *         |                           |   if there is none. cut u32[cuts]: the first tile of each row that is cut. empty u32[empties]: the
+ *         |                           |   empty rows
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),

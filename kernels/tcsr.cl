@@ -47,13 +47,21 @@
                     __global const uint *restrict cut UNUSED, __global const uint *restrict empty UNUSED, \
                     ulong tiles UNUSED, ulong cuts UNUSED, ulong empties UNUSED, LIST_PARAM \
                     __global VEC *restrict carry UNUSED, PRODUCT_PARAMS
+#if LIST
+#define LIST_ARG list,
+#else
+#define LIST_ARG
+#endif
+#if IMG
+#define IMAGE_ARG , image
+#else
+#define IMAGE_ARG
+#endif
+#define TILE_ARGS val, col, flags, end_at, row, piece, cut, empty, tiles, cuts, empties, LIST_ARG carry, \
+                  x, x0, y, y0, alpha, beta IMAGE_ARG
 #define PIECE_PARAMS __global const uint *restrict end_at UNUSED, __global const uint *restrict row UNUSED, LIST_PARAM \
                      __global VEC *restrict carry
-#if LIST
-#define PIECE_ARGS end_at, row, list, carry
-#else
-#define PIECE_ARGS end_at, row, carry
-#endif
+#define PIECE_ARGS end_at, row, LIST_ARG carry
 
 /* Where the piece in tile t lies of a row that is cut and ends in tile last; and the row. */
 #define PIECE_AT(t, last) (2 * (size_t)(t) + ((t) < (last)))
@@ -65,11 +73,7 @@ INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong 
     if (i < empties && beta != (VEC)1)
         put(y, Y_ROW(empty[i]), alpha, 0, beta);
 }
-#if LIST
-#define EMPTY_ARGS(i) empty, empties, i, list, y, alpha, beta
-#else
-#define EMPTY_ARGS(i) empty, empties, i, y, alpha, beta
-#endif
+#define EMPTY_ARGS(i) empty, empties, i, LIST_ARG y, alpha, beta
 
 #if STREAM
 #ifdef F64
@@ -137,8 +141,8 @@ INLINE VEC group_up(VEC v, uint d, __local VEC *sums, uint lid)
     barrier(CLK_LOCAL_MEM_FENCE);
     return t;
 }
-#define BALLOT(p) group_ballot(p, vote, lid)
-#define UP(v, d) group_up(v, d, sums, lid)
+#define BALLOT(p) group_ballot(p, m->vote, lid)
+#define UP(v, d) group_up(v, d, m->sums, lid)
 #endif
 
 #if FINISH && WARP
@@ -167,27 +171,22 @@ INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC
 }
 #endif
 
-KERNEL void spmv(TILE_PARAMS)
-{
-    __local VEC buffer[RUNS][AT(RUN_SLOTS) + 1];
-    __local VEC open_sum[RUNS]; /* behind the last row that ends in the run */
-    __local uint has_end[RUNS];
+/* Local memory of a group. */
+typedef struct {
+    VEC buffer[RUNS][AT(RUN_SLOTS) + 1];
+    VEC open_sum[RUNS]; /* behind the last row that ends in the run */
+    uint has_end[RUNS];
 #if !WARP
-    __local uint vote[RUNS];
-    __local VEC sums[WG];
+    uint vote[RUNS];
+    VEC sums[WG];
 #endif
+} group_memory;
+
+/* y of the rows that end in a tile, and the pieces of rows that are cut. */
+INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
+{
     const uint lid = (uint)get_local_id(0), lane = lid % LANES, own = lid / LANES;
-    const uint tile = (uint)get_group_id(0);
-    x += x0;
-    y += y0;
-    if (tile >= tiles) {
-        const ulong group = get_group_id(0) - tiles;
-        const ulong i = group * (WG * EMPTY_EACH) + lid;
-        for (uint k = 0; k < EMPTY_EACH; k++)
-            put_empty(EMPTY_ARGS(i + k * WG));
-        return;
-    }
-    __local VEC *buf = buffer[own];
+    __local VEC *buf = m->buffer[own];
     const size_t run = (size_t)tile * RUNS + own;
     const IDX at = (IDX)run * RUN_SLOTS + lane;
     VAL v[UNROLL];
@@ -269,19 +268,19 @@ KERNEL void spmv(TILE_PARAMS)
             *out++ = p[u];
         }
     if (lane == LANES - 1) {
-        open_sum[own] = open;
-        has_end[own] = ending != 0;
+        m->open_sum[own] = open;
+        m->has_end[own] = ending != 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     VEC carried = 0; /* from the runs before */
 #if WARP
-    const uint seen = BALLOT(lane < own && has_end[lane % RUNS]);
+    const uint seen = BALLOT(lane < own && m->has_end[lane % RUNS]);
     for (uint j = seen ? 31 - clz(seen) : 0; j < own; j++)
-        carried += open_sum[j];
+        carried += m->open_sum[j];
 #else
     for (uint j = 0; j < own; j++)
-        carried = has_end[j] ? open_sum[j] : carried + open_sum[j];
+        carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
     uint crossing = 0; /* the first row that ends in the run began in another tile */
     if (cuts) {
@@ -317,6 +316,25 @@ KERNEL void spmv(TILE_PARAMS)
     for (uint i = lane; i < ends; i += LANES)
         if (i || !crossing)
             put(y, ROW_OF(before + i), alpha, i ? buf[i] : buf[i] + carried, beta);
+}
+
+KERNEL void spmv(TILE_PARAMS)
+{
+    __local group_memory memory;
+    const ulong group = get_group_id(0);
+    x += x0;
+    y += y0;
+#if WARP
+    if (group < tiles)
+#else /* no barrier may stand under a condition: this loop is passed once at most */
+    for (ulong tile = group; tile < tiles; tile += get_num_groups(0))
+#endif
+        sum_tile((uint)group, &memory, TILE_ARGS);
+    if (group >= tiles) {
+        const ulong first = (group - tiles) * (WG * EMPTY_EACH) + get_local_id(0);
+        for (uint k = 0; k < EMPTY_EACH; k++)
+            put_empty(EMPTY_ARGS(first + k * WG));
+    }
 }
 #else
 
