@@ -1734,15 +1734,15 @@ static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *v, spmv_kn
     }
 }
 
-/* Products with what is left out between them, and the sums that runs hand on; with barriers instead of a warp's instructions also
- * a vote for each run and a sum for each item. The finishing launch has a sum for each item. */
+/* Products with what is left out between them, and the sums that warps hand on; with barriers instead of a warp's instructions also
+ * a vote for each warp and a sum for each item. The finishing launch has a sum for each item. */
 static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
 {
-    uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], runs, products;
+    uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
     if (!v->value[SPMV_KNOB_STREAM]) return wg * size;
-    runs = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_RUN;
-    products = SPMV__TCSR_RUN + SPMV__TCSR_RUN / (128 / size) + 1;
-    return runs * ((products + 1) * size + 8) + wg * size;
+    warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP;
+    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP / (128 / size) + 1;
+    return warps * ((products + 1) * size + 8) + wg * size;
 }
 
 /* A tile has a group of its own size, or an item where the device cannot have such a group or the caller wants another one. */
@@ -1818,7 +1818,7 @@ static int spmv__tcsr_grain_free(const spmv_part *p, uint64_t g)
 
 static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
 {
-    uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, runs = tile / SPMV__TCSR_RUN;
+    uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
     uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->begin);
     uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row);
     q->n[SPMV_TCSR_TILES] = tiles;
@@ -1827,7 +1827,7 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
     spmv__dev_cut_one(&c[SPMV_TCSR_VAL], t->begin * tile, tiles * tile, 0);
     c[SPMV_TCSR_COL] = c[SPMV_TCSR_VAL];
     spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
-    spmv__dev_cut_one(&c[SPMV_TCSR_END], t->begin * runs, tiles * runs + 1, ends);
+    spmv__dev_cut_one(&c[SPMV_TCSR_END], t->begin * warps, tiles * warps + 1, ends);
     spmv__dev_cut_one(&c[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, t->end) - ends, t->row);
     spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);
     spmv__dev_cut_one(&c[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], t->begin);

@@ -265,7 +265,7 @@ enum {
 #undef X
 };
 
-/* tcsr: a lane sums SPMV_TCSR_SLOTS slots, and a run consists of those of SPMV_TCSR_LANES lanes. kernels/tcsr.cl has the same numbers. */
+/* tcsr: a lane sums SPMV_TCSR_SLOTS slots, and SPMV_TCSR_LANES lanes are a warp. kernels/tcsr.cl has the same numbers. */
 enum { SPMV_TCSR_SLOTS = 16, SPMV_TCSR_LANES = 32 };
 
 /* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
@@ -410,14 +410,14 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that does
  *         |   empties                 |   not fit into the rest of a tile begins in the next one if that rest is at most a 16th of the
- *         |                           |   tile; the rest is then padding, which repeats the column before it. Any other such row is cut
- *         |                           |   and goes on in the next tile. A run of 512 slots is divided among 32 lanes, 16 slots each.
+ *         |                           |   tile; the rest is then padding, which repeats the column before it. Any other row that does not
+ *         |                           |   fit is cut and goes on in the next tile. The lanes of a warp take 16 slots each, together 512.
  *         |                           |   flag u32 a lane: bit k is set if a row ends in slot k; the bits from 16 on count the rows that
- *         |                           |   end before it in the run. end u32[runs+1]: rows that end before a run. row u32: the row of each
- *         |                           |   end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that goes
- *         |                           |   on from the tile before, and the last tile of the row that goes on in the next; the tile itself
- *         |                           |   if there is none. cut u32[cuts]: the first tile of each row that is cut. empty u32[empties]: the
- *         |                           |   empty rows
+ *         |                           |   end before it in the warp. end u32[warps+1]: rows that end before a warp. row u32: the row of
+ *         |                           |   each end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that
+ *         |                           |   goes on from the tile before, and the last tile of the row that goes on in the next; the tile
+ *         |                           |   itself if there is none. cut u32[cuts]: the first tile of each row that is cut.
+ *         |                           |   empty u32[empties]: the empty rows
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),
@@ -3228,7 +3228,7 @@ static const spmv_format_layout spmv__tcsr_layouts[] = {
 enum {
     SPMV__TILE_SLOTS = 4096, /* H200, f32, 20 matrices: 2048 takes 1.06 times as long, and as long in f64 */
     SPMV__TILE_REST = 16,     /* share of a tile that may stay empty so that a row is not cut; 8 on the H200: no gain */
-    SPMV__TCSR_RUN = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a run */
+    SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */
 };
 
 SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
@@ -3264,7 +3264,7 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_TCSR_VAL], tiles * tile, p->a[SPMV_TCSR_VAL].width);
     spmv__want(&p->a[SPMV_TCSR_COL], tiles * tile, 4);
     spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_SLOTS, 4);
-    spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_RUN + 1, 4);
+    spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_WARP + 1, 4);
     spmv__want(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, 4);
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
     spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
@@ -3303,19 +3303,19 @@ static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t
     }
 }
 
-/* From row ends alone: the counts above bit 16 of the flags, and how many rows end before each run. */
+/* From row ends alone: the counts above bit 16 of the flags, and how many rows end before each warp. */
 static void spmv__tcsr_count_ends(spmv_part *p)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *end = (uint32_t *)p->a[SPMV_TCSR_END].data, in_run = 0, bits;
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *end = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0, bits;
     uint64_t i;
     end[0] = 0;
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) {
         bits = flag[i];
-        flag[i] |= in_run << SPMV_TCSR_SLOTS;
-        for (; bits; bits &= bits - 1) in_run++;
+        flag[i] |= in_warp << SPMV_TCSR_SLOTS;
+        for (; bits; bits &= bits - 1) in_warp++;
         if ((i + 1) % SPMV_TCSR_LANES) continue;
-        end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_run;
-        in_run = 0;
+        end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_warp;
+        in_warp = 0;
     }
 }
 
@@ -3375,7 +3375,7 @@ SPMV__SHARED uint64_t spmv__tcsr_next(const spmv_part *p, uint64_t at)
 /* Rows that end before tile t. */
 SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
 {
-    return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_RUN)];
+    return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
 }
 
 static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * tcsr: CSR in tiles of TILE slots at fixed, aligned addresses, so that loads need neither a pointer nor a condition.
+ * tcsr: CSR in tiles of TILE slots. Tiles begin at fixed, aligned addresses, so loads need neither a pointer nor a condition.
  *
- * A lane sums U neighbouring slots of its run, which are 32 U slots of the tile; bits say in which of them a row ends. Sums that a
- * lane leaves open are handed to the next lanes, and from run to run by local memory. The sums of rows that end in a run lie there in
- * their order, so that neighbouring lanes store neighbouring elements of y.
- * STREAM 1: a group takes a tile, 32 neighbouring items a run. The loads of a run are coalesced, and its products change lanes through
- * local memory. Items that neighbour each other work together by instructions where those are known (NVIDIA), else by local
- * memory and the group's barrier. STREAM 0: an item takes a tile and walks it (for CPUs). Groups behind those of the tiles write the
- * rows of y that are empty.
- * A row that is cut leaves a piece in each of its tiles: carry[2 tile] of a row that ends there, carry[2 tile + 1] of one that goes on.
- * FINISH: as in csr.cl. */
+ * A warp is 32 adjacent lanes, which multiply 512 adjacent slots. Their loads are coalesced; the products are exchanged through local
+ * memory, so that each lane sums U adjacent slots. The bits of its flag say in which of them a row ends. A sum that is still open after
+ * a lane's last slot is passed on to the next lanes, and from one warp to the next through local memory. The sums of the rows that end
+ * in a warp are collected in local memory in the order of the rows, so that adjacent lanes store adjacent elements of y.
+ * On NVIDIA's devices the lanes of a warp exchange data by PTX instructions, elsewhere through local memory with barriers.
+ *
+ * STREAM 1: a group takes a tile. STREAM 0: an item takes a tile and goes through it slot by slot (for CPUs). The groups or items after
+ * those of the tiles write the empty rows. A row that is cut has a piece in each of its tiles, which is left in carry[2 * tile] by the
+ * tile where the row ends, and in carry[2 * tile + 1] by the others; they are added as FINISH says in csr.cl. */
 #ifndef WG
 #define WG 256 // tune: 1 4 16 32 64 128 256
 #endif
@@ -26,14 +26,14 @@
 #define TILE 4096 // lint: TILE=512 ; GAPS=1
 #endif
 #ifndef GAPS
-#define GAPS 0 /* 1: some rows are empty: row has the row of each end, else they follow each other */
+#define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
 #endif
 #define U 16 /* SPMV_TCSR_SLOTS */
 #define LANES 32 /* SPMV_TCSR_LANES */
-#define RUN_SLOTS (LANES * U)
-#define RUNS (TILE / RUN_SLOTS)
+#define WARP_SLOTS (LANES * U)
+#define WARPS (TILE / WARP_SLOTS)
 #define ROW_ENDS(flag) ((flag) & ((1u << U) - 1)) /* of a lane's slots */
-#define RANK(flag) ((flag) >> U) /* ends in the run before them */
+#define RANK(flag) ((flag) >> U) /* rows that end before them in the warp */
 #define EMPTY_EACH 4 /* empty rows that an item writes; spmv__tcsr_deal has the same number */
 #if GAPS
 #define ROW_OF(n) Y_ROW(row[n])
@@ -63,11 +63,11 @@
                      __global VEC *restrict carry
 #define PIECE_ARGS end_at, row, LIST_ARG carry
 
-/* Where the piece in tile t lies of a row that is cut and ends in tile last; and the row. */
+/* The carry of tile t's piece of a row that is cut and ends in tile last; the element of y that is this row's. */
 #define PIECE_AT(t, last) (2 * (size_t)(t) + ((t) < (last)))
-#define CUT_ROW(last) ROW_OF(end_at[(size_t)(last) * RUNS])
+#define CUT_ROW(last) ROW_OF(end_at[(size_t)(last) * WARPS])
 
-/* Row i of those that are empty; beta 1 leaves it as it is. */
+/* y of the i-th empty row; with beta 1 it stays as it is. */
 INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong i, LIST_PARAM __global VEC *y, VEC alpha, VEC beta)
 {
     if (i < empties && beta != (VEC)1)
@@ -77,15 +77,16 @@ INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong 
 
 #if STREAM
 #ifdef F64
-#define BANKS 16 /* elements that local memory gives at once */
+#define BANKS 16 /* elements that local memory delivers at once */
 #else
 #define BANKS 32
 #endif
-/* Slot i of a run in local memory: one element in BANKS is left out, so that lanes that read slots U apart meet different banks. */
+/* Where slot i of a warp lies in local memory. One element is left out after each BANKS of them, so that lanes that read slots U apart
+ * use different banks. */
 #define AT(i) ((i) + (i) / BANKS)
 
 #if defined(NVIDIA) && NVIDIA >= 70
-#define WARP 1
+#define PTX 1
 INLINE uint warp_ballot(uint p)
 {
     uint b;
@@ -107,17 +108,17 @@ INLINE VEC warp_up(VEC v, uint d)
     return as_float(warp_up_word(as_uint(v), d));
 #endif
 }
-/* Local memory that lanes of a run have written is there for the others. */
-INLINE void run_sync(void)
+/* After it, each lane of a warp sees what the others wrote to local memory. */
+INLINE void warp_sync(void)
 {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
-/* Bit l: p holds in lane l of the run. UP: v of the lane d before, its own in the first d lanes. */
+/* BALLOT: bit l is set if p is not 0 in lane l of the warp. UP: v of the lane that is d lower; in the first d lanes their own. */
 #define BALLOT(p) warp_ballot(p)
 #define UP(v, d) warp_up(v, d)
 #else
-#define WARP 0
-INLINE void run_sync(void)
+#define PTX 0
+INLINE void warp_sync(void)
 {
     barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -145,8 +146,8 @@ INLINE VEC group_up(VEC v, uint d, __local VEC *sums, uint lid)
 #define UP(v, d) group_up(v, d, m->sums, lid)
 #endif
 
-#if FINISH && WARP
-/* Adds the pieces of the row that is cut and ends in tile last; every lane of a run must be there. */
+#if FINISH && PTX
+/* Adds the pieces of the row that is cut, begins in tile first and ends in tile last. Every lane of the warp must call it. */
 INLINE void finish_row(uint first, uint last, uint lane, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
 {
     VEC s = 0;
@@ -161,7 +162,7 @@ INLINE void finish_row(uint first, uint last, uint lane, PIECE_PARAMS, __global 
         put(y, CUT_ROW(last), alpha, s, beta);
 }
 #elif FINISH
-/* The same by one item, in the same order. */
+/* The same by a single item. */
 INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
 {
     VEC s = 0;
@@ -173,11 +174,11 @@ INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC
 
 /* Local memory of a group. */
 typedef struct {
-    VEC buffer[RUNS][AT(RUN_SLOTS) + 1];
-    VEC open_sum[RUNS]; /* behind the last row that ends in the run */
-    uint has_end[RUNS];
-#if !WARP
-    uint vote[RUNS];
+    VEC buffer[WARPS][AT(WARP_SLOTS) + 1];
+    VEC open_sum[WARPS]; /* behind the last row that ends in the warp */
+    uint has_end[WARPS];
+#if !PTX
+    uint vote[WARPS];
     VEC sums[WG];
 #endif
 } group_memory;
@@ -187,8 +188,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 {
     const uint lid = (uint)get_local_id(0), lane = lid % LANES, own = lid / LANES;
     __local VEC *buf = m->buffer[own];
-    const size_t run = (size_t)tile * RUNS + own;
-    const IDX at = (IDX)run * RUN_SLOTS + lane;
+    const size_t warp = (size_t)tile * WARPS + own;
+    const IDX at = (IDX)warp * WARP_SLOTS + lane;
     VAL v[UNROLL];
     uint c[UNROLL];
     VEC p[U];
@@ -198,14 +199,14 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, at + u * LANES);
-    const uint flag = flags[run * LANES + lane], before = end_at[run], ends = end_at[run + 1] - before;
+    const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
     #pragma unroll
     for (uint b = 0; b < U; b += UNROLL) {
         VEC xs[UNROLL];
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
             xs[u] = X(c[u]);
-#if UNROLL < U /* what comes next is asked for before these are used */
+#if UNROLL < U /* the next loads are issued before these products are formed */
         VAL next_v[UNROLL];
         uint next_c[UNROLL];
         if (b + UNROLL < U) {
@@ -230,12 +231,12 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         }
 #endif
     }
-    run_sync();
+    warp_sync();
     __local const VEC *q = buf + lane * U + lane * U / BANKS;
     #pragma unroll
     for (uint u = 0; u < U; u++)
         p[u] = q[u];
-    run_sync();
+    warp_sync();
 
     const uint mask = ROW_ENDS(flag);
     #pragma unroll
@@ -246,13 +247,14 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     const uint ending = BALLOT(mask != 0); /* lanes in which a row ends */
     const uint up_to = ending & (~0u >> (31 - lane));
     const uint begin = up_to ? 31 - clz(up_to) : 0;
-    /* each lane adds the open sums of those before it as far as one with an end; on NVIDIA z ends this when no lane needs more */
-    uint z = WARP ? ~ending : 1;
+    /* each lane adds the open sums of the lanes before it, back to one in which a row ends; z, the lanes that have not reached one,
+     * ends the loop early where that needs no barrier */
+    uint z = PTX ? ~ending : 1;
     for (uint o = 1; o < LANES && z; o *= 2) {
         const VEC t = UP(open, o);
         if (lane >= begin + o)
             open += t;
-        if (WARP)
+        if (PTX)
             z &= z << o;
     }
     VEC in = UP(open, 1);
@@ -273,20 +275,20 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    VEC carried = 0; /* from the runs before */
-#if WARP
-    const uint seen = BALLOT(lane < own && m->has_end[lane % RUNS]);
+    VEC carried = 0; /* what the warps before leave open */
+#if PTX
+    const uint seen = BALLOT(lane < own && m->has_end[lane % WARPS]);
     for (uint j = seen ? 31 - clz(seen) : 0; j < own; j++)
         carried += m->open_sum[j];
 #else
     for (uint j = 0; j < own; j++)
         carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
-    uint crossing = 0; /* the first row that ends in the run began in another tile */
+    uint crossing = 0; /* 1: the first row that ends in the warp began in another tile */
     if (cuts) {
-        const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * RUNS];
-        const int goes_on = to != tile && own == RUNS - 1;
-        const uint first UNUSED = before + ends == ended ? from : tile; /* where the row that goes on began */
+        const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
+        const int goes_on = to != tile && own == WARPS - 1;
+        const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
         crossing = from != tile && before == ended && ends > 0;
 #if FINISH
         uint last = 0;
@@ -294,10 +296,10 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
             last = arrive(carry, 2 * tiles, from, 2 * (size_t)tile, tile - from + 1, buf[0] + carried);
         if (goes_on && lane == LANES - 1)
             last = arrive(carry, 2 * tiles, first, 2 * (size_t)tile + 1, to - first + 1, ending ? open : carried + open);
-#if WARP
+#if PTX
         const uint lasts = BALLOT(last);
         if (lasts)
-            run_sync();
+            warp_sync();
         if (lasts & 1)
             finish_row(from, tile, lane, PIECE_ARGS, y, alpha, beta);
         if (lasts >> (LANES - 1))
@@ -324,7 +326,7 @@ KERNEL void spmv(TILE_PARAMS)
     const ulong group = get_group_id(0);
     x += x0;
     y += y0;
-#if WARP
+#if PTX
     if (group < tiles)
 #else /* no barrier may stand under a condition: this loop is passed once at most */
     for (ulong tile = group; tile < tiles; tile += get_num_groups(0))
@@ -365,7 +367,7 @@ KERNEL void spmv(TILE_PARAMS)
         return;
     }
     const uint tile = (uint)item, from = piece[2 * item], to = piece[2 * item + 1];
-    uint n = end_at[item * RUNS];
+    uint n = end_at[item * WARPS];
     int crossing = from != tile;
     VEC sum = 0;
     for (uint lane = 0; lane < TILE / U; lane++) {
