@@ -408,8 +408,8 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           |   each 32 block rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
- *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that does
- *         |   empties                 |   not fit into the rest of a tile begins in the next one if that rest is at most a 16th of the
+ *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that
+ *         |   empties                 |   does not fit into the rest of a tile begins in the next one if that rest is at most a 16th of the
  *         |                           |   tile; the rest is then padding, which repeats the column before it. Any other row that does not
  *         |                           |   fit is cut and goes on in the next tile. The lanes of a warp take 16 slots each, together 512.
  *         |                           |   flag u32 a lane: bit k is set if a row ends in slot k; the bits from 16 on count the rows that

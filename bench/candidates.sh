@@ -27,18 +27,19 @@ esac
 case $set in
 peers)
     if [ "$class" = gpu ]; then
-        echo auto csr csr:run=1024 csr:run=2048 csr:run=1024,idx=16 sell sell:idx=16 bcsr:b=3x3,idx=16 dia
+        echo auto csr csr:run=1024 csr:run=2048 csr:run=1024,idx=16 tcsr tcsr:tile=2048 sell sell:idx=16 bcsr:b=3x3,idx=16 dia
     else
         echo auto csr csr:run=1024,idx=16 ell sell sell:idx=16 sell:h=8 bcsr:b=3x3 sbell:b=3x3 dia cmrs
     fi | tr ' ' '\n'
     exit 0 ;;
 short)
     layouts='dense coo csr csr:run=1024 csr:run=1024,idx=16 dia bdia ell ell:idx=16 sell sell:h=8 sell:h=256 sell:idx=16
-        sell:rows=sorted,sigma=512 cmrs cmrs:h=16'
+        sell:rows=sorted,sigma=512 cmrs cmrs:h=16 tcsr'
     blocks='2x2 3x3 6x6 4x4' narrow=3x3 widths='2 4 8 16' shares=0.6 ;;
 all)
     layouts='dense coo csr csr:run=256 csr:run=1024 csr:run=4096 csr:run=1024,idx=16 dia bdia ell ell:idx=16 sell sell:h=8 sell:h=256
-        sell:idx=16 sell:rows=sorted sell:rows=sorted,sigma=512 sell:idx=16,rows=sorted,sigma=512 cmrs cmrs:h=1 cmrs:h=16'
+        sell:idx=16 sell:rows=sorted sell:rows=sorted,sigma=512 sell:idx=16,rows=sorted,sigma=512 cmrs cmrs:h=1 cmrs:h=16
+        tcsr tcsr:tile=2048'
     blocks='2x2 3x3 6x6 1x4 2x4 4x4 8x4 1x8 4x8 8x8' narrow='2x2 3x3 6x6 4x4' widths='2 3 4 6 8 12 16 24 32' shares='0.3 0.6' ;;
 *) usage ;;
 esac
