@@ -3236,12 +3236,15 @@ SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
     return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
 }
 
-/* Where a row of length nonzeros begins if the rows before it end at slot at. */
+/* Where a row of length nonzeros begins if the rows before it end at slot at. tile, the slots of a tile, is a power of two. */
 SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t length)
 {
-    uint64_t rest = tile - at % tile;
+    uint64_t rest = tile - (at & (tile - 1));
     return length > rest && rest * SPMV__TILE_REST <= tile ? at + rest : at;
 }
+
+/* 1 if the slots at up to end lie in several tiles. */
+SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
@@ -3251,7 +3254,7 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
         empties += length == 0;
         if (!length) continue;
         at = spmv__tile_slot(tile, at, length);
-        cuts += at / tile != (at + length - 1) / tile;
+        cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
         at += length;
     }
     tiles = spmv__ceil_div(at, tile);
@@ -3290,12 +3293,11 @@ static void spmv__tcsr_pad(spmv_part *p, uint64_t at, uint64_t end)
     for (; at < end; at++) col[at] = col[at - 1];
 }
 
-/* The row in slots at up to end is cut if they lie in several tiles. */
+/* The row in slots at up to end, which lie in several tiles, is cut. */
 static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t *cuts)
 {
     uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint64_t first = at / p->n[SPMV_TCSR_TILE], last = (end - 1) / p->n[SPMV_TCSR_TILE], t;
-    if (first == last) return;
     ((uint32_t *)p->a[SPMV_TCSR_CUT].data)[(*cuts)++] = (uint32_t)first;
     for (t = first; t < last; t++) {
         piece[2 * t + 1] = (uint32_t)last;
@@ -3342,7 +3344,7 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
             }
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
-        spmv__tcsr_cut_row(p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
     }
     spmv__tcsr_pad(p, at, tile * p->n[SPMV_TCSR_TILES]);
     spmv__tcsr_count_ends(p);
