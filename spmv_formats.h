@@ -3213,7 +3213,7 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV_CLASS_FLAT,                /* class */
     1,                              /* indices */
     SPMV__EVEN,                     /* even */
-    8, 8, SPMV_KEY_W,               /* convert, convert_more, more */
+    5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
     0, NULL                         /* cocktail, suits */
@@ -3356,21 +3356,21 @@ SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
     return p->a[SPMV_TCSR_ROW].count ? ((const uint32_t *)p->a[SPMV_TCSR_ROW].data)[n] : n;
 }
 
-/* The slot behind that where the row ends that has slot at. */
-SPMV__SHARED uint64_t spmv__tcsr_next(const spmv_part *p, uint64_t at)
+/* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
+SPMV__SHARED uint32_t spmv__tcsr_bits(const spmv_part *p, uint64_t i)
 {
-    const uint32_t *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data, ends = (1u << SPMV_TCSR_SLOTS) - 1;
-    uint64_t i = at / SPMV_TCSR_SLOTS;
-    uint32_t bits = (flag[i] & ends) >> at % SPMV_TCSR_SLOTS;
-    if (!bits) {
-        do bits = flag[++i] & ends; while (!bits);
-        at = i * SPMV_TCSR_SLOTS;
-    }
+    return ((const uint32_t *)p->a[SPMV_TCSR_FLAG].data)[i] & ((1u << SPMV_TCSR_SLOTS) - 1);
+}
+
+/* The number of the lowest bit that is set; one must be. */
+SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
+{
 #ifdef __GNUC__
-    return at + (uint64_t)__builtin_ctz(bits) + 1;
+    return (uint64_t)__builtin_ctz(bits);
 #else
-    for (; !(bits & 1); bits >>= 1) at++;
-    return at + 1;
+    uint64_t n = 0;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
 #endif
 }
 

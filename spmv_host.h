@@ -629,16 +629,18 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
-    uint64_t n = spmv__tcsr_ends(p, t), last = spmv__tcsr_ends(p, t + 1), at = t * p->n[SPMV_TCSR_TILE], end = at;
-    if (piece[2 * t] != t) { /* another tile's */
-        if (n++ == last) return;
-        at = end = spmv__tcsr_next(p, at);
-    }
-    last += piece[2 * t + 1] != t && end < (t + 1) * p->n[SPMV_TCSR_TILE];
-    for (; n < last; n++, at = end) {
-        end = spmv__tcsr_next(p, at);
-        SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
-    }
+    uint64_t n = spmv__tcsr_ends(p, t), at = t * p->n[SPMV_TCSR_TILE], last = at + p->n[SPMV_TCSR_TILE], i, end;
+    int other = piece[2 * t] != t; /* the row began in another tile */
+    uint32_t bits;
+    for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
+        for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
+            end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
+            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+        }
+    if (piece[2 * t + 1] == t || other) return;
+    for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
+    end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
 }
 
 static void SPMV__F(tcsr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
