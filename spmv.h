@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv.h - sparse matrix times vector, y = alpha A x + beta y, on the host CPU and on any OpenCL 1.2 device.
+ * spmv.h - sparse matrix times vector, y = alpha A x + beta y, on the host CPU, on any OpenCL 1.2 device and on NVIDIA's GPUs by CUDA.
  *
  * Put this into exactly one C file:
  *
@@ -8,7 +8,8 @@
  *     #include "spmv.h"
  *
  * and only include it elsewhere. Without OpenCL (no headers, no library needed): define SPMV_NO_OPENCL, or compile with
- * -DSPMV_NO_OPENCL. Without the choice of a plan and its tuning tables: SPMV_NO_AUTO. Further configuration macros: spmv_formats.h.
+ * -DSPMV_NO_OPENCL. Without CUDA, which is loaded at run time: SPMV_NO_CUDA. On the host alone: SPMV_NO_DEVICES. Without the choice of a
+ * plan and its tuning tables: SPMV_NO_AUTO. Further configuration macros: spmv_formats.h.
  *
  *     spmv_desc d = {0};                            // zero means default everywhere
  *     d.matrix.rows = d.matrix.cols = n;
@@ -22,9 +23,25 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
+/* Which back ends are compiled in: SPMV_NO_OPENCL and SPMV_NO_CUDA leave one out, SPMV_NO_DEVICES all. CUDA is there on 64-bit Linux
+ * and Windows only. */
+#if defined(SPMV_NO_DEVICES) && !defined(SPMV_NO_OPENCL)
+#  define SPMV_NO_OPENCL
+#endif
+#if !defined(SPMV_NO_CUDA) && (defined(SPMV_NO_DEVICES) || !(defined(__linux__) || defined(_WIN32)))
+#  define SPMV_NO_CUDA
+#endif
+#if defined(SPMV_NO_OPENCL) && defined(SPMV_NO_CUDA) && !defined(SPMV_NO_DEVICES)
+#  define SPMV_NO_DEVICES
+#endif
+/* (these were the back ends) */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
-#elif defined(SPMV_DEVICE_H)
+#endif
+#ifndef SPMV_NO_CUDA
+#include "spmv_cuda.h"
+#endif
+#if defined(SPMV_NO_DEVICES) && defined(SPMV_DEVICE_H)
 #include "spmv_device.h" /* a back end of the caller's own: its bodies are wanted here as well */
 #endif
 #ifdef SPMV_NO_AUTO
@@ -101,7 +118,7 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
 #ifdef SPMV_DEVICE_H
-/* All devices of all back ends that are compiled in, in the order of their index: spmv_backends_list and spmv_backends_open of
+/* All devices of all back ends that are compiled in, OpenCL's before CUDA's, in the order of their index (a GPU of NVIDIA's has two): spmv_backends_list and spmv_backends_open of
  * spmv_device.h with those. */
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
@@ -156,7 +173,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
 #else
-enum { SPMV__BACKENDS = 1 }; /* the most that a build can have: one for each statement below */
+enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
 
 /* All that are compiled in, with NULL at the end. A new one needs a statement here and SPMV__BACKENDS one larger. */
 static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
@@ -164,6 +181,9 @@ static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
     int n = 0;
 #ifndef SPMV_NO_OPENCL
     all[n++] = spmv_opencl();
+#endif
+#ifndef SPMV_NO_CUDA
+    all[n++] = spmv_cuda();
 #endif
     all[n] = NULL;
 }
@@ -355,7 +375,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.borrow = 1; /* on a device only until the upload */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
 #ifndef SPMV_DEVICE_H
-    if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");
+    if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has none (SPMV_NO_DEVICES)");
 #endif
 #ifndef SPMV_REPRODUCIBLE
     if (d->reproducible && !d->device)

@@ -23,7 +23,7 @@
 #include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_DEVICE_H
 #ifdef SPMV_H
-#error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_OPENCL)"
+#error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_DEVICES)"
 #endif
 #define SPMV_DEVICE_H
 
@@ -67,7 +67,8 @@ typedef struct spmv_device_info {
 /* Selects a device, or supplies the caller's own context, device and queue. Zero means default. */
 typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first such), or part of a
-                            name in any case; NULL or "": the first GPU, else the first device */
+                            name in any case; NULL or "": the first GPU, else the first device. Behind the name of a back end and
+                            a colon ("cuda:0", "opencl:gpu", "cuda:") only its devices count, from 0 on */
     void       *context; /* the caller's, with device: which is ignored then. Both are retained. OpenCL: a cl_context */
     void       *device;  /* OpenCL: a cl_device_id */
     void       *queue;   /* the caller's, retained; alone it also says context and device. NULL: one is made. OpenCL: a
@@ -495,11 +496,27 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
     return s;
 }
 
+/* The back end whose name and a colon *which begins with, which it skips; NULL: none. */
+static const spmv_backend *spmv__dev_named(const spmv_backend *const *all, const char **which)
+{
+    size_t n;
+    for (; *which && *all; all++) {
+        n = strlen((*all)->name);
+        if (!spmv__dev_begins(*which, (*all)->name) || (*which)[n] != ':') continue;
+        *which += n + 1;
+        return *all;
+    }
+    return NULL;
+}
+
 static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *h)
 {
     size_t count = 0, room, i;
     spmv_device_info *info;
-    spmv_status s = spmv_backends_list(all, NULL, 0, &count, h);
+    const spmv_backend *one[2] = { spmv__dev_named(all, &which), NULL };
+    spmv_status s;
+    if (one[0]) all = one;
+    s = spmv_backends_list(all, NULL, 0, &count, h);
     if (s) return s;
     if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found");
     room = count;

@@ -65,7 +65,7 @@
 /* The host sees to it that no slice is higher than a group has items. */
 KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAMS)
 {
-    __local VEC scratch[WG];
+    LOCAL VEC scratch[WG];
     const uint lid = (uint)get_local_id(0);
     const uint s = (uint)get_group_id(0);
 #if H

@@ -167,7 +167,7 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     line_end(b, out, s, tolerant);
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* A line that does not count. */
 static void line_drop(bench *b, line *out)
 {
@@ -258,7 +258,7 @@ static void bench_combinations(bench *b, runner *r, const char *plan, const spmv
 
 static void bench_variants(bench *b, const char *plan, const char *variant)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     spmv_desc desc = bench_desc(b, plan, NULL);
     spmv_variant fixed;
     runner r;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef SPMV_NO_OPENCL
+#ifdef SPMV_NO_DEVICES
 static int devices_print(tool *t)
 {
     (void)t;
@@ -29,8 +29,8 @@ static int devices_print(tool *t)
     if (spmv_device_list(info, count, &got, &t->hooks) != SPMV_OK) got = 0;
     for (i = 0; i < got && i < count; i++) {
         const spmv_device_info *d = &info[i];
-        printf("%-4u  %s\n      %s; platform %s; driver %s\n", (unsigned)i, d->name, d->version, d->platform,
-               d->driver);
+        printf("%-4u  %s\n      by %s: %s; platform %s; driver %s\n", (unsigned)i, d->name, d->backend->name, d->version,
+               d->platform, d->driver);
         printf("      %s, %u compute units, %.1f GiB, buffers up to %.1f GiB, local %.0f KiB, groups up to %llu, "
                "f64 %s\n", spmv_device_type_name(d->type), d->compute_units, (double)d->global_bytes / 1073741824.0,
                (double)d->alloc_bytes / 1073741824.0, (double)d->local_bytes / 1024.0,

@@ -33,14 +33,14 @@ typedef struct runner {
     uint64_t     rows, cols;
     const void  *x;         /* host vectors, and copies of them on a device */
     void        *y;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     spmv_exec    exec;
     const spmv_device *device;                  /* whose the next three are */
     void        *device_x, *device_y, *junk;    /* junk: what --cold fills the caches with */
 #endif
 } runner;
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Frees what the runner has on the device. */
 void runner_close_cl(runner *r);
 
@@ -57,7 +57,7 @@ spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x
 /* Seconds that one of times products on the host takes. */
 spmv_status runner_sample_host(runner *r, int times, double *out);
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* By the clock: times products that follow each other and a wait, as an iterative solver has them. By events: one product, the first
  * kernel's start to the last kernel's end, which has what events themselves cost in it (H200: 3 us, 10 more for each kernel after it). */
 spmv_status runner_sample_cl(runner *r, int times, double *out);

@@ -10,7 +10,7 @@
 #include "spmv.h"
 #include <string.h>
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* In the order in which they tend to matter, the first ones for all leaders before the others. Not tried: I64 is for huge matrices;
  * ATOMIC changes last bits from product to product; ZERO pays only where there is fill. */
 static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_UNROLL,

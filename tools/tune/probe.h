@@ -13,7 +13,7 @@ void probe_host_bandwidth(tuner *u);
 /* What the host is and how fast its memory, into u->head. */
 void probe_host(tuner *u);
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Measures the device's memory and cache into u->head, where it was not faster before. */
 void probe_device_bandwidth(tuner *u, int gpu);
 
