@@ -101,6 +101,24 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
+# A driver and a compiler of CUDA that compute nothing. The compiler is in a folder of its own, so that a program finds it only if
+# it is to: tests/cuda/compile.c wants NVIDIA's.
+FAKE_CC = $(CC) $(C99) -g $(WARN) $(CFLAGS) -shared -fPIC $<
+build/cuda/libcuda.so.1: tests/cuda/fake.c tests/cuda/fake.h
+	@mkdir -p build/cuda
+	$(FAKE_CC) -Wl,-soname,libcuda.so.1 -o $(NEW) && mv $(NEW) $@
+
+build/cuda/compiler/libnvrtc.so.13: tests/cuda/fake.c tests/cuda/fake.h build/cuda/libcuda.so.1
+	@mkdir -p build/cuda/compiler
+	$(FAKE_CC) -DCOMPILER build/cuda/libcuda.so.1 -Wl,-soname,libnvrtc.so.13 -o $(NEW) && mv $(NEW) $@
+
+build/cuda/compile: tests/cuda/compile.c build/cuda/libcuda.so.1 $(HEADERS)
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
+
+FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda:$$ORIGIN/../cuda/compiler'
+build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
+build/tests/test_cuda build/san/test_cuda: EXTRA = $(FAKE_CUDA)
+
 # this looks into the command line; what it tests is compiled with it
 build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
 build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
