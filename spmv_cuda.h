@@ -186,24 +186,21 @@ static int spmv__cuda_load_driver(const spmv_hooks *h)
     return SPMV__CUDA(h, cuDriverGetVersion, (&spmv__cuda_api.version)) ? -1 : 1;
 }
 
-/* NVRTC of a major version of CUDA, or NULL. Since 11.2 one works for all that follow of its major version. */
-static void *spmv__cuda_compiler_of(int major)
-{
-    char name[64];
-#ifdef _WIN32
-    spmv_print(name, sizeof name, "nvrtc64_%d_0.dll", major == 11 ? 112 : 10 * major);
-#else
-    spmv_print(name, sizeof name, major == 11 ? "libnvrtc.so.%d.2" : "libnvrtc.so.%d", major);
-#endif
-    return spmv__cuda_library(name);
-}
-
-/* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one: 1, or -1. */
+/* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one: 1, or -1. From 11.2 on there is
+ * one for each major version. */
 static int spmv__cuda_load_compiler(const spmv_hooks *h)
 {
     void *library = NULL;
+    char name[64];
     int major;
-    for (major = spmv__cuda_api.version / 1000; !library && major >= 11; major--) library = spmv__cuda_compiler_of(major);
+    for (major = spmv__cuda_api.version / 1000; !library && major >= 11; major--) {
+#ifdef _WIN32
+        spmv_print(name, sizeof name, "nvrtc64_%d_0.dll", major == 11 ? 112 : 10 * major);
+#else
+        spmv_print(name, sizeof name, major == 11 ? "libnvrtc.so.%d.2" : "libnvrtc.so.%d", major);
+#endif
+        library = spmv__cuda_library(name);
+    }
 #ifndef _WIN32
     if (!library) library = spmv__cuda_library("libnvrtc.so");
     if (!library) library = spmv__cuda_library("/usr/local/cuda/lib64/libnvrtc.so");
@@ -232,45 +229,32 @@ static int spmv__cuda_device(const spmv_device *d) { return (int)(uintptr_t)d->i
 
 /* info.platform_id tells what close has to release. */
 enum { SPMV__CUDA_CONTEXT = 1, SPMV__CUDA_STREAM = 2 };
-static void spmv__cuda_own(spmv_device *d, unsigned what)
-{
-    d->info.platform_id = (void *)((uintptr_t)d->info.platform_id | what);
-}
-
-static spmv_status spmv__cuda_attribute(int attribute, int device, uint64_t *out, const spmv_hooks *h)
-{
-    int value = 0;
-    spmv_status s = SPMV__CUDA(h, cuDeviceGetAttribute, (&value, attribute, device));
-    *out = value > 0 ? (uint64_t)value : 0;
-    return s;
-}
 
 static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *h)
 {
-    enum { THREADS_PER_BLOCK = 1, SHARED_PER_BLOCK = 8, MULTIPROCESSORS = 16, MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_ */
+    enum { THREADS, SHARED, PROCESSORS, MAJOR, MINOR, COUNT };
+    static const int attribute[COUNT] = { 1, 8, 16, 75, 76 }; /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK,
+                                               _MULTIPROCESSOR_COUNT, _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
+    int value[COUNT] = { 0 }, version = spmv__cuda_api.version, i;
     size_t bytes = 0;
-    uint64_t units = 0, major = 0, minor = 0;
-    int version = spmv__cuda_api.version;
     spmv_status s;
     memset(out, 0, sizeof *out);
     out->backend = spmv_cuda();
     out->id = spmv__cuda_id(device);
     s = SPMV__CUDA(h, cuDeviceGetName, (out->name, (int)sizeof out->name, device));
     if (!s) s = SPMV__CUDA(h, cuDeviceTotalMem_v2, (&bytes, device));
-    if (!s) s = spmv__cuda_attribute(THREADS_PER_BLOCK, device, &out->group_size, h);
-    if (!s) s = spmv__cuda_attribute(SHARED_PER_BLOCK, device, &out->local_bytes, h);
-    if (!s) s = spmv__cuda_attribute(MULTIPROCESSORS, device, &units, h);
-    if (!s) s = spmv__cuda_attribute(MAJOR, device, &major, h);
-    if (!s) s = spmv__cuda_attribute(MINOR, device, &minor, h);
+    for (i = 0; !s && i < COUNT; i++) s = SPMV__CUDA(h, cuDeviceGetAttribute, (&value[i], attribute[i], device));
     out->type = SPMV_DEVICE_GPU;
-    out->compute_units = (unsigned)units;
+    out->group_size = (uint64_t)value[THREADS];
+    out->local_bytes = (uint64_t)value[SHARED];
+    out->compute_units = (unsigned)value[PROCESSORS];
     out->address_bits = 64;
     out->global_bytes = out->alloc_bytes = bytes;
     out->f64 = out->profiling = out->atomics64 = 1;
-    out->nvidia = (unsigned)(10 * major + minor);
+    out->nvidia = (unsigned)(10 * value[MAJOR] + value[MINOR]);
     spmv_print(out->vendor, sizeof out->vendor, "NVIDIA Corporation");
     spmv_print(out->platform, sizeof out->platform, "CUDA");
-    spmv_print(out->version, sizeof out->version, "compute capability %u.%u", (unsigned)major, (unsigned)minor);
+    spmv_print(out->version, sizeof out->version, "compute capability %d.%d", value[MAJOR], value[MINOR]);
     spmv_print(out->driver, sizeof out->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
     return s;
 }
@@ -342,12 +326,12 @@ static spmv_status spmv__cuda_open(spmv_device *d, const spmv_device_desc *desc)
     } else {
         s = SPMV__CUDA(h, cuDevicePrimaryCtxRetain, (&made, spmv__cuda_device(d)));
         if (!s) d->context = made;
-        if (!s) spmv__cuda_own(d, SPMV__CUDA_CONTEXT);
+        if (!s) d->info.platform_id = (void *)(uintptr_t)SPMV__CUDA_CONTEXT;
     }
     if (s || d->queue) return s;
     SPMV__CUDA_IN(s, d, cuStreamCreate, (&made, 0));
     if (!s) d->queue = made;
-    if (!s) spmv__cuda_own(d, SPMV__CUDA_STREAM);
+    if (!s) d->info.platform_id = (void *)((uintptr_t)d->info.platform_id | SPMV__CUDA_STREAM);
     return s;
 }
 
@@ -389,7 +373,7 @@ static char *spmv__cuda_append(char *at, const void *text, size_t size)
     return at + size;
 }
 
-/* Writes "-DNAME=VALUE -DNAME" as #define lines, which are no longer than twice the options; returns the end. */
+/* Writes "-DNAME=VALUE -DNAME" as #define lines, which take at most four times the room; returns the end. */
 static char *spmv__cuda_defines(char *at, const char *options)
 {
     while (*options) {
@@ -410,7 +394,7 @@ static char *spmv__cuda_defines(char *at, const char *options)
 static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *source)
 {
     static const char first[] = "#line 1 \"kernels/cuda.cuh\"\n";
-    uint64_t size = 8 * (strlen(source->options) + 1) + sizeof first + sizeof spmv__src_cuda + 2;
+    uint64_t size = 4 * (strlen(source->options) + 3) + sizeof first + sizeof spmv__src_cuda + 2;
     unsigned i;
     char *text, *at;
     for (i = 0; i < source->count; i++) size += source->size[i];
@@ -430,7 +414,7 @@ static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *sou
 /* Logs that the program did not build, with the compiler's words. */
 static spmv_status spmv__cuda_failed(const spmv_device *d, const spmv_kernel_source *source, void *program, int e)
 {
-    struct spmv__cuda_loaded *api = &spmv__cuda_api;
+    const struct spmv__cuda_loaded *api = &spmv__cuda_api;
     size_t size = 0;
     char *text = NULL;
     if (!api->p_nvrtcGetProgramLogSize(program, &size) && size) text = (char *)spmv_alloc(&d->hooks, size, 1);
@@ -651,11 +635,17 @@ static spmv_status spmv__cuda_event_keep(const spmv_device *d, void *event)
     return SPMV_OK;
 }
 
-/* Launches, if there is a kernel; between the two points of a span, where an event is wanted. */
-static spmv_status spmv__cuda_enqueue(const spmv_device *d, void *queue, spmv__cuda_kernel *k, uint64_t groups, uint64_t wg, void **event)
+/* Launches, if there is a kernel; between the two points of a span, where an event is wanted. order is always empty: streams are in order,
+ * and spmv_cuda_mul takes no events. */
+static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg,
+                                     const spmv_order *order, void **event)
 {
-    spmv__cuda_span *span = event ? (spmv__cuda_span *)spmv_alloc(&d->hooks, 1, sizeof *span) : NULL;
-    spmv_status s = event && !span ? spmv__no_memory(&d->hooks, 1, sizeof *span) : SPMV_OK;
+    const spmv_hooks *h = &d->hooks;
+    spmv__cuda_kernel *k = (spmv__cuda_kernel *)kernel;
+    spmv__cuda_span *span = event ? (spmv__cuda_span *)spmv_alloc(h, 1, sizeof *span) : NULL;
+    spmv_status s = event && !span ? spmv__no_memory(h, 1, sizeof *span) : SPMV_OK;
+    (void)order;
+    if (groups > 0x7fffffffu) s = spmv_log(h, SPMV_ERR_LIMIT, "%llu work-groups, CUDA takes 2147483647", (spmv__ull)groups);
     if (span) {
         memset(span, 0, sizeof *span);
         span->refs = 1;
@@ -663,28 +653,16 @@ static spmv_status spmv__cuda_enqueue(const spmv_device *d, void *queue, spmv__c
         SPMV__CUDA_IN(s, d, cuEventCreate, (&span->end, 0));
         SPMV__CUDA_IN(s, d, cuEventRecord, (span->begin, queue));
     }
-    if (k)
-        SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, (unsigned)groups, 1, 1, (unsigned)wg, 1, 1, 0, queue, k->argument, NULL));
+    if (k) SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, (unsigned)groups, 1, 1, (unsigned)wg, 1, 1, 0, queue, k->argument, NULL));
     if (span) SPMV__CUDA_IN(s, d, cuEventRecord, (span->end, queue));
     if (s && span) spmv__cuda_event_free(d, span);
     else if (event) *event = span;
     return s;
 }
 
-/* order is always empty: streams are in order, and spmv_cuda_mul takes no events. */
-static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg,
-                                     const spmv_order *order, void **event)
-{
-    (void)order;
-    if (groups > 0x7fffffffu)
-        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "%llu work-groups, CUDA takes 2147483647", (spmv__ull)groups);
-    return spmv__cuda_enqueue(d, queue, (spmv__cuda_kernel *)kernel, groups, wg, event);
-}
-
 static spmv_status spmv__cuda_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
 {
-    (void)order;
-    return spmv__cuda_enqueue(d, queue, NULL, 0, 0, event);
+    return spmv__cuda_launch(d, queue, NULL, 0, 0, order, event);
 }
 
 static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *last, double *seconds)
