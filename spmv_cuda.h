@@ -292,7 +292,7 @@ static spmv_status spmv__cuda_enter(const spmv_device *d, int *pushed)
         int pushed_ = 0;                                                                                    \
         void *own_;                                                                                         \
         if (!(s)) (s) = spmv__cuda_enter((d), &pushed_);                                                    \
-        if (!(s)) (s) = SPMV__CUDA(&(d)->hooks, name, arguments);                                           \
+        if (!(s)) (s) = spmv__cuda_result(&(d)->hooks, #name, spmv__cuda_api.p_##name arguments);           \
         if (pushed_) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own_);                                            \
     } while (0)
 
