@@ -14,7 +14,7 @@ prepare() {
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
     cp build/spmv build/tests/test_cl $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
-    ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libOpenCL|libgomp)\./ { print $3 }' | while IFS= read -r f; do
+    ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL|libgomp)\./ { print $3 }' | while IFS= read -r f; do
         cp -L "$f" $dir/lib/ || exit 1
     done
     ldd $dir/spmv | awk '$1 ~ /^libgomp\./ { print $3 }' | while IFS= read -r f; do cp -L "$f" $dir/lib/ || exit 1; done
