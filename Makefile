@@ -10,7 +10,7 @@ OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
 # Pictures need cairo; "make CAIRO=" builds without.
 CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
 CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
-LIBS   = -lOpenCL -lz
+LIBS   = -lOpenCL -ldl -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
 HEADERS = $(wildcard spmv*.h)
@@ -130,7 +130,7 @@ build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -pthread && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
 # ---- headers ----
 headers:

@@ -118,8 +118,8 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
 #ifdef SPMV_DEVICE_H
-/* All devices of all back ends that are compiled in, OpenCL's before CUDA's, in the order of their index (a GPU of NVIDIA's has two): spmv_backends_list and spmv_backends_open of
- * spmv_device.h with those. */
+/* All devices of all back ends that are compiled in, in the order of their index, OpenCL's before CUDA's (a GPU of both has two):
+ * spmv_backends_list and spmv_backends_open of spmv_device.h with those. */
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
 #endif

@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.." || exit 1
 dir=build/gpu
 prepare() {
     mkdir -p $dir/lib || exit 1
-    make -s build/spmv CAIRO= LIBS='-lOpenCL -l:libz.a' || exit 1
-    make -s build/tests/test_cl LIBS='-lOpenCL -l:libz.a' || exit 1
+    make -s build/spmv CAIRO= LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
+    make -s build/tests/test_cl LIBS='-lOpenCL -ldl -l:libz.a' || exit 1
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
     cp build/spmv build/tests/test_cl $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
@@ -22,7 +22,8 @@ prepare() {
 }
 
 find_compiler() { # NVRTC where the loader does not find it by itself
-    for f in /usr/local/cuda*/lib64 /usr/local/cuda*/targets/*/lib $(find / -name 'libnvrtc.so.1[1-9]*' ! -path '/proc/*' 2>/dev/null | xargs -r -n 1 dirname); do
+    for f in /usr/local/cuda*/lib64 /usr/local/cuda*/targets/*/lib \
+        $(find / -name 'libnvrtc.so.1[1-9]*' ! -path '/proc/*' 2>/dev/null | xargs -r -n 1 dirname); do
         if ls "$f"/libnvrtc.so.1* >/dev/null 2>&1; then echo "$f"; return; fi
     done
 }
@@ -49,11 +50,12 @@ END
 }
 
 speeds() { # by the clock, many products in a row; a line each
+    plans='--plan csr --plan csr:run=512 --plan sell --plan bcsr:b=3x3 --plan coo --plan auto'
     for name in clspmv_qcd clspmv_cantilever clspmv_epidemiology clspmv_harbor clspmv_webbase poisson2d_100; do
         [ -e $dir/$name.bin ] || $dir/spmv gen $name -o $dir/$name.bin || return 1
         for on in opencl:0 "$device"; do
             echo "$name on $on"
-            $dir/spmv bench $dir/$name.bin --plan csr --plan csr:run=512 --plan sell --plan bcsr:b=3x3 --plan coo --plan auto --device $on || return 1
+            $dir/spmv bench $dir/$name.bin $plans --device $on || return 1
         done
     done
 }

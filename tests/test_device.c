@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What is common to all back ends, with one that computes nothing: it holds buffers in memory, counts what it gave out,
  * looks at the arguments of every launch and fails at a given call. No OpenCL is needed. */
-#define SPMV_NO_OPENCL
+#define SPMV_NO_DEVICES
 #define SPMV_IMPLEMENTATION
 #include "../spmv_device.h"
 #include "../spmv.h"

@@ -9,7 +9,7 @@
  *
  *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*picture*') -o build/spmv -lOpenCL -lz -lm
  *
- * Add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE for --reproducible on the host; -DSPMV_NO_OPENCL, without -lOpenCL,
+ * Add -fopenmp for products on all cores; -DSPMV_REPRODUCIBLE for --reproducible on the host; -DSPMV_NO_DEVICES, without -lOpenCL,
  * for a build without OpenCL. For pictures compile picture/ as well, with -DSPMV_CAIRO and what "pkg-config --cflags --libs cairo"
  * prints.
  */
@@ -34,7 +34,7 @@
 
 static const command commands[] = {
     {"devices", "", "name the devices that products can run on",
-     "Names the host and every OpenCL device with its number for --device.\n", "",
+     "Names the host and every device of OpenCL and CUDA with its number for --device.\n", "",
      "  spmv devices  # the numbers that --device takes\n",
      0, 0, 0, devices_command},
     {"info", "FILE [options]", "what a matrix looks like",
@@ -201,7 +201,7 @@ static void print_commands(FILE *out)
 {
     int i;
     fputs("Usage: spmv COMMAND [FILE...] [options]\n\n"
-          "Sparse matrix times vector, y = alpha A x + beta y, on the host and on OpenCL devices.\n\n"
+          "Sparse matrix times vector, y = alpha A x + beta y, on the host, on OpenCL devices and by CUDA.\n\n"
           "Commands:\n", out);
     for (i = 0; i < COMMANDS; i++) {
         char left[64];

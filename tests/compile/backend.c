@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A back end of one's own without OpenCL: spmv_device.h before spmv.h, and its bodies come with those of spmv.h. */
-#define SPMV_NO_OPENCL
+#define SPMV_NO_DEVICES
 #include "spmv_device.h"
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"

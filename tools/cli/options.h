@@ -15,7 +15,7 @@
     X(EVENTS,  "events",  "",     "time single products by the device's events, not many by the clock")             \
     X(COLD,    "cold",    "",     "as --events, and each product finds the device's caches full of something else") \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default auto")                                    \
-    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
+    X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
     X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
