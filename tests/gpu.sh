@@ -14,10 +14,8 @@ prepare() {
     ${CC:-cc} -std=c99 -O2 -DSPMV_NO_OPENCL -I. examples/cuda.c -o $dir/graph -ldl || exit 1
     cp build/spmv build/tests/test_cl $dir/ || exit 1
     # what the tests need and a machine with a GPU seldom has; not the C library, which must be the machine's own
-    ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL|libgomp)\./ { print $3 }' | while IFS= read -r f; do
-        cp -L "$f" $dir/lib/ || exit 1
-    done
-    ldd $dir/spmv | awk '$1 ~ /^libgomp\./ { print $3 }' | while IFS= read -r f; do cp -L "$f" $dir/lib/ || exit 1; done
+    ldd $dir/test_cl | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libpthread|libresolv|libOpenCL)\./ { print $3 }' |
+        while IFS= read -r f; do cp -L "$f" $dir/lib/ || exit 1; done
     ls $dir
 }
 
@@ -34,19 +32,17 @@ result() { # result STATUS NAME
 }
 
 variants() { # every listed variant, a process for each format and type; sums and whatever is not usable or refused
-    for format in dense coo csr dia bdia ell sell bell sbell bcsr cmrs; do
-        for type in f32 f64 mixed; do echo "$format $type"; done
-    done | xargs -P "$(nproc)" -L 1 sh -c "$dir/spmv self-check \$0 --type \$1 --device $device >$out/self.\$0.\$1 2>&1"
-    xargs -P "$(nproc)" -L 1 sh -c "$dir/spmv self-check \$0 --reproducible --type f64 --device $device >$out/self.\$0.reproducible 2>&1" <<END
-csr
-ell
-sell
-bcsr
-END
+    {
+        for format in dense coo csr dia bdia ell sell bell sbell bcsr cmrs; do
+            for type in f32 f64 mixed; do echo "$format $type"; done
+        done
+        for format in csr dia bdia ell sell bell sbell bcsr; do echo "$format f64 --reproducible"; done
+    } | xargs -P "$(nproc)" -L 1 sh -c \
+        "$dir/spmv self-check \$0 --type \$1 \$2 --device $device >$out/self.\$0.\$1\$2 2>&1"
     grep -hE '^(FAILED|WRONG)' "$out"/self.* | head -n 40
     grep -hE ' variants: ' "$out"/self.* | awk '{ for (i = 2; i <= NF; i++) sum[$i] += $(i - 1) }
         END { printf "%d usable, %d refused, %d failed, %d wrong\n", sum["usable,"], sum["refused,"], sum["failed,"], sum["wrong;"]
-              exit !(sum["usable,"] > 900 && !sum["failed,"] && !sum["wrong;"]) }'
+              exit !(NR == 41 && sum["usable,"] > 900 && !sum["failed,"] && !sum["wrong;"]) }'
 }
 
 speeds() { # by the clock, many products in a row; a line each
