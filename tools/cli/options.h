@@ -10,38 +10,38 @@
 
 /* X(ID, "name", "value's name or empty for a switch", "what it does"): the only list of options. */
 #define OPTION_LIST(X)                                                                                              \
-    X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
-    X(VARIANTS, "variants", "all", "the knobs of a plan of one part, combined; a knob behind / stays as it is")  \
-    X(EVENTS,  "events",  "",     "time single products by the device's events, not many by the clock")             \
-    X(COLD,    "cold",    "",     "as --events, and each product finds the device's caches full of something else") \
-    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default auto")                                    \
-    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
-    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
-    X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
+    X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), or a format or builder with its keys (hybr:k=2)")          \
+    X(VARIANTS, "variants", "all", "try other knobs of a plan of one part; knobs set after / keep their values")    \
+    X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
+    X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
+    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default: auto")                                   \
+    X(DEVICE,  "device",  "D",    "host (default), the number of an OpenCL device, gpu, cpu, or part of its name")  \
+    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors and f32 values")                       \
+    X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
-    X(ALPHA,   "alpha",   "A",    "default 1")                                                                      \
-    X(BETA,    "beta",    "B",    "default 0: y is not read")                                                       \
-    X(OUT,     "output",  "FILE", "where the result goes (also --out, -o); - or nothing: standard output")           \
-    X(JSON,    "json",    "",     "JSON instead of text: one object on a line for each result")                     \
-    X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, once more side by side")  \
+    X(ALPHA,   "alpha",   "A",    "default: 1")                                                                     \
+    X(BETA,    "beta",    "B",    "default: 0, and y is not read")                                                  \
+    X(OUT,     "output",  "FILE", "where to write the result (also --out, -o); default: -, standard output")        \
+    X(JSON,    "json",    "",     "print JSON instead of text, one object per line")                                \
+    X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, again side by side")    \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
-    X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
-    X(EXPLAIN, "explain", "",     "why the library chose so: features, estimates, what else there was")            \
+    X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \
+    X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
     X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
-    X(CALLS,   "calls",   "N",    "auto: products that analysis and conversion must pay for; default: very many")   \
-    X(TABLE,   "table",   "FILE", "auto, cocktail: a tuning table; default: the bundled one for the device")        \
-    X(MAX_BYTES, "max-bytes", "N", "refuse a part of more bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
-    X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
-    X(BUDGET,  "budget",  "SECONDS", "stop measuring after so long; default: when all is measured")                 \
-    X(RESUME,  "resume",  "",     "go on from what an interrupted run left beside the table")                       \
-    X(ROWS_MAX, "rows-max", "N",  "no matrix with more rows")                                                       \
-    X(MERGE,   "merge",   "",     "put tables of one device together; where two have a sample, the later's counts") \
-    X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
-    X(MAX_DIM, "max-dim", "N",    "most rows and columns of a file; default 2^20 + 64 for every nonzero")            \
-    X(BRIEF,   "brief",   "",     "three small matrices, a product of integers each: for simulators")                 \
-    X(CAPTION, "caption", "TEXT", "what stands below the picture: the date, the machine")                           \
-    X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
-    X(HELP,    "help",    "",     "this text (also -h)")
+    X(CALLS,   "calls",   "N",    "auto: the products over which analysis and conversion must pay off; default: very many") \
+    X(TABLE,   "table",   "FILE", "auto, cocktail: the tuning table to use; default: the bundled one for the device") \
+    X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
+    X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
+    X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
+    X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
+    X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
+    X(MERGE,   "merge",   "",     "merge tables of one device; where two have the same rate, the later table's is kept") \
+    X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
+    X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
+    X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
+    X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \
+    X(LIST,    "list",    "",     "print the names that can be given instead of doing anything else")               \
+    X(HELP,    "help",    "",     "print this text (also -h)")
 
 /* OPT_PLAN and so on, in the order of the list. */
 typedef enum option_id {

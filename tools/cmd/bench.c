@@ -214,11 +214,10 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     }
 }
 
-/* Knobs of which every combination is tried; the others, which each work by themselves, turn one at a time. */
-static int bench_crosses(spmv_format f, int k)
+/* Knobs whose values are tried in every combination. The others hardly depend on each other and are turned one at a time. */
+static int bench_crosses(int k)
 {
-    if (k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM) return 1;
-    return f == SPMV_CSR && k != SPMV_KNOB_IMG;
+    return k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM;
 }
 
 /* The variants of a plan, over the knobs that fixed does not set. Slots of 64 bits are for huge matrices only. */
@@ -233,13 +232,13 @@ static void bench_combinations(bench *b, runner *r, const char *plan, const spmv
         count[k] = spmv_knob_values(f, (spmv_knob)k, values[k], 32);
         if (count[k] > 32) count[k] = 32;
         if (k == SPMV_KNOB_I64 || fixed->set >> k & 1u) count[k] = 0;
-        for (at[k] = 0; at[k] < count[k] && !bench_crosses(f, k); at[k]++) {
+        for (at[k] = 0; at[k] < count[k] && !bench_crosses(k); at[k]++) {
             spmv_variant v = *fixed;
             v.set |= (uint64_t)1 << k;
             v.value[k] = values[k][at[k]];
             bench_variant(b, r, plan, v, &seen);
         }
-        if (!bench_crosses(f, k)) count[k] = 0;
+        if (!bench_crosses(k)) count[k] = 0;
         at[k] = 0;
     }
     do {

@@ -190,6 +190,43 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     return r->refused ? FAILED : result;
 }
 
+/* ---- the list of plans ------------------------------------------------------------------------------------------- */
+
+/* What scripts want to know of a format. */
+static const struct format_property {
+    unsigned    flag;
+    const char *name;
+} format_properties[] = {{SPMV_ROW_BLOCK, "blocks"}, {SPMV_HAS_FILL, "fill"}, {SPMV_REPEATS, "reproducible"}};
+
+/* A format's line and a line for each of its layouts. */
+static void list_format(spmv_format f)
+{
+    const spmv_format_layout *layout;
+    size_t i, count = spmv_format_layouts(f, &layout);
+    int kind;
+    printf("format %s", spmv_format_name(f));
+    for (i = 0; i < sizeof format_properties / sizeof *format_properties; i++)
+        if (spmv_format_flags(f) & format_properties[i].flag) printf(" %s", format_properties[i].name);
+    putchar('\n');
+    for (i = 0; i < count; i++) {
+        printf("layout %s", layout[i].plan);
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
+            if (layout[i].kinds >> kind & 1u) printf(" %s", spmv_tune_kind_name((spmv_tune_kind)kind));
+        putchar('\n');
+    }
+}
+
+/* The plans that have a name, a line each: its sort, its name and its properties. Formats that this build leaves out are not named. */
+static int list_plans(void)
+{
+    int i;
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
+        if (spmv_format_built((spmv_format)i)) list_format((spmv_format)i);
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) printf("builder %s\n", spmv_builder_name((spmv_builder)i));
+    puts("choice cocktail\nchoice auto");
+    return DONE;
+}
+
 int plan_command(tool *t, const arguments *args)
 {
     const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
@@ -203,6 +240,7 @@ int plan_command(tool *t, const arguments *args)
     spmv_target place;
     spmv_csr a;
     plan_report report;
+    if (args->value[OPT_LIST]) return list_plans();
     memset(&desc, 0, sizeof desc);
     memset(&how, 0, sizeof how);
     memset(&report, 0, sizeof report);

@@ -41,7 +41,8 @@ typedef struct heat {
  * for the others. */
 static int is_measured_apart(spmv_format f)
 {
-    return f == SPMV_DENSE || f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR;
+    spmv_format_class category = spmv_format_class_of(f);
+    return category == SPMV_CLASS_BLOCK || category == SPMV_CLASS_DENSE;
 }
 
 /* The row of the table that is fastest at a sample, of one format (SPMV_FORMAT_COUNT: of those on the same matrices); NULL: none was

@@ -43,14 +43,14 @@ static void choose_leaders(tuner *u)
     int p, points = u->head.rows * u->head.per_row;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        float factor = table_row_class(&c->row) > 1 ? 1.02f : 1.15f;
+        float factor = table_row_has_blocks(&c->row) ? 1.02f : 1.15f;
         c->leads = 0;
         c->base = i;
         if (c->row.type != u->type || c->state != LIVE || *c->row.variant) continue;
-        if (table_row_class(&c->row) > 1 && c->row.kind != SPMV_TUNE_BANDED) continue;
+        if (table_row_has_blocks(&c->row) && c->row.kind != SPMV_TUNE_BANDED) continue;
         for (p = 0; p < points && !c->leads; p++)
             c->leads = c->row.rate[p] > 0 && (c->row.rate[p] * factor >= phase_best_rate(u, c, p, 0) ||
-                                              (table_row_class(&c->row) < 2 && c->row.rate[p] * 1.01f >= phase_best_rate(u, c, p, 1)));
+                                              (!table_row_has_blocks(&c->row) && c->row.rate[p] * 1.01f >= phase_best_rate(u, c, p, 1)));
     }
 }
 
@@ -194,7 +194,7 @@ static void copy_block_knobs(tuner *u)
     size_t i, n = u->count;
     for (i = 0; i < n; i++) {
         candidate c = u->c[i];
-        if (c.row.type != u->type || table_row_class(&c.row) < 2 || c.state != LIVE || !*c.row.variant) continue;
+        if (c.row.type != u->type || !table_row_has_blocks(&c.row) || c.state != LIVE || !*c.row.variant) continue;
         candidate_add(u, u->type, SPMV_TUNE_SCATTERED, &c.row.layout, c.row.variant);
     }
 }
@@ -209,7 +209,7 @@ void knob_variants(tuner *u)
         for (turn = 0; turn < 2 * SPMV_TUNE_KIND_COUNT; turn++)
             for (kind = turn % SPMV_TUNE_KIND_COUNT, i = 0; i < n; i++) {
                 if (!u->c[i].leads || u->c[i].row.kind != (spmv_tune_kind)kind) continue;
-                if ((table_row_class(&u->c[i].row) > 1) != (turn >= SPMV_TUNE_KIND_COUNT)) continue;
+                if ((table_row_has_blocks(&u->c[i].row)) != (turn >= SPMV_TUNE_KIND_COUNT)) continue;
                 if (sample_out_of_time(u)) u->complete = 0;
                 else turn_knobs(u, i, round, (double)done++ / (double)(2 * leaders));
             }

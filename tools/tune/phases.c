@@ -20,7 +20,7 @@ float phase_best_rate(const tuner *u, const candidate *c, int point, int alike)
         const candidate *o = &u->c[i];
         if (o->state == STRUCK || !(o->row.rate[point] > best) || !table_rows_compete(&o->row, &c->row)) continue;
         if (alike && o->row.layout.key[SPMV_KEY_IDX] != c->row.layout.key[SPMV_KEY_IDX]) continue;
-        if (alike && table_row_class(&c->row) < 2 && o->row.layout.format != c->row.layout.format) continue;
+        if (alike && !table_row_has_blocks(&c->row) && o->row.layout.format != c->row.layout.format) continue;
         best = o->row.rate[point];
     }
     return best;
@@ -80,7 +80,7 @@ static void want_kind(tuner *u, spmv_tune_kind kind, int blocks)
     size_t i;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        if (c->row.kind != kind || (table_row_class(&c->row) > 1) != blocks) c->wanted = 0;
+        if (c->row.kind != kind || (table_row_has_blocks(&c->row)) != blocks) c->wanted = 0;
     }
 }
 
@@ -142,7 +142,7 @@ static void want_pass(tuner *u, int which)
     phase_want_all(u, 1);
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        if (which & GRID_FLAT && table_row_class(&c->row) > 1) c->wanted = 0;
+        if (which & GRID_FLAT && table_row_has_blocks(&c->row)) c->wanted = 0;
         if (!c->wanted || !(which & GRID_FRONT)) continue;
         if (c->state == DROPPED && backs_front(u, c)) c->state = LIVE;
         else c->wanted = is_front(u, c);

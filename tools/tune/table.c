@@ -169,11 +169,16 @@ void table_axis_tidy(spmv_tuning *t)
 
 /* ---- what competes ----------------------------------------------------------------------------------------------- */
 
+int table_row_has_blocks(const spmv_tune_row *r)
+{
+    return spmv_format_class_of(r->layout.format) == SPMV_CLASS_BLOCK;
+}
+
 int64_t table_row_class(const spmv_tune_row *r)
 {
-    spmv_format_class category = spmv_format_class_of(r->layout.format);
-    if (category != SPMV_CLASS_BLOCK) return -(int64_t)category;
-    return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : (4 << 8 | 4);
+    enum { DEFAULT_BLOCK = 4 << 8 | 4 }; /* 4x4, what key b means when it is not given */
+    if (!table_row_has_blocks(r)) return -(int64_t)spmv_format_class_of(r->layout.format);
+    return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : DEFAULT_BLOCK;
 }
 
 int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)

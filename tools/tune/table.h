@@ -33,8 +33,11 @@ void table_axis_cut(spmv_tuning *t, int across, int i);
 /* Sizes at which nothing was measured say nothing. */
 void table_axis_tidy(spmv_tuning *t);
 
-/* What competes: formats of a class, and among blocks those of one size, as which size a matrix has is not a choice: the size, or what
- * is at most 0. */
+/* 1: the row's format stores blocks. */
+int table_row_has_blocks(const spmv_tune_row *r);
+
+/* A number that rows which compete with each other share. Formats compete within their class (the number is at most 0); formats with
+ * blocks only where the blocks have the same size, because the matrix decides which size fits (the number is that size, as in key b). */
 int64_t table_row_class(const spmv_tune_row *r);
 
 /* 1: a takes b's place where it is faster, which short columns do not for long ones: they do not fit every matrix. */

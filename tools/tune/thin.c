@@ -48,7 +48,7 @@ static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t 
         float own = claim(t, i, p), other = own > 0 ? rival(t, keep, i, p, 0) : 0;
         if (own > other) sum += other > 0 ? library_log2((double)own / (double)other) : 4;
     }
-    return table_row_class(&t->row[i]) < 2 ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
+    return !table_row_has_blocks(&t->row[i]) ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
 }
 
 /* Sum over all points of its rate over the best. */
