@@ -127,7 +127,11 @@ planted)
     [ "$found" = "$n" ]
     ;;
 plans)
-    plans='dense coo csr dia bdia ell sell bell sbell bcsr cmrs hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo
+    # every format by its name, then plans of several parts and variants whose kernels take other paths
+    formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\).*/\1/p')
+    [ -n "$formats" ] || { echo "spmv plan --list names no format"; exit 1; }
+    plans="$formats"'
+           hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo
            sell:h=4,rows=sorted,sigma=16 sell:grow=0.2 dia:d=0.6+csr:rows=nonempty bcsr:b=3x3 cmrs:h=16,sort=1 cmrs:wide=1
            csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2 csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128
            csr:run=1024/STREAM=1,WG=32 csr:run=32/STREAM=0,FINISH=1 csr:run=33,rows=nonempty/STREAM=1,WG=64,FINISH=1

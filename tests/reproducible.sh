@@ -43,14 +43,19 @@ product() { # product OUT PROGRAM OPTIONS...
 same() {
     if [ "${ZEROS:-}" ]; then sed 's/^-0$/0/' "$dir/$1" | cmp -s "$dir/host" -; else cmp -s "$dir/host" "$dir/$1"; fi
 }
-for type in $types; do
-    # one variant a type: groups of other sizes and knobs that may not matter to the order
-    case $type in
-    f64) plans='csr/WG=32 ell/WG=256 sell/WG=64 dia/WG=512 bdia/WG=32 bell/WG=128 sbell/WG=64 bcsr/WG=256' ;;
-    *) plans='csr/WG=256 ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4
-              bcsr/WG=32' ;;
+formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\) .*reproducible.*/\1/p')
+[ -n "$formats" ] || { echo "spmv plan --list names no format with reproducible products"; exit 1; }
+plans_of() { # plans_of TYPE: every format with one group size, which differs between the types; and knobs that must not change the order
+    case $1 in
+    f64) sizes='32 256 64 512 32 128 64 256' more= ;;
+    *) sizes='256 32 128 64' more='ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4' ;;
     esac
-    for plan in $plans; do
+    # shellcheck disable=SC2086 # words
+    echo $formats | awk -v sizes="$sizes" '{ n = split(sizes, size, " "); for (i = 1; i <= NF; i++) print $i "/WG=" size[(i - 1) % n + 1] }'
+    echo "$more"
+}
+for type in $types; do
+    for plan in $(plans_of "$type"); do
         if [ "${MOST:-}" ]; then plan=$(echo "$plan" | sed "s/WG=[0-9]*/WG=$MOST/"); fi
         for beta in '--beta 0' "--beta -0.3 --y $dir/y.mtx"; do
             what="$type $plan ${beta%% --y*}"

@@ -162,10 +162,20 @@ verdict 'devices' $?
 says 'devices names the host' out '^host'
 devices=host
 if grep -q '^0 ' out; then devices='host 0'; fi
+gives 'plan --list' 0 plan --list
+says 'plan --list: a format with its properties' out '^format bcsr blocks fill reproducible$'
+says 'plan --list: a layout with its kinds' out '^layout sell:h=8 banded scattered uneven$'
+says 'plan --list: a builder' out '^builder hyb-csr$'
+says 'plan --list: a choice' out '^choice auto$'
+named=$(sed -nE 's/^(format|builder) ([^ ]*).*/\2/p' out | sort -u)
+sed -n 's/^format \([^ ]*\).*/\1/p' out >formats
+[ "$(wc -l <formats)" -ge 11 ] && [ "$(echo "$named" | wc -w)" -ge 14 ] && ! grep -Evq '^(format|layout|builder|choice) [a-z]' out
+verdict 'plan --list: every line has its sort; no format is missing' $?
+[ "$(sed -n 's/^layout \([^ :]*\).*/\1/p' out | uniq)" = "$(cat formats)" ]
+verdict 'plan --list: layouts of every format' $?
 for d in $devices; do
     for type in f64 f32 mixed; do
-        for p in dense coo csr dia bdia ell sell bell sbell bcsr bcsr:b=2x2 cmrs cmrs:h=2 hyb hyb-csr hybr ell:w=1+coo \
-                 'dia:d=0.3+csr:rows=nonempty' 'sell:rows=sorted,h=2'; do
+        for p in $named bcsr:b=2x2 cmrs:h=2 ell:w=1+coo 'dia:d=0.3+csr:rows=nonempty' 'sell:rows=sorted,h=2'; do
             # building kernels takes long: on a device the general product is enough
             [ $d = host ] && product "mul $p $type" '5 6 15' small.mtx --plan "$p" --type $type --x x.mtx
             product "mul $p $type on $d, alpha and beta" '-10.5 -13 -35.5' small.mtx --plan "$p" --type $type \

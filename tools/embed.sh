@@ -8,8 +8,10 @@ cd "$(dirname "$0")/.."
 folder=${1:-.}
 tables=${2:-tuning}
 out=$folder/spmv_kernels.h
-# in the order of the format table
-formats='dense coo csr dia bdia ell sell bell sbell bcsr cmrs'
+# the names in the format table, in its order
+formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
+    on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); print } if (last) exit }' spmv_formats.h)
+[ -n "$formats" ] || { echo "tools/embed.sh: no format found in spmv_formats.h" >&2; exit 1; }
 
 bytes() {
     echo "static const unsigned char spmv__src_$1[] = {"

@@ -35,7 +35,7 @@
     X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
     X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
-    X(MERGE,   "merge",   "",     "merge tables of one device; where two have the same rate, the later table's is kept") \
+    X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \
     X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
     X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
