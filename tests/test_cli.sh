@@ -95,10 +95,10 @@ gives 'unknown command' 2 multiply
 gives 'missing argument' 2 info
 gives 'one argument too many' 2 info a b
 gives 'option without its value' 2 mul a.mtx --plan
-says 'option without its value is named' err '--plan wants a value'
+says 'option without its value is named' err '--plan requires a value'
 gives 'switch with a value' 2 bench a.mtx --json=yes
 gives 'no number' 2 mul a.mtx --alpha 1x
-says 'no number is named' err "--alpha wants a number, not '1x'"
+says 'no number is named' err "--alpha requires a number, not '1x'"
 gives 'no type' 2 mul a.mtx --type f16
 says 'no type is named' err "--type .*'f16'"
 gives 'beta without y' 2 mul a.mtx --beta 2
@@ -212,7 +212,7 @@ broken 'banner' 'hello\n' 1
 broken 'complex' '%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n' 1
 head -c 60 small.mtx.gz >cut.mtx.gz
 gives 'cut gzip' 1 info cut.mtx.gz
-says 'cut gzip is named' err 'cut.mtx.gz: .*end too early'
+says 'cut gzip is named' err 'cut.mtx.gz: .*ends too early'
 "$spmv" info broken.mtx 2>&1 >out | wc -l | grep -q '^ *1$'
 verdict 'one message for one mistake' $?
 
@@ -229,7 +229,7 @@ rm mc2depi.bin
 "$spmv" gen poisson2d_10 -o p.mtx
 gives 'info of a grid' 0 info p.mtx
 says 'info of a grid: bandwidth' out 'bandwidth +10 below the diagonal, 10 above'
-says 'info of a grid: diagonals' out '90% full or more +5, '
+says 'info of a grid: diagonals' out 'at least 90% full +5, '
 printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >none.mtx
 gives 'info of a matrix of 0 x 0' 0 info none.mtx
 "$spmv" gen arrow_46500 -o arrow.mtx
@@ -653,7 +653,7 @@ gives 'bench --max-bytes' 1 bench arrow.mtx --plan hyb --plan csr --max-bytes 10
 says 'bench --max-bytes: refused' out ' hyb: refused: '
 for n in '' 0 K -1 1T 1.5M 64MB 0x10 99999999999999999999 17179869184G; do
     gives "--max-bytes '$n'" 2 bench p.mtx --plan csr --max-bytes "$n"
-    grep -Fq -- "whole number of bytes above 0, with K, M or G behind it or nothing, not '$n'" err
+    grep -Fq -- "whole number of bytes above 0, optionally followed by K, M or G, not '$n'" err
     verdict "--max-bytes '$n': what it wants" $?
 done
 gives '--max-bytes: the most' 0 bench p.mtx --plan csr --max-bytes 17179869183G
@@ -906,7 +906,7 @@ no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage er
     shift 2
     for text in $texts ''; do
         gives "$1 --$option '$text'" 2 "$@" "--$option=$text"
-        grep -Fq -- "--$option wants a" err && grep -Fq -- "not '$text'" err
+        grep -Fq -- "--$option requires a" err && grep -Fq -- "not '$text'" err
         verdict "$1 --$option '$text': what is wanted" $?
     done
 }

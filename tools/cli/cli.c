@@ -38,7 +38,7 @@ int cli_progress_due(const tool *t)
     return now - t->since >= 1.0 && now - t->last >= 0.1;
 }
 
-/* Draws over the line before on a terminal, prints a line elsewhere. */
+/* On a terminal replaces the progress line, elsewhere prints a line. */
 LIKE_PRINTF(2, 3) static void cli_progress_say(tool *t, const char *format, ...)
 {
     va_list list;
@@ -95,7 +95,7 @@ int cli_no_memory(tool *t)
     return cli_complain(t, "memory could not be allocated");
 }
 
-/* spmv_hooks.log: kept or printed, each message once. */
+/* spmv_hooks.log: prints a message of the library, or adds it to t->text. */
 static void cli_hear(void *user, spmv_status s, const char *message)
 {
     tool *t = (tool *)user;
@@ -114,7 +114,7 @@ void cli_init(tool *t, const char *command)
     t->terminal = isatty(STDERR_FILENO);
     t->told = cli_seconds();
 #ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes then is an error as a full disk is */
+    signal(SIGXFSZ, SIG_IGN); /* so that a file larger than the limit is a write error, as on a full disk */
 #endif
     t->hooks.user = t;
     t->hooks.log = cli_hear;

@@ -8,14 +8,14 @@ static int is_infinite_or_nan(double v)
     return !(v - v == 0);
 }
 
-/* Bytes of the UTF-8 character at p; 0: there is none. */
+/* The number of bytes of the UTF-8 character at p; 0: the bytes are not UTF-8. */
 static int utf8_length(const unsigned char *p)
 {
     int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0, i;
     for (i = 1; i < n; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
-    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f))) return 0; /* too long, or half of a pair */
-    if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))) return 0;
+    if (n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f))) return 0; /* an overlong form; half a surrogate pair */
+    if (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))) return 0; /* an overlong form; beyond Unicode */
     return n;
 }
 

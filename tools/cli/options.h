@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/options.h - the list of options, what was given of them, and the help that they print.
+ * tools/cli/options.h - the list of options, the parser of arguments, and a command's help.
  */
 #ifndef SPMV_TOOLS_CLI_OPTIONS_H
 #define SPMV_TOOLS_CLI_OPTIONS_H
@@ -57,47 +57,48 @@ typedef enum option_id {
 typedef struct arguments {
     const char  *value[OPT_COUNT]; /* the last one given; "" for a switch; NULL: not given */
     const char **plan;             /* every --plan, in order, up to the / */
-    const char **variant;          /* what follows the /, or NULL */
+    const char **variant;          /* the text after the /, or NULL */
     int          plans;
-    const char **file;             /* what is no option, in order */
+    const char **file;             /* the other arguments, in order */
     int          files;
 } arguments;
 
-/* A command, as it is listed, explained and run. */
+/* A command: its help, its options and its function. */
 typedef struct command {
     const char *name;
-    const char *synopsis;    /* what follows the name */
+    const char *synopsis;    /* the arguments after the name */
     const char *summary;     /* one line, for spmv --help */
-    const char *text;        /* what it does, for its --help */
-    const char *fields;      /* headings that end in a colon, and under them what each column or member means; "": none */
-    const char *examples;    /* lines "spmv ...  # what it does", that tests/test_cli.sh runs; # (GPU): it needs one */
+    const char *text;        /* the description in its --help */
+    const char *fields;      /* headings that end in a colon, and below each the meaning of its columns or members; "": none */
+    const char *examples;    /* lines "spmv ...  # what it does", which tests/test_cli.sh runs; # (GPU): needs a GPU */
     uint64_t    takes;       /* BIT()s of its options besides --help */
-    int         least, most; /* files */
+    int         least, most; /* number of arguments that are not options */
     int (*run)(tool *t, const arguments *a);
 } command;
 
-/* Frees what they hold and zeroes them. Zeroed arguments are allowed. */
+/* Frees the arrays and zeroes *a. Zeroed arguments are allowed. */
 void arguments_free(arguments *a);
 
-/* What the words behind the command say, into *a, which the caller frees whatever comes of it; it keeps pointers into argv.
- * DONE, USAGE or FAILED. */
+/* Parses the words after the command's name into *a, which holds pointers into argv. The caller frees *a in any case. Returns DONE, or
+ * USAGE or FAILED after a message. */
 int arguments_parse(tool *t, const command *c, int argc, char **argv, arguments *a);
 
-/* As help2man wants it: the usage, paragraphs, headings that end in a colon, and under them lines of a term, two spaces or more and
- * what it means. */
+/* Prints a command's help in the form that help2man expects: the usage, paragraphs, headings that end in a colon, and below these
+ * lines with a term, two spaces or more, and its meaning. */
 void command_help(const command *c);
 
-/* The number given for an option, from least to most, or fallback; *result becomes USAGE if it is none. */
+/* The number given for an option, from least to most, or fallback if the option is absent. *result becomes USAGE, after a message, if
+ * the text is not such a number. */
 double option_real(tool *t, const arguments *a, option_id id, double fallback, double least, double most, int *result);
 
-/* least and most are 0 to 2^53. */
+/* The same for a whole number; least and most are from 0 to 2^53. */
 uint64_t option_count(tool *t, const arguments *a, option_id id, uint64_t fallback, uint64_t least, uint64_t most, int *result);
 
-/* The bytes given for an option: a whole number above 0, with K, M or G for 2^10, 2^20 or 2^30 behind it or nothing. 0: not given;
- * *result becomes USAGE if it is no such number. */
+/* The number of bytes given for an option: a whole number above 0, optionally followed by K, M or G for 2^10, 2^20 or 2^30. 0 if the
+ * option is absent; *result becomes USAGE, after a message, if the text is not such a number. */
 uint64_t option_bytes(tool *t, const arguments *a, option_id id, int *result);
 
-/* The type that --type names, or f64; *result becomes USAGE if it names none. */
+/* The type that --type names, f64 if the option is absent; *result becomes USAGE, after a message, if there is no such type. */
 spmv_type option_type(tool *t, const arguments *a, int *result);
 
 #endif

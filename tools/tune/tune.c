@@ -271,7 +271,7 @@ int tune_command(tool *t, const arguments *args)
     if (result != DONE) return result;
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge or --compare, not both");
     if (!args->value[OPT_MERGE] && !args->value[OPT_COMPARE] && args->files)
-        return cli_misuse(t, "one argument too many: '%s'", args->file[0]);
+        return cli_misuse(t, "unexpected argument '%s'", args->file[0]);
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge wants tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
