@@ -455,7 +455,7 @@ paints 'plot ratio: by a builder: its matrix alone' q2.png run 0072b2 24,995
 gives 'plot bench: by a plan' 0 plot bench ours.json --plan ell -o b2.png
 paints 'plot bench: by a plan: its bar alone' b2.png run 0072b2 24,928
 gives 'plot bench: no line of the plan' 1 plot bench ours.json --plan sell -o p.png
-says 'plot bench: no line of the plan: which' err 'no line of ours with the plan sell'
+says 'plot bench: no line of the plan: which' err 'no lines of ours with the plan sell'
 gives 'plot ratio: without a peer' 1 plot ratio ours.json -o p.png
 says 'plot ratio: without a peer: why' err "no matrix has both a time of ours and a peer's"
 gives 'plot bench: no such file' 1 plot bench ours.json nosuch.json -o p.png
@@ -463,7 +463,7 @@ says 'plot bench: no such file is named' err 'nosuch.json: No such file'
 gives 'plot bench: a folder' 1 plot bench . -o p.png
 : >empty.json
 gives 'plot bench: nothing in it' 1 plot bench empty.json -o p.png
-says 'plot bench: nothing in it is told' err 'empty.json: there are no lines in it'
+says 'plot bench: nothing in it is told' err 'empty.json: the file has no lines'
 refuses() { # refuses LINE PLACE WHY: the second line of a file
     { sed 1q ours.json; printf '%s\n' "$1"; } >bad.json
     "$spmv" plot bench bad.json -o bad.png >out 2>err </dev/null
@@ -472,19 +472,19 @@ refuses() { # refuses LINE PLACE WHY: the second line of a file
 }
 refuses 'us 3' 1 'a JSON object'
 refuses '{}' 2 'a string in quotes'
-refuses '{"matrix": "a"} x' 17 'there is something behind'
+refuses '{"matrix": "a"} x' 17 'unexpected text after'
 refuses '{"matrix": "a"' 15 'a comma or a closing brace'
 refuses '{"matrix" "a"}' 11 'a colon'
 refuses '{"matrix": "a}' 15 'the string does not end'
 refuses '{"matrix": "\q"}' 14 'no such escape'
-refuses '{"matrix": "\u00g0"}' 17 '\u wants four hexadecimal'
+refuses '{"matrix": "\u00g0"}' 17 '\u must be followed by four hexadecimal'
 refuses '{"matrix": [1]}' 12 'a string, a number'
 refuses '{"us": 1.2.3}' 8 'a string, a number'
 refuses '{"us": -}' 8 'a string, a number'
 refuses '{"us": "3"}' 11 '"us" is a number'
 refuses '{"matrix": 3}' 13 '"matrix" is a string'
 refuses '{"matrix": "a", "us": 3}' 1 'neither a line of ours'
-refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' 1 'a time below 0'
+refuses '{"matrix": "a", "type": "f64", "plan": "csr", "us": -3}' 1 'the time is below 0'
 gives 'plot: no name' 2 plot small.mtx
 says 'plot: no name: what is wanted' err '-o NAME.png or -o NAME.svg'
 gives 'plot: another suffix' 2 plot small.mtx -o p.gif
@@ -500,7 +500,7 @@ gives 'plot: no plan' 2 plot small.mtx --plan 'elll' -o p.png
 gives 'plot: a plan that leaves nonzeros' 1 plot small.mtx --plan 'ell:w=1' -o p.png
 for rows in '' rows; do
     gives "plot $rows: nothing to draw" 1 plot $rows none.mtx -o p.png
-    says "plot $rows: nothing to draw, why" err 'none.mtx: there is nothing to draw'
+    says "plot $rows: nothing to draw, why" err 'none.mtx: a matrix without rows or columns cannot be drawn'
 done
 gives 'plot rows: no plan' 2 plot rows small.mtx --plan csr -o p.png
 gives 'plot tune: no such table' 1 plot tune nosuch.tune -o p.png
@@ -694,7 +694,7 @@ gives 'tune: budget of nothing' 2 tune --budget 0
 gives 'tune: compare wants two' 2 tune --compare a.tune
 gives 'tune: resume without a name' 2 tune --resume --rows-max 65536
 gives 'tune' 0 tune --budget 2 --rows-max 65536 --out a.tune
-says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* samples \(and 0 from before\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
+says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* rates measured \(and 0 from the journal\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
 says 'tune: head' a.tune '^spmv tuning table 1$'
 says 'tune: its device' a.tune '^device host$'
 says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ [0-9.]+ '
@@ -704,7 +704,7 @@ verdict 'tune: at most 24 KB' $?
 verdict 'tune: a budget that ended leaves a journal' $?
 printf 's f64 banded csr/ 10' >>a.tune.journal # as an interruption leaves it
 gives 'tune --resume' 0 tune --budget 1 --rows-max 65536 --out a.tune --resume
-says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from before\)'
+says 'tune --resume goes on from the samples' err '\(and [1-9][0-9]* from the journal\)'
 sed '5s/.*/s f64 banded csr what/' a.tune.journal >b.tune.journal
 gives 'tune --resume: a damaged journal' 1 tune --budget 1 --rows-max 65536 --out b.tune --resume
 says 'tune --resume: a damaged journal: its line' err 'b.tune.journal, line 5: '
@@ -719,7 +719,7 @@ gives 'plan with the new table' 0 plan p.mtx --table a.tune
 gives 'tune: to standard output' 0 tune --budget 2 --rows-max 65536 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
 gives 'tune --compare with itself' 0 tune --compare a.tune a.tune
-says 'tune --compare with itself: no difference' out 'geometric mean 1.000, from 1.000 over median 1.000 to 1.000$'
+says 'tune --compare with itself: no difference' out 'geometric mean 1.000, least 1.000, median 1.000, largest 1.000$'
 cat >b.tune <<'END'
 spmv tuning table 1
 device host
@@ -732,7 +732,7 @@ END
 sed -e 's/csr. 1 2/csr\/ 2 4/' -e 's/banded coo/uneven coo/' -e '/^class/a\
 cache 14 30' b.tune >c.tune
 gives 'tune --compare' 0 tune --compare b.tune c.tune
-says 'tune --compare: ratio' out '2 samples in both; .*geometric mean 2.000,'
+says 'tune --compare: ratio' out '2 rates in both; .*geometric mean 2.000,'
 says 'tune --compare: only in one' out '^  f64 uneven coo/$'
 gives 'tune --merge' 0 tune --merge b.tune c.tune --out d.tune
 says 'tune --merge: the later counts' d.tune '^f64 banded csr/ 2 4$'
@@ -762,7 +762,7 @@ if [ "$devices" != host ]; then
             rm -f g.tune.journal
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
-            says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (the product is wrong|.*build)'
+            says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (its product is wrong|.*build)'
             grep -q '^f32 banded csr' g.tune && ! grep -q '^f32 banded coo' g.tune
             verdict "tune: no rate of '$d'" $?
         done
@@ -885,7 +885,7 @@ verdict 'an interrupted convert leaves the old file and nothing else' $?
 # ---- the journal of tune ----
 cp a.tune.journal before
 gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 65536 --out a.tune
-says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the samples .*--resume'
+says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the rates .*--resume'
 cmp -s before a.tune.journal
 verdict 'tune: a journal is as it was' $?
 head -n 3 a.tune.journal >k.tune.journal
@@ -897,7 +897,7 @@ wait $measuring 2>/dev/null
 [ $? -eq 137 ] && [ ! -e k.tune ]
 verdict 'tune: a journal without samples is begun anew; killed' $?
 gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 65536 --out k.tune --resume
-says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from before\)'
+says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from the journal\)'
 
 # ---- numbers in options ----
 no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error that names the option and the text

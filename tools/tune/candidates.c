@@ -31,7 +31,7 @@ tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
     return s;
 }
 
-enum { TUNE_SHORT_ROWS = 64 /* nonzeros a row, at most, for formats that give a row to one work-item or few (clSpMV 3.2) */ };
+enum { TUNE_SHORT_ROWS = 64 /* the most nonzeros in a row for formats that give a row to one or a few work-items (clSpMV 3.2) */ };
 
 int candidate_fits(const tuner *u, const candidate *c, int row, int per)
 {
@@ -88,6 +88,7 @@ static int is_run_ignored(const tuner *u, const spmv_spec *s)
     return !u->device && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
 }
 
+/* Adds a layout for every kind of matrix that it suits. */
 static void layout_add(tuner *u, const spmv_format_layout *layout)
 {
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
@@ -98,7 +99,8 @@ static void layout_add(tuner *u, const spmv_format_layout *layout)
     free(one);
 }
 
-/* The first of each format, the second, and so on, so that blocks of one size, which share matrices, follow each other. */
+/* Adds the first layout of each format, then the second, and so on, so that layouts with blocks of one size, which share a matrix, follow
+ * one another. */
 void candidate_add_layouts(tuner *u)
 {
     size_t i, most = 0;
