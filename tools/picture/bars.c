@@ -361,7 +361,8 @@ static void ratio_title(picture *p, const ratios *r, const bench_lines *l, const
     int type;
     snprintf(text, sizeof text, "Time of %s divided by time of spmv", l->peer);
     picture_fitted(p, 14, 32, TITLE, INK, AT_LEFT, p->width - 28, text);
-    snprintf(text, sizeof text, "for each matrix, the fastest time of %s divided by that of spmv's %s", l->peer, args->plans ? args->plan[0] : "fastest plan");
+    snprintf(text, sizeof text, "for each matrix, the fastest time of %s divided by that of spmv's %s", l->peer,
+             args->plans ? args->plan[0] : "fastest plan");
     if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d matrices without both times are left out", (int)r->alone);
     picture_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, p->width - 28, text);
     for (type = SPMV_TYPE_COUNT; type-- > 0;) {

@@ -199,7 +199,7 @@ static void heat_legend(heat *h, double x, double y)
         picture_text(&h->p, left + 17, y + 10, SMALL, INK, AT_LEFT, name);
         left += 17 + picture_text_width(&h->p, SMALL, name) + 12;
     }
-    picture_text(&h->p, x, y + 28, SMALL, FAINT, AT_LEFT, "* measured on other matrices: of full blocks (dense: full); not in the large maps");
+    picture_text(&h->p, x, y + 28, SMALL, FAINT, AT_LEFT, "* measured on matrices of full blocks (dense: full); not in the large maps");
 }
 
 /* Draws the title with the head of the table. */
