@@ -248,6 +248,7 @@ static int run_command(const command *c, int argc, char **argv)
     return cli_finish(&t, result);
 }
 
+/* Runs the command that the first argument names. */
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";

@@ -31,6 +31,7 @@ static const char *check_word(spmv_check_result r)
            r == SPMV_CHECK_FAILED ? "FAILED" : "WRONG";
 }
 
+/* Prints a variant's result as the JSON object of its line. */
 static void check_json(const checker *c, const spmv_check *v)
 {
     putchar('{');

@@ -289,6 +289,7 @@ static void json_diagonals(const char *key, diagonal_info d)
     putchar('}');
 }
 
+/* Prints the bins of row lengths as a list. */
 static void json_histogram(const matrix_info *f)
 {
     int b;
@@ -304,6 +305,7 @@ static void json_histogram(const matrix_info *f)
     putchar(']');
 }
 
+/* Prints the block sizes as a list. */
 static void json_blocks(const matrix_info *f)
 {
     int i;

@@ -200,6 +200,7 @@ static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *p
     return picture_save(t, &p, path);
 }
 
+/* Splits the matrix by the plan and draws it. DONE, or FAILED after a message. */
 static int plot_split(tool *t, const spmv_csr *a, const spmv_plan *plan, const char *file, const char *path)
 {
     spmv_split split;

@@ -186,6 +186,7 @@ static int tune_finish(tuner *u, const char *path)
     return result;
 }
 
+/* Frees everything that the run holds and closes the device. */
 static void tuner_free(tuner *u)
 {
     size_t i;
@@ -202,6 +203,7 @@ static void tuner_free(tuner *u)
     device_close(u->device);
 }
 
+/* Sets the sizes that are measured, with at most rows_max rows except for the smallest. */
 static void tuner_sizes(tuner *u, uint64_t rows_max)
 {
     int i;
