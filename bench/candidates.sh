@@ -14,8 +14,9 @@ usage() {
 }
 class=${1-} set=${2-}
 case $class in host | cpu | gpu) ;; *) usage ;; esac
-names() { # names SORT [PROPERTY]: the names of that sort that the program lists, those with the property
-    "$spmv" plan --list | awk -v sort="$1" -v property="${2-}" '$1 == sort && (property == "" || index($0 " ", " " property " ")) { print $2 }'
+names() { # names SORT [PROPERTY]: the names of that sort that the program lists, with PROPERTY only those that have it
+    "$spmv" plan --list | awk -v sort="$1" -v property="${2-}" '
+        $1 == sort && (property == "" || index($0 " ", " " property " ")) { print $2 }'
 }
 
 knobs=
@@ -37,7 +38,8 @@ peers)
     fi | tr ' ' '\n'
     exit 0 ;;
 short)
-    layouts="$(names format) csr:run=1024 csr:run=1024,idx=16 ell:idx=16 sell:h=8 sell:h=256 sell:idx=16 sell:rows=sorted,sigma=512 cmrs:h=16"
+    layouts="$(names format) csr:run=1024 csr:run=1024,idx=16 ell:idx=16 sell:h=8 sell:h=256 sell:idx=16 sell:rows=sorted,sigma=512"
+    layouts="$layouts cmrs:h=16"
     for f in $(names format blocks); do layouts="$layouts $f:b=2x2 $f:b=3x3 $f:b=6x6 $f:b=3x3,idx=16"; done
     widths='2 4 8 16' shares=0.6 ;;
 all)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every command of the command line, on generated matrices only: sh tests/test_cli.sh [PROGRAM], by default build/spmv.
-# A line a check, "ok NAME" or "FAIL NAME"; the last line is "N passed, N failed"; exit status 1 if any failed.
+# tests/test_cli.sh [PROGRAM] - tests every command of the command line (build/spmv) on generated matrices.
+# Prints a line for each check, "ok NAME" or "FAIL NAME"; the last line is "N passed, N failed". The exit status is 1 if any failed.
 LC_ALL=C
 export LC_ALL
 spmv=${1:-build/spmv}
@@ -16,12 +16,12 @@ esac
 dir=$(mktemp -d) || exit 2
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 2' HUP INT TERM
-defect=$(dirname "$spmv")/spmv-defect # the same program, whose kernels can be given defects
+defect=$(dirname "$spmv")/spmv-defect # the same program with kernels that can be given defects, and without cairo
 cd "$dir" || exit 2
 passed=0
 failed=0
 
-# verdict NAME STATUS: counts and prints; what the command said follows a failure.
+# verdict NAME STATUS: counts and prints a check; after a failure it prints the command's output.
 verdict() {
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
@@ -33,7 +33,7 @@ verdict() {
     fi
 }
 
-# gives NAME STATUS ARGUMENTS...: runs the program, out and err kept, and compares the exit status.
+# gives NAME STATUS ARGUMENTS...: runs the program, writes its output to the files out and err, and compares the exit status.
 gives() {
     name=$1
     want=$2
@@ -44,13 +44,13 @@ gives() {
     verdict "$name" $?
 }
 
-# says NAME FILE PATTERN: the last command's output (out, err) has a line that matches the extended pattern.
+# says NAME FILE PATTERN: the last command's output (out or err) must have a line that matches the extended pattern.
 says() {
     grep -Eq -- "$3" "$2"
     verdict "$1" $?
 }
 
-# product NAME "VALUES" ARGUMENTS...: mul's result, after the two lines of heading, is these values.
+# product NAME "VALUES" ARGUMENTS...: the result of mul, after the two lines of heading, must be these values.
 product() {
     name=$1
     want=$2
@@ -274,12 +274,11 @@ head -c 100 a.bin >cut.bin
 gives 'cut binary' 1 info cut.bin
 
 # ---- plot ----
-# png.py FILE CHECK...: reads the PNG whole (every checksum, every filter), and then holds the checks:
-#   has COLOUR             there are pixels of it
-#   count COLOUR N         so many, to a tenth
-#   run COLOUR N,N,...     the longest runs of it in a row, one for each group of neighbouring rows that has any, to two pixels
-#   rise COLOUR N,N,...    the same in columns
-# python3 is what tools/install.sh installs.
+# png.py FILE CHECK...: reads the whole PNG (every checksum and every filter), and then makes the checks:
+#   has COLOUR             there are pixels of this colour
+#   count COLOUR N         there are N of them, within a tenth
+#   run COLOUR N,N,...     the longest run of them in each group of adjacent rows that has any is so many pixels long, within two pixels
+#   rise COLOUR N,N,...    the same for columns
 cat >png.py <<'END'
 import struct, sys, zlib
 
@@ -343,7 +342,7 @@ END
 is_png() {
     python3 png.py "$@"
 }
-is_svg() { # well-formed, of the picture's size, drawn, and in need of no other file
+is_svg() { # is_svg FILE: it is well-formed, has a size, draws something, and needs no other file
     python3 - "$1" <<'END'
 import sys, xml.dom.minidom
 top = xml.dom.minidom.parse(sys.argv[1]).documentElement
@@ -353,7 +352,7 @@ for e in top.getElementsByTagName("*"):
     assert e.getAttribute("xlink:href")[:1] in ("", "#") or e.getAttribute("xlink:href").startswith("data:image/png;base64,")
 END
 }
-paints() { # paints NAME FILE CHECK...: of png.py
+paints() { # paints NAME FILE CHECK...: makes checks of png.py
     name=$1
     shift
     is_png "$@" >out 2>err
@@ -387,13 +386,13 @@ ours() { # ours MATRIX BUILDER PLAN US AGAIN OK: a line of bench --json
 }
 {
     ours dir/a.mtx.gz csr csr 2 false true
-    ours a auto csr 4 false true # the same product, slower
+    ours a auto csr 4 false true # the same product again, slower
     ours a ell ell 4 false true
     ours a coo coo 8 false false
     ours a dia dia null false null
     ours b csr csr 8 false true
     ours c csr csr 6 false true
-    ours c csr csr 8 true true # side by side: this one counts
+    ours c csr csr 8 true true # timed side by side: this time counts
     ours 'alone \u00e9\t\"' csr csr 1 false true
 } >ours.json
 cat >peer.json <<'END'
@@ -433,7 +432,7 @@ done
 gives 'plot: the same picture again' 0 plot tune table.tune -o t2.png
 cmp t.png t2.png
 verdict 'plot: the same bytes' $?
-# Lengths by hand: 464 units for the fastest, two pixels each; a square of the legend has 24 pixels.
+# Lengths computed by hand: 464 units, of two pixels each, for the fastest; a square of the legend is 24 pixels wide.
 paints 'plot bench: 4 us, 8 us beside a peer of 16 us, 8 us beside 4 us, and one alone' b.png run 0072b2 24,464,928,464,928
 paints 'plot bench: the choice of auto, 2 us' b.png run 009e73 24,928
 paints 'plot bench: a wrong product, 8 us' b.png run d55e00 24,232
@@ -441,12 +440,12 @@ paints 'plot bench: the peer, where it has them by its times in a row' b.png run
 cp peer.json 'another peer.json'
 gives 'plot bench: two peers' 0 plot bench ours.json peer.json 'another peer.json' -o b3.png
 paints 'plot bench: two peers: the same variant of both' b3.png run 8c959f 24,232,232,116,116,464,464,928,928
-# 200 units an octave; the line at 1 takes 3 pixels of the bars to its right
+# 200 units per octave; the line at 1 covers 3 pixels of the bars to its right
 paints 'plot ratio: 4, 2 and, to the left, 0.5' q.png run 0072b2 24,797,397,400
 # 316 units from 0.7 to 130 rows
 paints 'plot rows: 100 rows of one nonzero, 1 of four' r.png rise 0072b2 600,43
 paints 'plot rows: 10 empty rows' r.png rise d55e00 322
-# cells of 53.3 pixels, squares of 24: twelve of the fastest, three of a half, one of a quarter, and one beyond the fastest
+# cells of 53.3 pixels and squares of 24: twelve of the fastest, three at a half, one at a quarter, and one above the fastest
 paints 'plot tune: shares of the fastest' t.png count fde725 34709 count 22a884 9109 count 2a788e 3420 count f46d43 3420
 gives 'plot: three parts' 0 plot circuit.bin --plan 'dia:d=0.6+ell:w=4+csr:rows=nonempty' -o p.png
 paints 'plot: three parts have three colours' p.png has 0072b2 has d55e00 has 009e73
@@ -464,7 +463,7 @@ gives 'plot bench: a folder' 1 plot bench . -o p.png
 : >empty.json
 gives 'plot bench: nothing in it' 1 plot bench empty.json -o p.png
 says 'plot bench: nothing in it is told' err 'empty.json: the file has no lines'
-refuses() { # refuses LINE PLACE WHY: the second line of a file
+refuses() { # refuses LINE COLUMN WHY: a file with this second line is refused with the column and the reason
     { sed 1q ours.json; printf '%s\n' "$1"; } >bad.json
     "$spmv" plot bench bad.json -o bad.png >out 2>err </dev/null
     [ $? -eq 1 ] && [ ! -e bad.png ] && grep -Fq "bad.json, line 2, column $2: $3" err
@@ -509,7 +508,7 @@ says 'plot tune: no table: the line' err 'small.mtx, line 1'
 gives 'plot: two matrices' 2 plot small.mtx thin.mtx -o p.png
 gives 'plot tune: two tables' 2 plot tune table.tune table.tune -o p.png
 gives 'plot: a caption' 2 plot small.mtx --caption x -o p.png
-if [ -x "$defect" ]; then # which is built without cairo
+if [ -x "$defect" ]; then
     "$defect" plot small.mtx -o none.png >out 2>err </dev/null
     [ $? -eq 1 ] && [ ! -e none.png ] && grep -q 'built without cairo.*libcairo2-dev' err
     verdict 'plot: without cairo it says what to install' $?
@@ -553,8 +552,8 @@ gives 'bench of a matrix of 0 x 0' 0 bench none.mtx --json
 is_json out
 verdict 'bench of a matrix of 0 x 0: JSON' $?
 
-# ---- what bench, plan and info tell ----
-is_table() { # FILE HEAD: a head, lines of its width or more to the place where the text begins, one of them marked, csr's ratio 1.000
+# ---- the output of bench, plan and info ----
+is_table() { # is_table FILE HEAD: a heading that matches HEAD, and lines whose text begins in the same column, one of them marked
     awk -v head="$2" '
         $0 ~ head { on = 1; at = match($0, /  plan/); next }
         on && /^ +us +us/ { next } # units
@@ -584,7 +583,7 @@ verdict 'bench: the least time is marked, ratios to csr, min <= median <= max' $
 rm -f out
 "$spmv" bench arrow.mtx p.mtx p.mtx p.mtx p.mtx >out 2>err </dev/null &
 job=$!
-until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # its handler is set before the heading is printed
+until [ -s out ] || ! kill -0 $job; do sleep 0.05; done # the handler is set before the heading is printed
 kill -TERM $job
 wait $job
 [ $? -eq 1 ] && grep -q 'interrupted: further plans were not timed' err
@@ -622,7 +621,7 @@ if "matrix" in d and "odd" in sys.argv:
 for condition in sys.argv[2:]:
     assert condition == "odd" or eval(condition), condition
 END
-shape() { # NAME CONDITION...: out is one JSON object, of which these hold
+shape() { # shape NAME CONDITION...: out must be one JSON object for which these conditions hold
     name=$1
     shift
     python3 shape.py out "$@" >err 2>&1
@@ -665,21 +664,22 @@ awk '/^ +us +us/ { on = 1; next } !NF { on = 0 } on { sub(/^\*/, ""); if ($1 + 0
 verdict 'plan --explain: by cost' $?
 
 # ---- the examples of --help ----
-mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx # x and y that fit a.mtx:
+# a.mtx and b.mtx, and x and y with the sizes of a.mtx
+mkdir help && cp p.mtx help/a.mtx && cp small.mtx help/b.mtx
 "$spmv" mul p.mtx -o help/x.mtx && cp help/x.mtx help/y.mtx
-examples() { # COMMAND: the lines under "Examples:" of its help
+examples() { # examples COMMAND: prints the lines under "Examples:" of its help
     "$spmv" $1 --help | awk '/^Examples:$/ { on = 1; next } on && /^$/ { on = 0 } on'
 }
 for c in '' devices info mul bench self-check convert plan tune plot gen; do
     examples "$c" >examples
     least=2
-    if [ "$c" = devices ]; then least=1; fi # which takes nothing
+    if [ "$c" = devices ]; then least=1; fi # it takes no arguments
     [ "$(wc -l <examples)" -ge "$least" ] && ! grep -Evq '^  spmv [^#]*  # ' examples
     verdict "$c --help: examples and what they do" $?
     while IFS= read -r line; do
         case $line in
         *'# (GPU)'*)
-            # the quick ones run on any device
+            # those of mul and plan are quick and run on any device
             case $c in mul | plan) [ "$devices" != host ] || continue ;; *) continue ;; esac
             line=$(printf '%s\n' "$line" | sed 's/--device gpu/--device 0/') ;;
         esac
@@ -758,7 +758,7 @@ if [ "$devices" != host ]; then
     gives 'tune on a device' 0 tune --device 0 --budget 4 --rows-max 1024 --type f32 --out g.tune
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
-        for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # in coo.cl alone
+        for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # only in coo.cl
             rm -f g.tune.journal
             SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
@@ -779,7 +779,7 @@ if [ "$devices" != host ]; then
     says 'self-check in JSON: a variant a line' out '"type": "f32", "plan": "dia", "variant": "L=2", "result": "usable", "built": true'
     says 'self-check in JSON: counts' err '0 wrong'
     if [ -x "$defect" ]; then
-        gives_defect() { # NAME DEFECT: self-check finds it
+        gives_defect() { # gives_defect NAME DEFECT: self-check must find it
             SPMV_DEFECT=$2 "$defect" self-check dia --device 0 --type f32 >out 2>err </dev/null
             [ $? -eq 1 ]
             verdict "self-check finds $1" $?
@@ -794,8 +794,8 @@ if [ "$devices" != host ]; then
 fi
 
 # ---- files that are written ----
-# A program that may not write a byte to any file stands for a full disk; what it says comes through a pipe.
-full_disk() { # full_disk NAME FILE ARGUMENTS...: fails, says why, FILE is as it was and nothing lies beside it
+# A limit of 0 bytes on the size of files stands for a full disk; the messages come through a pipe.
+full_disk() { # full_disk NAME FILE ARGUMENTS...: the command fails with a message, FILE is unchanged and no file is left beside it
     name=$1
     file=$2
     shift 2
@@ -900,7 +900,7 @@ gives 'tune --resume after being killed' 0 tune --budget 1 --rows-max 65536 --ou
 says 'tune --resume after being killed goes on' err '\(and [1-9][0-9]* from the journal\)'
 
 # ---- numbers in options ----
-no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error that names the option and the text
+no_numbers() { # no_numbers OPTION "TEXTS" ARGUMENTS...: each text is a usage error whose message has the option and the text
     option=$1
     texts=$2
     shift 2
