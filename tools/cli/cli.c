@@ -120,6 +120,19 @@ void cli_init(tool *t, const char *command)
     t->hooks.log = cli_hear;
 }
 
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+size_t cli_utf8_length(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    size_t n = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 && *c < 0xf5 ? 4 : 0, i;
+    for (i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f)) return 0; /* an overlong form; half a surrogate pair */
+    if ((*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f)) return 0; /* an overlong form; beyond Unicode */
+    return n;
+}
+
 /* ---- standard output --------------------------------------------------------------------------------------------- */
 
 int cli_finish(tool *t, int result)

@@ -6,6 +6,7 @@
 #define SPMV_TOOLS_CLI_CLI_H
 
 #include "spmv.h"
+#include <stddef.h>
 #include <stdio.h>
 
 /* Exit statuses, which --help documents. */
@@ -37,6 +38,9 @@ typedef struct tool {
 
 /* Seconds since some fixed moment, by a clock that never runs backwards. */
 double cli_seconds(void);
+
+/* The number of bytes of the UTF-8 character at text; 0: the bytes are not UTF-8. */
+size_t cli_utf8_length(const char *text);
 
 /* Removes the progress line from the terminal, if there is one. */
 void cli_progress_clear(tool *t);

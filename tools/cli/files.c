@@ -19,6 +19,16 @@ int file_ends_in(const char *name, const char *tail)
     return n >= k && !strcmp(name + n - k, tail);
 }
 
+void file_bare_name(const char *path, char *out, size_t size)
+{
+    static const char *const suffixes[] = {".gz", ".mtx", ".bin", ".json"};
+    const char *slash = strrchr(path, '/');
+    size_t i;
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (file_ends_in(out, suffixes[i]) && strlen(out) > strlen(suffixes[i])) out[strlen(out) - strlen(suffixes[i])] = 0;
+}
+
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {

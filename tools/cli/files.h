@@ -7,9 +7,13 @@
 
 #include "cli.h"
 #include "spmv.h"
+#include <stddef.h>
 
 /* 1: the name ends in tail. */
 int file_ends_in(const char *name, const char *tail);
+
+/* A file's name without folders and without the suffixes .gz, .mtx, .bin and .json. */
+void file_bare_name(const char *path, char *out, size_t size);
 
 /* Reads a matrix, in text or binary form, with the type of values that products of this type need. SPMV_TYPE_COUNT keeps the file's
  * type, which is f64 for text. On failure *a is zeroed. Like all functions here it returns DONE, or FAILED after a message. */

@@ -311,24 +311,13 @@ static int bench_trials(bench *b)
     return DONE;
 }
 
-/* The file's name without folders and suffixes. */
-static void matrix_name(const char *path, char *out, size_t size)
-{
-    static const char *const endings[] = {".gz", ".mtx", ".bin"};
-    const char *slash = strrchr(path, '/');
-    size_t i;
-    snprintf(out, size, "%s", slash ? slash + 1 : path);
-    for (i = 0; i < 3; i++)
-        if (file_ends_in(out, endings[i]) && strlen(out) > strlen(endings[i])) out[strlen(out) - strlen(endings[i])] = 0;
-}
-
 /* Times all plans for one file and prints their table. */
 static void bench_file(bench *b, const char *path)
 {
     char name[256];
     spmv_csr a;
     int i;
-    matrix_name(path, name, sizeof name);
+    file_bare_name(path, name, sizeof name);
     b->matrix = name;
     b->a = &a;
     if (file_load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }

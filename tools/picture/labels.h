@@ -16,9 +16,6 @@ const char *label_shortened(uint64_t v, char out[32]);
 /* The smallest of 1, 2, 5, 10, 20, 50, ... with which at most most steps fit into length. */
 uint64_t label_step(uint64_t length, uint64_t most);
 
-/* A file's name without folders and without the suffixes of its form. */
-void label_file(const char *file, char *out, size_t size);
-
 /* "1 nonzero", "3,000 nonzeros" */
 const char *label_nonzeros(uint64_t nnz, char *out, size_t size);
 

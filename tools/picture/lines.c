@@ -2,7 +2,7 @@
 #include "lines.h"
 
 #include "../cli/cli.h"
-#include "labels.h"
+#include "../cli/files.h"
 #include "spmv_io.h"
 #include <errno.h>
 #include <stddef.h>
@@ -260,8 +260,8 @@ static int line_take(bench_lines *l, json *j, const fields *f)
     b.is_peer = !ours && *f->dtype && *f->variant;
     if (!*f->matrix || (!ours && !b.is_peer))
         return json_bad(j, "neither a line of ours (matrix, type, plan) nor one of a peer (matrix, dtype, variant)");
-    label_file(f->matrix, b.matrix, sizeof b.matrix);
-    if (b.is_peer) label_file(j->file, b.device, sizeof b.device);
+    file_bare_name(f->matrix, b.matrix, sizeof b.matrix);
+    if (b.is_peer) file_bare_name(j->file, b.device, sizeof b.device);
     else lines_label_copy(b.device, sizeof b.device, *f->device ? f->device : "host");
     lines_label_copy(b.type, sizeof b.type, b.is_peer ? f->dtype : f->type);
     lines_label_copy(b.plan, sizeof b.plan, f->plan);

@@ -173,7 +173,7 @@ static void raster_title(picture *p, const spmv_csr *a, const spmv_plan *plan, c
 {
     static char text[SPMV_PLAN_TEXT + 16];
     double room = p->width - 28;
-    label_file(file, text, sizeof text);
+    file_bare_name(file, text, sizeof text);
     picture_fitted(p, 14, 32, TITLE, INK, AT_LEFT, room, text);
     picture_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, room, label_shape(a, text, sizeof text));
     memcpy(text, "plan ", 6);

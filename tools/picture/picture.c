@@ -75,25 +75,12 @@ void picture_cells(picture *p, double x, double y, const uint32_t *cell, int acr
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
 
-/* The number of bytes of the UTF-8 character at s; 0 for bytes that are not UTF-8 and for control characters. */
-static size_t character_length(const char *s)
-{
-    const unsigned char *c = (const unsigned char *)s;
-    size_t n = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 && *c < 0xf5 ? 4 : 0, i;
-    for (i = 1; i < n; i++)
-        if ((c[i] & 0xc0) != 0x80) return 0;
-    if (*c < 0x20 || *c == 0x7f) return 0;
-    if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f)) return 0; /* an overlong form; half a surrogate pair */
-    if ((*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f)) return 0; /* an overlong form; beyond Unicode */
-    return n;
-}
-
-/* The text with '?' for bytes that are not UTF-8, with which cairo would fail. */
+/* The text with '?' for control characters and for bytes that are not UTF-8, with which cairo would fail. */
 static const char *clean_text(const char *text, char out[512])
 {
     size_t used = 0, n;
     for (; *text && used + 5 < 512; text += n ? n : 1) {
-        n = character_length(text);
+        n = (unsigned char)*text < 0x20 || *text == 0x7f ? 0 : cli_utf8_length(text);
         memcpy(out + used, n ? text : "?", n ? n : 1);
         used += n ? n : 1;
     }

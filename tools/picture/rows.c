@@ -155,7 +155,7 @@ static int lengths_draw(tool *t, const lengths *h, const spmv_csr *a, const char
     double left = ROWS_LEFT + (h->empty ? ROWS_EMPTY : 0), wide = ROWS_WIDTH - ROWS_RIGHT - left;
     double high = ROWS_HEIGHT - ROWS_TOP - ROWS_BOTTOM;
     picture_make(&p, path, ROWS_WIDTH, ROWS_HEIGHT);
-    label_file(file, text, sizeof text);
+    file_bare_name(file, text, sizeof text);
     picture_fitted(&p, 14, 32, TITLE, INK, AT_LEFT, ROWS_WIDTH - 28, text);
     picture_text(&p, 14, 54, TEXT, FAINT, AT_LEFT, label_shape(a, text, sizeof text));
     snprintf(text, sizeof text, "row lengths: median %s, longest %s; %s empty rows", label_grouped(h->median, number[0]),
