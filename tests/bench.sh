@@ -67,7 +67,7 @@ for class in host cpu gpu; do
         sh bench/candidates.sh $class $set >"$dir/plans"
         result "candidates $class $set"
         n=0
-        while read -r plan; do # knobs, behind the slash, are a device's
+        while read -r plan; do # without the knobs after the slash, which only devices have
             n=$((n + 1))
             build/spmv plan "$dir/gr_9_8.bin" --builder "${plan%%/*}" >/dev/null 2>"$dir/err" || { n=-1000; cat "$dir/err"; }
         done <"$dir/plans"

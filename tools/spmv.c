@@ -21,9 +21,9 @@
 #include <string.h>
 
 #define PLAN_TEXT                                                                                                    \
-    "A plan is one part or several, joined by +. Each part is a format with its keys: ell:w=5+coo or sell:h=32. A builder\n" \
-    "makes a plan for the matrix: hyb, hyb-csr, hybr or cmrs. With auto the library chooses the plan, with cocktail it does so\n" \
-    "by the policies of clSpMV. spmv plan --list prints the names.\n"
+    "A plan is one part or several, joined by +. Each part is a format with its keys: ell:w=5+coo or sell:h=32. A builder,\n" \
+    "such as hyb, makes a plan for the matrix. With auto the library chooses the plan, with cocktail it does so by the\n"      \
+    "policies of clSpMV. spmv plan --list prints the names of formats and builders.\n"
 
 #define VARIANT_TEXT                                                                                                     \
     "\nAfter a / a plan may set knobs of its OpenCL kernels, joined by + as the parts are: csr:run=1024/WG=256,NT=1 or\n"   \
@@ -142,9 +142,9 @@ static const command commands[] = {
      "\n"
      "--explain also prints the features of the matrix, a table of the options and the reason for the choice.\n"
      "\n"
-     "--list needs no FILE. It prints for scripts what this build knows, a line each: \"format\" with its name and properties\n"
-     "(blocks; fill: left out by --strict; reproducible), \"layout\" with a plan worth measuring and the kinds of matrices that it\n"
-     "suits, \"builder\" and \"choice\".\n",
+     "--list needs no FILE. It prints what this build supports, in lines for scripts: \"format\" with its name and properties\n"
+     "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring and the kinds of matrices that it\n"
+     "suits, \"builder\" and \"choice\" with their names.\n",
      "Columns:\n"
      "  cost        microseconds by which the options are ranked: the predicted time, plus an allowance for uncertain estimates\n"
      "              and the share of the conversion that each of --calls products bears. The * marks the chosen plan\n"
