@@ -697,7 +697,7 @@ gives 'tune' 0 tune --budget 2 --rows-max 65536 --out a.tune
 says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* rates measured \(and 0 from the journal\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
 says 'tune: head' a.tune '^spmv tuning table 1$'
 says 'tune: its device' a.tune '^device host$'
-says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ [0-9.]+( |$)' # on a slow machine there may be one size only
+says 'tune: rows' a.tune '^f64 banded [a-z0-9:=,]+/ (-[0-9]* )*[0-9.]+( |$)' # on a slow machine there are few rates, and gaps before them
 [ "$(wc -c <a.tune)" -le 24576 ]
 verdict 'tune: at most 24 KB' $?
 [ -s a.tune.journal ]
