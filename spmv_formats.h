@@ -1867,7 +1867,7 @@ static const spmv_format_layout spmv__dense_layouts[] = {
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
-    spmv__want(&p->a[0], spmv__sat_mul(p->rows, p->cols), p->a[0].width);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->rows, p->cols), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
@@ -1915,9 +1915,9 @@ static const spmv_format_layout spmv__coo_layouts[] = {
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want(&p->a[1], p->nnz, 4);
-    spmv__want(&p->a[2], p->nnz, 4);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_COO_ROW], p->nnz, 4);
+    spmv__want(&p->a[SPMV_COO_COL], p->nnz, 4);
     return SPMV_OK;
 }
 
@@ -1934,8 +1934,8 @@ static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     for (r = 0; r < p->rows; r++)
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                ((uint32_t *)p->a[1].data)[slot] = (uint32_t)r;
-                ((uint32_t *)p->a[2].data)[slot] = s->v->a->col[k];
+                ((uint32_t *)p->a[SPMV_COO_ROW].data)[slot] = (uint32_t)r;
+                ((uint32_t *)p->a[SPMV_COO_COL].data)[slot] = s->v->a->col[k];
                 spmv__put(to, slot++, k);
             }
 }
@@ -1944,7 +1944,7 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t k;
     for (k = 0; k < p->nnz; k++)
-        visit(user, ((const uint32_t *)p->a[1].data)[k], ((const uint32_t *)p->a[2].data)[k], k);
+        visit(user, ((const uint32_t *)p->a[SPMV_COO_ROW].data)[k], ((const uint32_t *)p->a[SPMV_COO_COL].data)[k], k);
 }
 #endif
 
@@ -1998,7 +1998,7 @@ static int spmv__in_pieces(const spmv__source *s, uint64_t most, uint64_t r)
 static int spmv__run_bases(const spmv_part *p, spmv__source *s)
 {
     const spmv_csr *a = s->v->a;
-    uint32_t *base = (uint32_t *)p->a[5].data;
+    uint32_t *base = (uint32_t *)p->a[SPMV_CSR_BASE].data;
     uint64_t row = 0, at = 0, run = 0, i, k, slot = 0, low = UINT64_MAX, high = 0;
     if (!p->rows) return 1;
     spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
@@ -2024,31 +2024,32 @@ static int spmv__run_bases(const spmv_part *p, spmv__source *s)
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want_offsets(&p->a[1], p->rows + 1, p->nnz);
-    spmv__want(&p->a[2], p->nnz, 4);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
     if (!most) return SPMV_OK;
-    for (; row < p->rows; p->n[0]++) spmv__run_step(s, p->rows, most, &row, &at);
-    for (i = 0; i < p->rows; i++) p->n[1] += (uint64_t)spmv__in_pieces(s, most, i);
-    spmv__want(&p->a[3], p->n[0] + 1, 4);
-    spmv__want_offsets(&p->a[4], p->n[0] + 1, p->nnz);
-    spmv__want(&p->a[6], p->n[1], 4);
-    spmv__want_columns(p, &p->a[2], &p->a[5], p->nnz, p->n[0], p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
+    for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
+    for (i = 0; i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
+    spmv__want(&p->a[SPMV_CSR_RUN_ROW], p->n[SPMV_CSR_RUNS] + 1, 4);
+    spmv__want_offsets(&p->a[SPMV_CSR_RUN_AT], p->n[SPMV_CSR_RUNS] + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_LONG_RUN], p->n[SPMV_CSR_LONGS], 4);
+    spmv__want_columns(p, &p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], p->nnz, p->n[SPMV_CSR_RUNS],
+                       p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
     return SPMV_OK;
 }
 
 static void spmv__csr_runs(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, run, longs = 0;
-    for (run = 0; run <= p->n[0]; run++) {
-        ((uint32_t *)p->a[3].data)[run] = (uint32_t)row;
-        spmv__set(&p->a[4], run, at);
-        if (run == p->n[0]) break;
-        if (spmv__in_pieces(s, most, row) && at == s->ptr[row]) ((uint32_t *)p->a[6].data)[longs++] = (uint32_t)run;
+    for (run = 0; run <= p->n[SPMV_CSR_RUNS]; run++) {
+        ((uint32_t *)p->a[SPMV_CSR_RUN_ROW].data)[run] = (uint32_t)row;
+        spmv__set(&p->a[SPMV_CSR_RUN_AT], run, at);
+        if (run == p->n[SPMV_CSR_RUNS]) break;
+        if (spmv__in_pieces(s, most, row) && at == s->ptr[row]) ((uint32_t *)p->a[SPMV_CSR_LONG_RUN].data)[longs++] = (uint32_t)run;
         spmv__run_step(s, p->rows, most, &row, &at);
     }
-    if (p->a[5].count) {
-        memset(p->a[5].data, 0, (size_t)p->a[5].count * 4);
+    if (p->a[SPMV_CSR_BASE].count) {
+        memset(p->a[SPMV_CSR_BASE].data, 0, (size_t)p->a[SPMV_CSR_BASE].count * 4);
         spmv__run_bases(p, s);
     }
 }
@@ -2062,15 +2063,16 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
 
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
+    spmv_array *col = &p->a[SPMV_CSR_COL], *base = &p->a[SPMV_CSR_BASE];
     uint64_t i, k, slot = 0, run = 0;
-    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[1], i, s->ptr[i]);
-    if (p->a[3].count) spmv__csr_runs(p, s);
+    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i, s->ptr[i]);
+    if (p->a[SPMV_CSR_RUN_ROW].count) spmv__csr_runs(p, s);
     for (i = 0; i < p->rows; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                while (p->a[5].count && slot >= spmv__at(&p->a[4], run + 1)) run++;
-                if (!p->a[2].borrowed) spmv__set_column(&p->a[2], &p->a[5], slot, run, s->v->a->col[k], 1);
+                while (base->count && slot >= spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1)) run++;
+                if (!col->borrowed) spmv__set_column(col, base, slot, run, s->v->a->col[k], 1);
                 if (!to->dst->borrowed) spmv__put(to, slot, k);
                 slot++;
             }
@@ -2081,9 +2083,9 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t i, k, run = 0;
     for (i = 0; i < p->rows; i++)
-        for (k = spmv__at(&p->a[1], i); k < spmv__at(&p->a[1], i + 1); k++) {
-            while (p->a[5].count && k >= spmv__at(&p->a[4], run + 1)) run++;
-            visit(user, i, spmv__column_at(&p->a[2], &p->a[5], k, run, 1), k);
+        for (k = spmv__at(&p->a[SPMV_CSR_PTR], i); k < spmv__at(&p->a[SPMV_CSR_PTR], i + 1); k++) {
+            while (p->a[SPMV_CSR_BASE].count && k >= spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1)) run++;
+            visit(user, i, spmv__column_at(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], k, run, 1), k);
         }
 }
 #endif
@@ -2232,20 +2234,36 @@ static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
     return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
 }
 
+/* What dia and bdia both have: the length of a stored diagonal, and the column - row of each diagonal or of each band's first. */
+static uint64_t spmv__dia_ld(const spmv_part *p) { return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_LD] : p->n[SPMV_DIA_LD]; }
+SPMV__SHARED const int32_t *spmv__dia_offsets(const spmv_part *p)
+{
+    return (const int32_t *)(p->spec.format == SPMV_BDIA ? p->a[SPMV_BDIA_OFFSET].data : p->a[SPMV_DIA_OFFSET].data);
+}
+
+/* How many offsets there are: one for each diagonal of dia, one for each band of bdia. */
+SPMV__SHARED uint64_t spmv__dia_offset_count(const spmv_part *p)
+{
+    return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_BANDS] : p->n[SPMV_DIA_DIAGONALS];
+}
+
+/* Puts the values of the part's nonzeros into the stored diagonals. */
 static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     const spmv_csr *a = s->v->a;
-    uint64_t r, k;
+    uint64_t r, k, ld = spmv__dia_ld(p);
     for (r = 0; r < p->rows; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * p->n[1] + r, k);
+            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * ld + r, k);
 }
 
+/* Visits the slots of stored diagonal d that lie within the matrix. */
 static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, spmv__visit visit, void *user)
 {
+    uint64_t begin = d * spmv__dia_ld(p);
     int64_t r, first = offset < 0 ? -offset : 0, end = (int64_t)p->cols - offset;
     if (end > (int64_t)p->rows) end = (int64_t)p->rows;
-    for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), d * p->n[1] + (uint64_t)r);
+    for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), begin + (uint64_t)r);
 }
 #endif
 
@@ -2267,10 +2285,10 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
     uint64_t bands;
     spmv_status status = spmv__dia_count(p, s, &bands);
-    p->n[0] = s->diagonals.count;
-    p->n[1] = spmv__round_up(p->rows, 32);
-    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
-    spmv__want(&p->a[1], p->n[0], 4);
+    p->n[SPMV_DIA_DIAGONALS] = s->diagonals.count;
+    p->n[SPMV_DIA_LD] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_DIA_OFFSET], p->n[SPMV_DIA_DIAGONALS], 4);
     return status;
 }
 
@@ -2284,14 +2302,14 @@ static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l
 static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t i;
-    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[1].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
+    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[SPMV_DIA_OFFSET].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
     spmv__dia_values(p, s, to);
 }
 
 static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t d;
-    for (d = 0; d < p->n[0]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[1].data)[d], visit, user);
+    for (d = 0; d < p->n[SPMV_DIA_DIAGONALS]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[SPMV_DIA_OFFSET].data)[d], visit, user);
 }
 #endif
 
@@ -2311,11 +2329,11 @@ static const spmv_format_layout spmv__bdia_layouts[] = {
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
-    spmv_status status = spmv__dia_count(p, s, &p->n[0]);
-    p->n[1] = spmv__round_up(p->rows, 32);
-    spmv__want(&p->a[0], spmv__sat_mul(s->diagonals.count, p->n[1]), p->a[0].width);
-    spmv__want(&p->a[1], p->n[0], 4);
-    spmv__want(&p->a[2], p->n[0] + 1, 4);
+    spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);
+    p->n[SPMV_BDIA_LD] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(s->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_BDIA_OFFSET], p->n[SPMV_BDIA_BANDS], 4);
+    spmv__want(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS] + 1, 4);
     return status;
 }
 
@@ -2330,10 +2348,10 @@ static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     const spmv__diagonals *d = &s->diagonals;
     uint64_t i, band = 0;
-    uint32_t *band_ptr = (uint32_t *)p->a[2].data;
+    uint32_t *band_ptr = (uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     band_ptr[0] = 0;
     for (i = 0; i < d->count; i++) {
-        if (spmv__band_begins(d, i)) ((int32_t *)p->a[1].data)[band++] = spmv__dia_offset(p, &d->list[i]);
+        if (spmv__band_begins(d, i)) ((int32_t *)p->a[SPMV_BDIA_OFFSET].data)[band++] = spmv__dia_offset(p, &d->list[i]);
         band_ptr[band] = (uint32_t)(i + 1);
     }
     spmv__dia_values(p, s, to);
@@ -2341,12 +2359,12 @@ static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *band_ptr = (const uint32_t *)p->a[2].data;
+    const uint32_t *band_ptr = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     uint64_t b;
     uint32_t d;
-    for (b = 0; b < p->n[0]; b++)
+    for (b = 0; b < p->n[SPMV_BDIA_BANDS]; b++)
         for (d = band_ptr[b]; d < band_ptr[b + 1]; d++)
-            spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[1].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
+            spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[SPMV_BDIA_OFFSET].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
 }
 #endif
 
@@ -2403,14 +2421,14 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
     int fits = 1;
     uint64_t i, low, high;
-    p->n[0] = spmv__longest(s, 0, p->rows);
-    p->n[1] = spmv__round_up(p->rows, 32);
+    p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
+    p->n[SPMV_ELL_LD] = spmv__round_up(p->rows, 32);
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
         spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
-    spmv__want_columns(p, &p->a[1], &p->a[2], p->a[0].count, p->n[1] / 32, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
+    spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
     return SPMV_OK;
 }
 
@@ -2425,18 +2443,19 @@ static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t i, low, high;
     for (i = 0; i < p->rows; i++) {
-        if (i % 32 == 0 && p->a[2].count) {
+        if (i % 32 == 0 && p->a[SPMV_ELL_BASE].count) {
             spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
-            ((uint32_t *)p->a[2].data)[i / 32] = low > high ? 0 : (uint32_t)low;
+            ((uint32_t *)p->a[SPMV_ELL_BASE].data)[i / 32] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__ell_row(&p->a[1], &p->a[2], i / 32, s, to, i, i, p->n[1]);
+        spmv__ell_row(&p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], i / 32, s, to, i, i, p->n[SPMV_ELL_LD]);
     }
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     uint64_t i;
-    for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], &p->a[2], i / 32, i, i, p->n[1], p->n[0], visit, user);
+    for (i = 0; i < p->rows; i++) spmv__ell_visit(col, base, i / 32, i, i, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
 }
 #endif
 
@@ -2465,25 +2484,27 @@ static const spmv_format_layout spmv__sell_layouts[] = {
 /* Rows of slice t of a stored part, and of the next slice while building. */
 static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
 {
-    return p->a[3].count ? ((const uint32_t *)p->a[3].data)[t] : t * p->n[0];
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    return slice_row->count ? ((const uint32_t *)slice_row->data)[t] : t * p->n[SPMV_SELL_H];
 }
 
 static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
 {
-    uint64_t end = p->a[3].count ? ((const uint32_t *)p->a[3].data)[t + 1] : (t + 1) * p->n[0];
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    uint64_t end = slice_row->count ? ((const uint32_t *)slice_row->data)[t + 1] : (t + 1) * p->n[SPMV_SELL_H];
     return end < p->rows ? end : p->rows;
 }
 
 static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
 {
-    return p->a[3].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[0];
+    return p->a[SPMV_SELL_SLICE_ROW].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[SPMV_SELL_H];
 }
 
 /* The end of the slice that starts at row first: h rows, or with key grow as many up to h as keep the padding
  * under that share of the slice. (Monakov et al. have slices of varying height; the rule is our own.) */
 static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
 {
-    uint64_t h = p->n[0], end, width = 0;
+    uint64_t h = p->n[SPMV_SELL_H], end, width = 0;
     int64_t grow = p->spec.key[SPMV_KEY_GROW];
     if (h > p->rows - first) h = p->rows - first;
     if (!grow) return first + h;
@@ -2506,20 +2527,20 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
     uint64_t first, end, total = 0, low, high;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    p->n[0] = spmv__sell_height(&p->spec, p->rows);
-    p->n[1] = 0;
+    p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
+    p->n[SPMV_SELL_SLICES] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
-        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[0]));
-        p->n[1]++;
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
+        p->n[SPMV_SELL_SLICES]++;
         if (!fits) continue;
         spmv__span(s, first, end, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    spmv__want(&p->a[0], total, p->a[0].width);
-    spmv__want_offsets(&p->a[1], p->n[1] + 1, total);
-    spmv__want_columns(p, &p->a[2], &p->a[4], total, p->n[1], fits);
-    spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
+    spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
+    spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
+    spmv__want(&p->a[SPMV_SELL_SLICE_ROW], grow ? p->n[SPMV_SELL_SLICES] + 1 : 0, 4);
     return SPMV_OK;
 }
 
@@ -2585,34 +2606,34 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
 static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t t, i, first = 0, end, slot = 0;
-    spmv__set(&p->a[1], 0, 0);
-    for (t = 0; t < p->n[1]; t++, first = end) {
+    spmv__set(&p->a[SPMV_SELL_PTR], 0, 0);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++, first = end) {
         uint64_t width, height, low, high;
         end = spmv__slice_grow(p, s, first);
-        if (p->a[4].count) {
+        if (p->a[SPMV_SELL_BASE].count) {
             spmv__span(s, first, end, &low, &high);
-            ((uint32_t *)p->a[4].data)[t] = low > high ? 0 : (uint32_t)low;
+            ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        if (p->a[3].count) {
-            ((uint32_t *)p->a[3].data)[t] = (uint32_t)first;
-            ((uint32_t *)p->a[3].data)[t + 1] = (uint32_t)end;
+        if (p->a[SPMV_SELL_SLICE_ROW].count) {
+            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t] = (uint32_t)first;
+            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t + 1] = (uint32_t)end;
         }
         width = spmv__longest(s, first, end);
-        height = p->a[3].count ? end - first : p->n[0];
-        for (i = first; i < end; i++) spmv__ell_row(&p->a[2], &p->a[4], t, s, to, i, slot + i - first, height);
+        height = p->a[SPMV_SELL_SLICE_ROW].count ? end - first : p->n[SPMV_SELL_H];
+        for (i = first; i < end; i++) spmv__ell_row(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, s, to, i, slot + i - first, height);
         slot += width * height;
-        spmv__set(&p->a[1], t + 1, slot);
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, slot);
     }
 }
 
 static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t t, i;
-    for (t = 0; t < p->n[1]; t++) {
-        uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
-        uint64_t width = height ? (spmv__at(&p->a[1], t + 1) - slot) / height : 0;
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
+        uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
+        uint64_t width = height ? (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height : 0;
         for (i = first; i < spmv__slice_end(p, t); i++)
-            spmv__ell_visit(&p->a[2], &p->a[4], t, i, slot + i - first, height, width, visit, user);
+            spmv__ell_visit(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, i, slot + i - first, height, width, visit, user);
     }
 }
 #endif
@@ -2743,60 +2764,91 @@ typedef struct spmv__block {
     uint64_t col, val, step;
 } spmv__block;
 
-static uint64_t spmv__block_units(const spmv_part *p) { return p->n[0] * p->n[1] / p->n[2]; }
+/* The three formats begin with the integers that describe a block, as SPMV_BLOCK_BH and the others say; else this does not compile. */
+enum {
+#define SPMV__BLOCK_AGREES(NAME) \
+    ((int)SPMV_##NAME##_BH == (int)SPMV_BLOCK_BH && (int)SPMV_##NAME##_BW == (int)SPMV_BLOCK_BW && \
+     (int)SPMV_##NAME##_UW == (int)SPMV_BLOCK_UW)
+    SPMV__BLOCKS_AGREE = 1 / (SPMV__BLOCK_AGREES(BELL) && SPMV__BLOCK_AGREES(SBELL) && SPMV__BLOCK_AGREES(BCSR))
+#undef SPMV__BLOCK_AGREES
+};
 
+/* The array in which a format has its block columns, the bases of 16-bit ones, and its pointers (sbell: to slices, bcsr: to block rows;
+ * bell has none). */
+static int spmv__block_col(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return SPMV_BELL_COL;
+    return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_COL : (int)SPMV_BCSR_COL;
+}
+
+static int spmv__block_base(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return SPMV_BELL_BASE;
+    return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_BASE : (int)SPMV_BCSR_BASE;
+}
+
+static int spmv__block_ptr(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_PTR : (int)SPMV_BCSR_PTR; }
+
+/* Block rows that share a base: those of a slice in sbell, 32 in the others. */
+static uint64_t spmv__block_group_height(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 32; }
+static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row) { return block_row / spmv__block_group_height(p); }
+
+/* Slots from the column of a block to that of the next block in the same block row. */
+SPMV__SHARED uint64_t spmv__block_distance(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_LD];
+    return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 1;
+}
+
+/* Units in a block. */
+static uint64_t spmv__block_units(const spmv_part *p) { return p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW] / p->n[SPMV_BLOCK_UW]; }
+
+/* Where the k-th block of a block row lies. */
 static spmv__block spmv__block_at(const spmv_part *p, uint64_t block_row, uint64_t k)
 {
     spmv__block b;
-    uint64_t uw = p->n[2], units = spmv__block_units(p), h, first, i;
+    uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h, first, i;
     switch (p->spec.format) {
     case SPMV_BELL:
-        b.col = k * p->n[4] + block_row;
-        b.val = (k * units * p->n[4] + block_row) * uw;
-        b.step = p->n[4] * uw;
+        b.col = k * p->n[SPMV_BELL_LD] + block_row;
+        b.val = (k * units * p->n[SPMV_BELL_LD] + block_row) * uw;
+        b.step = p->n[SPMV_BELL_LD] * uw;
         break;
     case SPMV_SBELL:
-        h = p->n[3];
-        first = spmv__at(&p->a[1], block_row / h);
+        h = p->n[SPMV_SBELL_H];
+        first = spmv__at(&p->a[SPMV_SBELL_PTR], block_row / h);
         i = block_row % h;
         b.col = first + k * h + i;
         b.val = (first * units + k * units * h + i) * uw;
         b.step = h * uw;
         break;
     default:
-        b.col = spmv__at(&p->a[1], block_row) + k;
+        b.col = spmv__at(&p->a[SPMV_BCSR_PTR], block_row) + k;
         b.val = b.col * uw;
-        b.step = p->n[3] * uw;
+        b.step = p->n[SPMV_BCSR_BLOCKS] * uw;
     }
     return b;
 }
 
-/* The arrays of columns and bases, and which base a block row has. */
-static spmv_array *spmv__block_cols_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2]; }
-static spmv_array *spmv__block_base_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[2] : &p->a[3]; }
-static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row)
-{
-    return block_row / (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
-}
-
-/* The column of a block row's block, SPMV_PAD for padding. */
+/* The first column of the block in a slot of the block row, SPMV_PAD for padding. */
 static uint32_t spmv__block_column(const spmv_part *p, uint64_t block_row, uint64_t slot)
 {
-    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    return spmv__column_at(col, col + 1, slot, spmv__block_group(p, block_row), p->n[1]);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    return spmv__column_at(col, base, slot, spmv__block_group(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
 /* Blocks that a block row has room for. */
 static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 {
+    const spmv_array *ptr = &p->a[spmv__block_ptr(p)];
     uint64_t t;
-    if (p->spec.format == SPMV_BELL) return p->n[3];
-    if (p->spec.format == SPMV_BCSR) return spmv__at(&p->a[1], block_row + 1) - spmv__at(&p->a[1], block_row);
-    t = block_row / p->n[3];
-    return (spmv__at(&p->a[1], t + 1) - spmv__at(&p->a[1], t)) / p->n[3];
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_WIDTH];
+    if (p->spec.format == SPMV_BCSR) return spmv__at(ptr, block_row + 1) - spmv__at(ptr, block_row);
+    t = block_row / p->n[SPMV_SBELL_H];
+    return (spmv__at(ptr, t + 1) - spmv__at(ptr, t)) / p->n[SPMV_SBELL_H];
 }
 
-static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
+static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]); }
 
 /* Counts blocks: all, the most in a block row, and slice by slice the most times the height. */
 static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
@@ -2806,13 +2858,13 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     int fits = 1;
     spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_height(&p->spec), (uint64_t)spmv__block_width(&p->spec),
                                             &s->mark, &s->seen, s->h);
-    p->n[0] = (uint64_t)spmv__block_height(&p->spec);
-    p->n[1] = (uint64_t)spmv__block_width(&p->spec);
-    p->n[2] = p->n[1] % 4 == 0 ? 4 : p->n[1] % 2 == 0 ? 2 : 3;
+    uint64_t bh = p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
+    uint64_t bw = p->n[SPMV_BLOCK_BW] = (uint64_t)spmv__block_width(&p->spec);
+    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
     if (status) return status;
     block_rows = spmv__block_rows(p);
     for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
+        uint64_t n = spmv__blocks_collect(s->v, block_row, bh, bw, s->mark, s->seen);
         spmv__blocks_clear(s->mark, s->seen, n);
         if (block_row % per == 0) low = UINT64_MAX, high = 0;
         if (n && s->seen[0].key < low) low = s->seen[0].key;
@@ -2827,23 +2879,23 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
         }
     }
     if (p->spec.format == SPMV_BELL) {
-        p->n[3] = most;
-        p->n[4] = spmv__round_up(block_rows, 32);
-        blocks = spmv__sat_mul(most, p->n[4]);
-        bases = p->n[4] / 32;
+        p->n[SPMV_BELL_WIDTH] = most;
+        p->n[SPMV_BELL_LD] = spmv__round_up(block_rows, 32);
+        blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
+        bases = p->n[SPMV_BELL_LD] / 32;
     } else if (p->spec.format == SPMV_SBELL) {
-        p->n[3] = h;
-        p->n[4] = spmv__ceil_div(block_rows, h);
+        p->n[SPMV_SBELL_H] = h;
+        p->n[SPMV_SBELL_SLICES] = spmv__ceil_div(block_rows, h);
         blocks = sliced;
-        bases = p->n[4];
-        spmv__want_offsets(&p->a[1], p->n[4] + 1, blocks);
+        bases = p->n[SPMV_SBELL_SLICES];
+        spmv__want_offsets(&p->a[SPMV_SBELL_PTR], p->n[SPMV_SBELL_SLICES] + 1, blocks);
     } else {
-        p->n[3] = blocks = all;
+        p->n[SPMV_BCSR_BLOCKS] = blocks = all;
         bases = spmv__ceil_div(block_rows, 32);
-        spmv__want_offsets(&p->a[1], block_rows + 1, blocks);
+        spmv__want_offsets(&p->a[SPMV_BCSR_PTR], block_rows + 1, blocks);
     }
-    spmv__want_columns(p, spmv__block_cols_of(p), spmv__block_base_of(p), blocks, bases, fits);
-    spmv__want(&p->a[0], spmv__sat_mul(blocks, p->n[0] * p->n[1]), p->a[0].width);
+    spmv__want_columns(p, &p->a[spmv__block_col(p)], &p->a[spmv__block_base(p)], blocks, bases, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(blocks, bh * bw), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
@@ -2892,11 +2944,13 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
+/* Fills block row block_row, whose n blocks were collected into s->seen: their columns and their values. */
+static void spmv__block_fill_row(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
-    spmv_array *col = spmv__block_cols_of(p), *base = spmv__block_base_of(p);
-    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
+    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, r, k;
+    uint64_t end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
     uint64_t place[64], apart; /* of a value within its block; from block to block */
     spmv__block first = spmv__block_at(p, block_row, 0);
     apart = spmv__block_at(p, block_row, 1).val - first.val;
@@ -2915,28 +2969,29 @@ static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to
 /* The lowest column of each group of block rows, in whole blocks. */
 static void spmv__block_bases(spmv_part *p, spmv__source *s)
 {
-    spmv_array *base = spmv__block_base_of(p);
-    uint64_t g, low, high, rows = p->n[0] * (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
+    spmv_array *base = &p->a[spmv__block_base(p)];
+    uint64_t g, low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     for (g = 0; g < base->count; g++) {
         spmv__span(s, g * rows < p->rows ? g * rows : p->rows, (g + 1) * rows < p->rows ? (g + 1) * rows : p->rows, &low, &high);
-        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[1]);
+        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
     }
 }
 
 static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = p->n[3];
+    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = spmv__block_group_height(p);
+    spmv_array *ptr = &p->a[spmv__block_ptr(p)];
     spmv__block_bases(p, s);
-    if (p->spec.format != SPMV_BELL) spmv__set(&p->a[1], 0, 0);
+    if (p->spec.format != SPMV_BELL) spmv__set(ptr, 0, 0);
     for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
-        spmv__block_fill_super(p, s, to, block_row, n);
+        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], s->mark, s->seen);
+        spmv__block_fill_row(p, s, to, block_row, n);
         spmv__blocks_clear(s->mark, s->seen, n);
-        if (p->spec.format == SPMV_BCSR) spmv__set(&p->a[1], block_row + 1, spmv__at(&p->a[1], block_row) + n);
+        if (p->spec.format == SPMV_BCSR) spmv__set(ptr, block_row + 1, spmv__at(ptr, block_row) + n);
         if (p->spec.format != SPMV_SBELL) continue;
         if (n > most) most = n;
         if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
-            spmv__set(&p->a[1], block_row / h + 1, spmv__at(&p->a[1], block_row / h) + most * h);
+            spmv__set(ptr, block_row / h + 1, spmv__at(ptr, block_row / h) + most * h);
             most = 0;
         }
     }
@@ -2944,7 +2999,7 @@ static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    uint64_t block_row, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
+    uint64_t block_row, k, i, j, bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
     for (block_row = 0; block_row < spmv__block_rows(p); block_row++)
         for (k = 0; k < spmv__block_count(p, block_row); k++) {
             spmv__block b = spmv__block_at(p, block_row, k);
@@ -2991,17 +3046,17 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     uint64_t strips, i, most = 0;
     void *block;
     spmv_status status;
-    p->n[0] = spmv__height(&p->spec);
-    p->n[1] = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
-    strips = spmv__ceil_div(p->rows, p->n[0]);
+    p->n[SPMV_CMRS_HEIGHT] = spmv__height(&p->spec);
+    p->n[SPMV_CMRS_PACKED] = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
+    strips = spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]);
     for (i = 0; i < strips; i++) {
-        uint64_t end = (i + 1) * p->n[0] < p->rows ? (i + 1) * p->n[0] : p->rows;
-        if (s->ptr[end] - s->ptr[i * p->n[0]] > most) most = s->ptr[end] - s->ptr[i * p->n[0]];
+        uint64_t end = (i + 1) * p->n[SPMV_CMRS_HEIGHT] < p->rows ? (i + 1) * p->n[SPMV_CMRS_HEIGHT] : p->rows;
+        if (s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]] > most) most = s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]];
     }
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want_offsets(&p->a[1], strips + 1, p->nnz);
-    spmv__want(&p->a[2], p->nnz, 4);
-    spmv__want(&p->a[3], p->n[1] ? 0 : p->nnz, 1);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
+    spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
     status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
     s->seen = (spmv__pair *)block;
     return status;
@@ -3016,8 +3071,8 @@ static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *
 
 static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
-    spmv__set(&p->a[1], 0, 0);
+    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
+    spmv__set(&p->a[SPMV_CMRS_PTR], 0, 0);
     for (t = 0; t < strips; t++) {
         uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
         n = 0;
@@ -3031,22 +3086,23 @@ static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
         }
         if (p->spec.key[SPMV_KEY_SORT]) spmv__sort(s->seen, n);
         for (i = 0; i < n; i++, slot++) {
-            ((uint32_t *)p->a[2].data)[slot] = (uint32_t)(p->n[1] ? s->seen[i].key : s->seen[i].key >> 4);
-            if (!p->n[1]) ((uint8_t *)p->a[3].data)[slot] = (uint8_t)(s->seen[i].key & 15);
+            ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? s->seen[i].key : s->seen[i].key >> 4);
+            if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)(s->seen[i].key & 15);
             spmv__put(to, slot, s->seen[i].load);
         }
-        spmv__set(&p->a[1], t + 1, slot);
+        spmv__set(&p->a[SPMV_CMRS_PTR], t + 1, slot);
     }
 }
 
 static void spmv__cmrs_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *index = (const uint32_t *)p->a[2].data;
-    const uint8_t *row = (const uint8_t *)p->a[3].data;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], packed = p->n[SPMV_CMRS_PACKED];
     uint64_t t, k;
-    for (t = 0; t < spmv__ceil_div(p->rows, p->n[0]); t++)
-        for (k = spmv__at(&p->a[1], t); k < spmv__at(&p->a[1], t + 1); k++)
-            visit(user, t * p->n[0] + (p->n[1] ? index[k] & 15 : row[k]), p->n[1] ? index[k] >> 4 : index[k], k);
+    for (t = 0; t < spmv__ceil_div(p->rows, height); t++)
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], t); k < spmv__at(&p->a[SPMV_CMRS_PTR], t + 1); k++)
+            visit(user, t * height + (packed ? index[k] & 15 : row[k]), packed ? index[k] >> 4 : index[k], k);
 }
 #endif
 
@@ -3287,7 +3343,7 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
     return bytes;
 }
 
-SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[SPMV_VAL].count : 0; }
 
 /* What a part may take: max_bytes of spmv_build, with its default. */
 SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
@@ -3334,11 +3390,12 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
     spmv_status status = SPMV_OK;
     int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
     for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
-        if (!own && (i == 0 || (i == 2 && p->a[2].width == 4)) && p->a[i].count) {
-            p->a[i].data = (void *)(uintptr_t)(i ? (const void *)s->v->a->col : s->v->a->val);
+        int col = i == SPMV_CSR_COL && p->a[i].width == 4;
+        if (!own && (i == SPMV_VAL || col) && p->a[i].count) {
+            p->a[i].data = (void *)(uintptr_t)(col ? (const void *)s->v->a->col : s->v->a->val);
             p->a[i].borrowed = 1;
         } else {
-            int pads = i && (p->a[i].width == 4 || p->a[i].width == 2);
+            int pads = i != SPMV_VAL && (p->a[i].width == 4 || p->a[i].width == 2);
             status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, pads ? 0xff : 0);
         }
     }
@@ -3366,7 +3423,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     spmv_status status;
     memset(&to, 0, sizeof to);
     to.src = (const unsigned char *)s->v->a->val;
-    to.dst = &p->a[0];
+    to.dst = &p->a[SPMV_VAL];
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         spmv__want(&p->zeros, spmv__count_zeros(s), 8);
         status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
@@ -3393,7 +3450,7 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 {
     spmv__sink to;
     spmv_status status;
-    spmv__want(&p->map, p->a[0].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
+    spmv__want(&p->map, p->a[SPMV_VAL].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
     status = spmv__new(s->h, &p->map.data, p->map.count, p->map.width, 0);
     if (status) return status;
     memset(&to, 0, sizeof to);
@@ -3450,7 +3507,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->reproducible = how->reproducible;
     out->rows = view->rows;
     out->cols = view->a->cols;
-    spmv__want(&out->a[0], 0, (uint32_t)spmv_value_size(how->type));
+    spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(&src, &counts);
     if (s) goto done;
     out->nnz = view->rows ? src.ptr[view->rows] : 0;
@@ -3476,7 +3533,7 @@ done:
 /* Slots that hold a nonzero whose new value is zero: counted, and listed where out is given. */
 static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
 {
-    uint32_t width = p->a[0].width;
+    uint32_t width = p->a[SPMV_VAL].width;
     uint64_t i, n = 0;
     for (i = 0; i < p->map.count; i++) {
         uint64_t m = spmv__at(&p->map, i);
@@ -3490,13 +3547,13 @@ static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, ui
 
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 {
-    if (!p || (!val && p->a[0].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
+    if (!p || (!val && p->a[SPMV_VAL].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
     const unsigned char *src = (const unsigned char *)val;
     spmv__sink to;
     uint64_t i, n;
     void *zeros;
     spmv_status s;
-    if (p->a[0].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
+    if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         n = spmv__map_zeros(p, src, NULL);
         s = spmv__new(&p->hooks, &zeros, n, 8, 0);
@@ -3508,7 +3565,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     }
     memset(&to, 0, sizeof to);
     to.src = src;
-    to.dst = &p->a[0];
+    to.dst = &p->a[SPMV_VAL];
     for (i = 0; i < p->map.count; i++) {
         uint64_t m = spmv__at(&p->map, i);
         if (m) spmv__put(&to, i, m - 1);
@@ -3553,8 +3610,8 @@ static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
 {
     spmv__collect *c = (spmv__collect *)user;
-    uint32_t width = c->p->a[0].width;
-    const unsigned char *value = (const unsigned char *)c->p->a[0].data + slot * width;
+    uint32_t width = c->p->a[SPMV_VAL].width;
+    const unsigned char *value = (const unsigned char *)c->p->a[SPMV_VAL].data + slot * width;
     if ((spmv_format_flags(c->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(c->p, slot)) return;
     c->row[c->count] = spmv__part_row(c->p, row);
     c->col[c->count] = (uint32_t)col;

@@ -252,7 +252,7 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
     const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
     const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
     SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
 
 static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
 {
@@ -328,7 +328,7 @@ static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in
 {
     SPMV__ENTER;
     int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++)
         SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dense_dot)(val + (uint64_t)i * p->cols, p->cols, x), beta, y);
 }
@@ -339,7 +339,7 @@ static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in
 static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *row = (const uint32_t *)p->a[1].data, *col = (const uint32_t *)p->a[2].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
     const uint64_t stretch = 16384, n = p->nnz;
     int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
     (void)beta;
@@ -361,10 +361,11 @@ static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, 
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[2].data, *SPMV__RESTRICT ptr = (const uint32_t *)p->a[1].data;
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
     uint64_t first, next;
-    if (p->a[1].width == 4 && !p->list.count && beta == 0) {
+    if (p->a[SPMV_CSR_PTR].width == 4 && !p->list.count && beta == 0) {
         uint32_t at = ptr[i], stop;
         for (; i < end; i++, at = stop) {
             stop = ptr[i + 1];
@@ -372,9 +373,9 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
         }
         return;
     }
-    first = spmv__at(&p->a[1], i);
+    first = spmv__at(&p->a[SPMV_CSR_PTR], i);
     for (; i < end; i++, first = next) {
-        next = spmv__at(&p->a[1], i + 1);
+        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
     }
 }
@@ -382,18 +383,18 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
 /* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
 static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    const uint16_t *col = (const uint16_t *)p->a[2].data;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    uint64_t i = row[run], at = spmv__at(&p->a[4], run), stop = spmv__at(&p->a[4], run + 1), next;
-    x += ((const uint32_t *)p->a[5].data)[run];
-    if (row[run + 1] == i || at > spmv__at(&p->a[1], i)) {
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
+    x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
+    if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
         SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[1], i) ? 1 : beta, y);
+        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
     for (; i < row[run + 1]; i++, at = next) {
-        next = spmv__at(&p->a[1], i + 1);
+        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
     }
 }
@@ -402,14 +403,16 @@ static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, co
 static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint64_t stretch = 16;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    int64_t t, stretches = (int64_t)spmv__ceil_div(p->n[0], stretch);
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR], *run_at = &p->a[SPMV_CSR_RUN_AT];
+    const uint64_t runs = p->n[SPMV_CSR_RUNS];
+    int64_t t, stretches = (int64_t)spmv__ceil_div(runs, stretch);
     SPMV__PARALLEL(p->nnz)
     for (t = 0; t < stretches; t++) {
-        uint64_t run = (uint64_t)t * stretch, end = p->n[0] - run < stretch ? p->n[0] : run + stretch;
-        while (run && run < end && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])) run++;
+        uint64_t run = (uint64_t)t * stretch, end = runs - run < stretch ? runs : run + stretch;
+        while (run && run < end && spmv__at(run_at, run) > spmv__at(ptr, row[run])) run++;
         if (run == end) continue;
-        for (; run < end || (run < p->n[0] && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])); run++)
+        for (; run < end || (run < runs && spmv__at(run_at, run) > spmv__at(ptr, row[run])); run++)
             SPMV__F(csr_run)(p, run, alpha, x, beta, y);
     }
 }
@@ -420,7 +423,7 @@ static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, 
     const uint64_t run = spmv__csr_share(p);
     int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
     (void)val;
-    if (p->a[5].count) {
+    if (p->a[SPMV_CSR_BASE].count) {
         SPMV__F(csr_narrow)(p, alpha, x, beta, y);
         return;
     }
@@ -437,25 +440,25 @@ static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, 
 static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + d * p->n[1];
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + d * spmv__dia_ld(p);
     int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
     for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
 }
 
-static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+/* Both formats: of bdia band_ptr counts the diagonals of the bands before each, of dia it is NULL, as every diagonal has its offset. */
+static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, const uint32_t *band_ptr)
 {
     SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < tiles; t++) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
         uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            uint64_t d = band_ptr ? band_ptr[b] : b, last = band_ptr ? band_ptr[b + 1] : b + 1;
             int64_t o = offset[b];
             for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
         }
@@ -467,14 +470,14 @@ static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *
 #ifndef SPMV_NO_DIA
 static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, NULL);
 }
 #endif
 
 #ifndef SPMV_NO_BDIA
 static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data);
 }
 #endif
 
@@ -482,16 +485,18 @@ static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in,
 static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[1].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
+    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    const uint64_t ld = p->n[SPMV_ELL_LD], width = p->n[SPMV_ELL_WIDTH];
     int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < tiles; t++) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
-        if (!p->a[2].count) SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
-        for (i = 0; p->a[2].count && i < rows; i += 32)
-            SPMV__F(slab16)(val + first + i, (const uint16_t *)p->a[1].data + first + i, p->n[1], p->n[0], rows - i < 32 ? rows - i : 32,
-                            x + ((const uint32_t *)p->a[2].data)[(first + i) / 32], sum + i);
+        if (!base) SPMV__F(slab)(val + first, col + first, ld, width, rows, x, sum);
+        for (i = 0; base && i < rows; i += 32)
+            SPMV__F(slab16)(val + first + i, col16 + first + i, ld, width, rows - i < 32 ? rows - i : 32, x + base[(first + i) / 32],
+                            sum + i);
         for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
     }
 }
@@ -500,14 +505,16 @@ static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, 
 #ifndef SPMV_NO_SELL
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
-    uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
+    uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
+    uint64_t width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + slot;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
-        if (!p->a[4].count) SPMV__F(slab)(val, (const uint32_t *)p->a[2].data + slot, height, width, rows, x, sum);
-        else SPMV__F(slab16)(val, (const uint16_t *)p->a[2].data + slot, height, width, rows, x + ((const uint32_t *)p->a[4].data)[t], sum);
+        if (!base) SPMV__F(slab)(val, col + slot, height, width, rows, x, sum);
+        else SPMV__F(slab16)(val, col16 + slot, height, width, rows, x + base[t], sum);
         for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
     }
 }
@@ -516,11 +523,11 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 {
     SPMV__ENTER;
     const uint64_t run = 8; /* slices that one thread takes at a time */
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[1], run);
+    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[SPMV_SELL_SLICES], run);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run, end = p->n[1] - i < run ? p->n[1] : i + run;
+        uint64_t i = (uint64_t)t * run, end = p->n[SPMV_SELL_SLICES] - i < run ? p->n[SPMV_SELL_SLICES] : i + run;
         for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
     }
 }
@@ -549,17 +556,17 @@ static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT 
 static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
                                                SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
 {
-    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    uint64_t bell = p->spec.format == SPMV_BELL ? p->n[4] : p->spec.format == SPMV_SBELL ? p->n[3] : 1; /* from block to block */
-    uint64_t next = bell * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    const uint64_t apart = spmv__block_distance(p); /* in slots of col, and of val */
+    const uint64_t val_apart = apart * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
     for (; s < end; s++) {
         spmv__block b = spmv__block_at(p, s, 0);
-        const SPMV__V *val = (const SPMV__V *)p->a[0].data + b.val;
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + b.val;
         SPMV__T sum[8][4] = { { 0 } };
         uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
         int i;
-        for (k = 0; k < n; k++, slot += bell, val += next) {
-            uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
+        for (k = 0; k < n; k++, slot += apart, val += val_apart) {
+            uint32_t c = spmv__column_at(col, base, slot, group, (uint64_t)bw);
             if (c == SPMV_PAD) break; /* padding ends a block row */
             SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
         }
@@ -570,7 +577,7 @@ static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t 
 
 static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    switch (p->n[0] << 8 | p->n[1]) {
+    switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(block_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
         SPMV_BLOCK_LIST(X)
 #undef X
@@ -583,7 +590,7 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
     const uint64_t run = 64, block_rows = spmv__block_rows(p);
     int64_t t, runs = (int64_t)spmv__ceil_div(block_rows, run);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < runs; t++) {
         uint64_t s = (uint64_t)t * run;
         SPMV__F(block_row_run)(p, s, block_rows - s < run ? block_rows : s + run, alpha, x, beta, y);
@@ -595,20 +602,20 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
 static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *index = (const uint32_t *)p->a[2].data;
-    const uint8_t *row = (const uint8_t *)p->a[3].data;
-    const uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), run = 64;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), run = 64;
     int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
     SPMV__PARALLEL(p->nnz)
     for (t = 0; t < runs; t++) {
         uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
         for (; s < end; s++) {
             SPMV__T sum[16] = { 0 };
-            uint64_t last = spmv__at(&p->a[1], s + 1);
-            for (k = spmv__at(&p->a[1], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
-                uint32_t r = p->n[1] ? index[k] & 15 : row[k];
+            uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+            for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
+                uint32_t r = p->n[SPMV_CMRS_PACKED] ? index[k] & 15 : row[k];
                 SPMV__T part = 0;
-                if (p->n[1]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
+                if (p->n[SPMV_CMRS_PACKED]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
                 else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
                 sum[r] += part;
             }
@@ -640,12 +647,12 @@ static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[2].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
     int64_t i, rows = (int64_t)p->rows;
     SPMV__PARALLEL_ROWS(p->nnz)
     for (i = 0; i < rows; i++) {
         SPMV__T lane[SPMV__CSR_LANES] = { 0 };
-        uint64_t first = spmv__at(&p->a[1], (uint64_t)i), end = spmv__at(&p->a[1], (uint64_t)i + 1), k;
+        uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i), end = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i + 1), k;
         for (k = first; k < end; k++) {
             SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
             *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
@@ -656,21 +663,22 @@ static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void 
 #endif
 
 #ifdef SPMV__ANY_DIA
-static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+/* As diagonals above, with the reproducible sum of each row. */
+static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in,
+                                      const uint32_t *band_ptr)
 {
     SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         SPMV__T sum = 0;
         uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            uint64_t d = band_ptr ? band_ptr[b] : b, last = band_ptr ? band_ptr[b + 1] : b + 1;
             int64_t c = i + offset[b];
             for (; d < last; d++, c++)
-                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[1] + (uint64_t)i], x[c], sum);
+                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * spmv__dia_ld(p) + (uint64_t)i], x[c], sum);
         }
         SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
     }
@@ -680,14 +688,14 @@ static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const
 #ifndef SPMV_NO_DIA
 static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, NULL);
 }
 #endif
 
 #ifndef SPMV_NO_BDIA
 static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data);
 }
 #endif
 
@@ -696,7 +704,7 @@ static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void
 static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
                                      uint64_t ld, uint64_t width, const SPMV__T *x)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     SPMV__T sum = 0;
     for (; width; width--, slot += ld) {
         uint32_t c = spmv__column_at(col, base, slot, group, 1);
@@ -710,12 +718,13 @@ static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, 
 static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     int64_t i, rows = (int64_t)p->rows;
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         uint64_t r = (uint64_t)i;
-        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[1], &p->a[2], r / 32, r, p->n[1], p->n[0], x);
+        SPMV__T sum = SPMV__F(repeat_slots)(p, col, base, r / 32, r, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], x);
         SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
     }
 }
@@ -725,14 +734,14 @@ static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void 
 static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    int64_t t, slices = (int64_t)p->n[1];
+    int64_t t, slices = (int64_t)p->n[SPMV_SELL_SLICES];
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (t = 0; t < slices; t++) {
-        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[1], s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
-        uint64_t width = (spmv__at(&p->a[1], s + 1) - slot) / height;
+        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[SPMV_SELL_PTR], s), height = spmv__slice_height(p, s), i;
+        uint64_t first = spmv__slice_first(p, s), width = (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - slot) / height;
         for (i = first; i < spmv__slice_end(p, s); i++) {
-            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[2], &p->a[4], s, slot + i - first, height, width, x);
+            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, slot + i - first, height, width, x);
             SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
         }
     }
@@ -743,8 +752,8 @@ static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void
 /* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
 static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    uint64_t bw = p->n[1], uw = p->n[2], k, j;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], k, j;
     int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
     SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
     for (k = 0; k < spmv__block_count(p, block_row); k++) {
@@ -761,12 +770,13 @@ static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row,
 static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
     int64_t i, rows = (int64_t)p->rows;
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         uint64_t r = (uint64_t)i;
-        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / p->n[0], r % p->n[0], x), beta, y);
+        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / bh, r % bh, x), beta, y);
     }
 }
 #endif
