@@ -1512,59 +1512,11 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 
 /* ---- keys and cuts ----------------------------------------------------------------------------------------------- */
 
-/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; it becomes the cuts it means. */
+/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; the formats that it leaves out are cut as by SPMV_NO_<NAME>. */
 #ifdef SPMV_ONLY
-#if !((SPMV_ONLY) & SPMV_BIT_DENSE)
-#define SPMV_NO_DENSE
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_COO)
-#define SPMV_NO_COO
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_CSR)
-#define SPMV_NO_CSR
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_DIA)
-#define SPMV_NO_DIA
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BDIA)
-#define SPMV_NO_BDIA
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_ELL)
-#define SPMV_NO_ELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_SELL)
-#define SPMV_NO_SELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BELL)
-#define SPMV_NO_BELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_SBELL)
-#define SPMV_NO_SBELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BCSR)
-#define SPMV_NO_BCSR
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_CMRS)
-#define SPMV_NO_CMRS
-#endif
-#endif
-
-/* Every format has its bit. */
-enum {
-#define X(NAME, name, text) SPMV__BIT_AGREES_##NAME = 1 / (SPMV_BIT_##NAME == 1 << SPMV_##NAME),
-    SPMV_FORMAT_LIST(X)
-#undef X
-};
-
-/* Shared bodies are there when one of their formats is. */
-#if !defined(SPMV_NO_DIA) || !defined(SPMV_NO_BDIA)
-#define SPMV__ANY_DIA
-#endif
-#if !defined(SPMV_NO_ELL) || !defined(SPMV_NO_SELL)
-#define SPMV__ANY_ELL
-#endif
-#if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL) || !defined(SPMV_NO_BCSR)
-#define SPMV__ANY_BLOCK
+#define SPMV__ONLY (SPMV_ONLY)
+#else
+#define SPMV__ONLY (~0)
 #endif
 
 SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
@@ -1850,6 +1802,14 @@ SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__lo
 }
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_DENSE) || !(SPMV__ONLY & SPMV_BIT_DENSE)
+#undef SPMV_NO_DENSE
+#define SPMV_NO_DENSE
+#define SPMV__BUILT_DENSE 0
+#else
+#define SPMV__BUILT_DENSE 1
+#endif
+
 static const spmv__traits spmv__dense_traits = {
     SPMV__LISTS,                                    /* keys */
     SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
@@ -1898,6 +1858,14 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_COO) || !(SPMV__ONLY & SPMV_BIT_COO)
+#undef SPMV_NO_COO
+#define SPMV_NO_COO
+#define SPMV__BUILT_COO 0
+#else
+#define SPMV__BUILT_COO 1
+#endif
+
 static const spmv__traits spmv__coo_traits = {
     0,                               /* keys */
     SPMV_ADDS_ONLY | SPMV_LONG_ROWS, /* flags */
@@ -1949,6 +1917,14 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_CSR) || !(SPMV__ONLY & SPMV_BIT_CSR)
+#undef SPMV_NO_CSR
+#define SPMV_NO_CSR
+#define SPMV__BUILT_CSR 0
+#else
+#define SPMV__BUILT_CSR 1
+#endif
+
 static const spmv__traits spmv__csr_traits = {
     SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), /* keys */
     SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
@@ -2091,6 +2067,25 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
+#if defined(SPMV_NO_DIA) || !(SPMV__ONLY & SPMV_BIT_DIA)
+#undef SPMV_NO_DIA
+#define SPMV_NO_DIA
+#define SPMV__BUILT_DIA 0
+#else
+#define SPMV__BUILT_DIA 1
+#endif
+
+#if defined(SPMV_NO_BDIA) || !(SPMV__ONLY & SPMV_BIT_BDIA)
+#undef SPMV_NO_BDIA
+#define SPMV_NO_BDIA
+#define SPMV__BUILT_BDIA 0
+#else
+#define SPMV__BUILT_BDIA 1
+#endif
+
+#if SPMV__BUILT_DIA || SPMV__BUILT_BDIA
+#define SPMV__ANY_DIA
+#endif
 
 SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
 {
@@ -2369,6 +2364,26 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- ell and sell ------------------------------------------------------------------------------------------------ */
+#if defined(SPMV_NO_ELL) || !(SPMV__ONLY & SPMV_BIT_ELL)
+#undef SPMV_NO_ELL
+#define SPMV_NO_ELL
+#define SPMV__BUILT_ELL 0
+#else
+#define SPMV__BUILT_ELL 1
+#endif
+
+#if defined(SPMV_NO_SELL) || !(SPMV__ONLY & SPMV_BIT_SELL)
+#undef SPMV_NO_SELL
+#define SPMV_NO_SELL
+#define SPMV__BUILT_SELL 0
+#else
+#define SPMV__BUILT_SELL 1
+#endif
+
+#if SPMV__BUILT_ELL || SPMV__BUILT_SELL
+#define SPMV__ANY_ELL
+#endif
+
 #ifdef SPMV__ANY_ELL
 static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
 {
@@ -2639,6 +2654,33 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_BELL) || !(SPMV__ONLY & SPMV_BIT_BELL)
+#undef SPMV_NO_BELL
+#define SPMV_NO_BELL
+#define SPMV__BUILT_BELL 0
+#else
+#define SPMV__BUILT_BELL 1
+#endif
+
+#if defined(SPMV_NO_SBELL) || !(SPMV__ONLY & SPMV_BIT_SBELL)
+#undef SPMV_NO_SBELL
+#define SPMV_NO_SBELL
+#define SPMV__BUILT_SBELL 0
+#else
+#define SPMV__BUILT_SBELL 1
+#endif
+
+#if defined(SPMV_NO_BCSR) || !(SPMV__ONLY & SPMV_BIT_BCSR)
+#undef SPMV_NO_BCSR
+#define SPMV_NO_BCSR
+#define SPMV__BUILT_BCSR 0
+#else
+#define SPMV__BUILT_BCSR 1
+#endif
+
+#if SPMV__BUILT_BELL || SPMV__BUILT_SBELL || SPMV__BUILT_BCSR
+#define SPMV__ANY_BLOCK
+#endif
 
 /* Scratch for the block columns of one block row. *mark is NULL where there are too many block columns. */
 SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
@@ -3024,6 +3066,14 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+#if defined(SPMV_NO_CMRS) || !(SPMV__ONLY & SPMV_BIT_CMRS)
+#undef SPMV_NO_CMRS
+#define SPMV_NO_CMRS
+#define SPMV__BUILT_CMRS 0
+#else
+#define SPMV__BUILT_CMRS 1
+#endif
+
 static const spmv__traits spmv__cmrs_traits = {
     SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
     SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
@@ -3177,67 +3227,24 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
 
-#define SPMV__ROW(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
-#define SPMV__CUT { NULL, NULL, NULL, NULL }
-#ifndef SPMV_NO_DENSE
-#define SPMV__OPS_DENSE SPMV__ROW(dense)
-#else
-#define SPMV__OPS_DENSE SPMV__CUT
-#endif
-#ifndef SPMV_NO_COO
-#define SPMV__OPS_COO SPMV__ROW(coo)
-#else
-#define SPMV__OPS_COO SPMV__CUT
-#endif
-#ifndef SPMV_NO_CSR
-#define SPMV__OPS_CSR SPMV__ROW(csr)
-#else
-#define SPMV__OPS_CSR SPMV__CUT
-#endif
-#ifndef SPMV_NO_DIA
-#define SPMV__OPS_DIA SPMV__ROW(dia)
-#else
-#define SPMV__OPS_DIA SPMV__CUT
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__OPS_BDIA SPMV__ROW(bdia)
-#else
-#define SPMV__OPS_BDIA SPMV__CUT
-#endif
-#ifndef SPMV_NO_ELL
-#define SPMV__OPS_ELL SPMV__ROW(ell)
-#else
-#define SPMV__OPS_ELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_SELL
-#define SPMV__OPS_SELL SPMV__ROW(sell)
-#else
-#define SPMV__OPS_SELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_BELL
-#define SPMV__OPS_BELL SPMV__ROW(bell)
-#else
-#define SPMV__OPS_BELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_SBELL
-#define SPMV__OPS_SBELL SPMV__ROW(sbell)
-#else
-#define SPMV__OPS_SBELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_BCSR
-#define SPMV__OPS_BCSR SPMV__ROW(bcsr)
-#else
-#define SPMV__OPS_BCSR SPMV__CUT
-#endif
-#ifndef SPMV_NO_CMRS
-#define SPMV__OPS_CMRS SPMV__ROW(cmrs)
-#else
-#define SPMV__OPS_CMRS SPMV__CUT
-#endif
+/* A row of the table, by SPMV__BUILT_<NAME>: 1 or 0. */
+#define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL }
 
 static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__OPS_##NAME,
+#define X(NAME, name, text) SPMV__CAT(SPMV__ROW_, SPMV__BUILT_##NAME)(name),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+/* Checked when compiling: the bit of each format is 1 << its number, and SPMV_ONLY without that bit leaves it out. */
+enum {
+#define X(NAME, name, text)                                                                                    \
+    SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
+    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || (SPMV__ONLY & 1 << SPMV_##NAME)),
     SPMV_FORMAT_LIST(X)
 #undef X
 };

@@ -89,8 +89,6 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 }
 
 /* The template below is included once a type: V values, T vectors, and the suffix of the names. */
-#define SPMV__CAT_(a, b) a##b
-#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
 #define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
 
 #define SPMV__TEMPLATE f32
@@ -142,65 +140,12 @@ typedef struct spmv__products {
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
 } spmv__products;
 
-#define SPMV__HOST_CUT { SPMV__NONE, SPMV__NONE }
-#ifndef SPMV_NO_DENSE
-#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
-#else
-#define SPMV__HOST_DENSE SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_COO
-#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-#else
-#define SPMV__HOST_COO SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CSR
-#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-#else
-#define SPMV__HOST_CSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_DIA
-#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
-#else
-#define SPMV__HOST_DIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
-#else
-#define SPMV__HOST_BDIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_ELL
-#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-#else
-#define SPMV__HOST_ELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SELL
-#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-#else
-#define SPMV__HOST_SELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BELL
-#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SBELL
-#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_SBELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BCSR
-#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BCSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CMRS
-#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-#else
-#define SPMV__HOST_CMRS SPMV__HOST_CUT
-#endif
+/* A row of the table, by SPMV__BUILT_<NAME>. SPMV__HOST_<NAME> stands in the template, beside the format's products. */
+#define SPMV__HOST_ROW_1(NAME) SPMV__HOST_##NAME
+#define SPMV__HOST_ROW_0(NAME) { SPMV__NONE, SPMV__NONE }
 
 static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__HOST_##NAME,
+#define X(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
     SPMV_FORMAT_LIST(X)
 #undef X
 };
@@ -310,6 +255,7 @@ SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
+#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -335,6 +281,7 @@ static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in
 #endif
 
 #ifndef SPMV_NO_COO
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
 /* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
 static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
@@ -357,6 +304,7 @@ static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifndef SPMV_NO_CSR
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
 /* Rows first .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
@@ -468,6 +416,7 @@ static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *
 #endif
 
 #ifndef SPMV_NO_DIA
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
 static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, NULL);
@@ -475,6 +424,7 @@ static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifndef SPMV_NO_BDIA
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
 static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data);
@@ -482,6 +432,7 @@ static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifndef SPMV_NO_ELL
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
 static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -503,6 +454,7 @@ static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifndef SPMV_NO_SELL
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
@@ -534,6 +486,9 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifdef SPMV__ANY_BLOCK
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 /* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
 static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
                                                   uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
@@ -599,6 +554,7 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
 #endif
 
 #ifndef SPMV_NO_CMRS
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
 static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
