@@ -1556,8 +1556,8 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 }
 
 /* A 3 x 4 sample made square: the last column stays empty but for what a case puts there. */
-#define HALF(form, want, words, kind, ...) \
-    BAD(form, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
+#define HALF(like, want, words, kind, ...) \
+    BAD(like, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
 
 Test(input, halves_that_contradict)
 {
