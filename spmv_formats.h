@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_formats.h - sparse matrix formats: vocabulary, conversion from and to CSR.
+ * spmv_formats.h - sparse matrix formats: vocabulary, and conversion from and to CSR.
  *
- * The lowest layer of the spmv headers; it needs nothing but a C99 compiler (it also compiles as C++11). Most users
- * include spmv.h instead, which brings this file in. As with every header here, put
+ * This is the lowest layer of the spmv headers. It needs only a C99 compiler and also compiles as C++11. Most users include spmv.h,
+ * which includes this file. As with every header here, put
  *
  *     #define SPMV_IMPLEMENTATION
  *     #include "spmv.h"
  *
  * into exactly one C file; all others only include it.
  *
- * A stored matrix goes   spmv_input --spmv_csr_from--> spmv_csr --spmv_part_build--> spmv_part
- * and back again         spmv_part  --spmv_parts_to_csr--> spmv_csr.
- * CSR is the only interchange form: nothing converts from one format straight into another.
+ * A matrix is stored   spmv_input --spmv_csr_from--> spmv_csr --spmv_part_build--> spmv_part
+ * and read back        spmv_part  --spmv_parts_to_csr--> spmv_csr.
+ * CSR is the only interchange form: no format is converted directly into another.
  *
- * Configuration, to be defined before the include. No public struct or number depends on any of it, so units that link together may
- * differ: what counts is how the one with SPMV_IMPLEMENTATION was compiled. What that one lacks is refused with SPMV_ERR_UNSUPPORTED,
- * or is missing when linking.
- *   SPMV_IMPLEMENTATION   compile the bodies here
- *   SPMV_API              storage class of public functions, default: nothing
- *   SPMV_STATIC           make every function static (then each unit that uses it needs SPMV_IMPLEMENTATION)
+ * The interface has three tiers, in the order in which readers need them:
+ *   START HERE                         status, hooks, types, input, CSR: what every user of the library meets
+ *   MORE                               formats and their keys, stored parts: for plans made by hand and for products without spmv.h
+ *   FOR AUTHORS OF FORMATS AND TOOLS   the arrays of a part by name, layouts, features, small helpers
+ *
+ * Configuration macros are defined before the include. No public struct or constant depends on them, so translation units that are
+ * linked together may differ: only the unit with SPMV_IMPLEMENTATION counts. What that unit leaves out is refused with
+ * SPMV_ERR_UNSUPPORTED or is missing at link time.
+ *   SPMV_IMPLEMENTATION   compile the function bodies here
+ *   SPMV_API              storage class of public functions; default: nothing
+ *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)
  *   SPMV_ASSERT(x)        default: assert of <assert.h>
- *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   all three or none, default: the C library's
- *   SPMV_NO_STDIO         no use of <stdio.h>: messages go to the log callback only
+ *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library
+ *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
- *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
- *   SPMV_NO_AUTO          leave out the choice of spmv_auto.h and its tuning tables: no plan means "csr" then
+ *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
+ *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
- *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+ *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -48,28 +53,20 @@
 #  define SPMV_API
 #endif
 
-/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
- * Microsoft's conversions to gcc on mingw. */
-#if defined(__clang__)
-#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
-#elif defined(__GNUC__)
-#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
-#else
-#  define SPMV__PRINTF(text, first)
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ================================================== START HERE ================================================== */
+
 /* ---- status ------------------------------------------------------------------------------------------------------
- * Every function that can fail returns one of these. The detail (file, line, column, index, build log) goes to the
- * log callback of spmv_hooks.
+ * Every function that can fail returns one of these. Details (file, line, column, index, build log) go to the log callback of
+ * spmv_hooks.
  *
- * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
- * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
- * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
- * message names function and argument, and what the function would have filled in is zeroed.
+ * NULL, in all headers: hooks may be NULL, and so may a pointer to nothing (a vector of length 0, an array of count 0, text of
+ * size 0). Functions that free or close do nothing with NULL. Functions that return no status treat NULL as a zeroed object: they
+ * return 0, NULL or "", and print nothing. Any other pointer may be NULL only where its function says so; otherwise the result is
+ * SPMV_ERR_ARGUMENT, the message names the function and the argument, and what the function would have filled in is zeroed.
  *
  * X(NAME, refusal, "what it means"); refusal: see spmv_status_is_refusal. */
 #define SPMV_STATUS_LIST(X)                                                                 \
@@ -92,7 +89,7 @@ extern "C" {
     X(ERR_NO_F64,      0, "the device has no double precision")                             \
     X(ERR_BUILD,       0, "a kernel did not build")                                         \
     X(ERR_LIMIT,       1, "the device cannot take this size")                               \
-    X(ERR_BACKEND,     0, "a call of the device's driver failed")                                          \
+    X(ERR_BACKEND,     0, "a call of the device's driver failed")                           \
     X(ERR_BUSY,        0, "the object is in use by another thread")
 
 typedef enum spmv_status {
@@ -104,24 +101,25 @@ typedef enum spmv_status {
 
 /* One line of English for a status; never NULL. */
 SPMV_API const char *spmv_status_text(spmv_status s);
-/* Its name, for example "SPMV_ERR_INDEX"; never NULL. */
+/* The status's name, for example "SPMV_ERR_INDEX"; never NULL. */
 SPMV_API const char *spmv_status_name(spmv_status s);
-/* 1 if the matrix, the build or the device does not allow what was asked, though nothing is wrong with it and another plan may be
- * possible; 0 for success, for faulty input and for what broke. */
+/* 1 if the matrix, the build or the device rules out this request, although nothing is wrong with any of them and another plan may
+ * work; 0 for success, for faulty input and for failures. */
 SPMV_API int spmv_status_is_refusal(spmv_status s);
 
 /* ---- hooks -------------------------------------------------------------------------------------------------------
- * Where memory comes from and where messages go. All zero: SPMV_MALLOC and friends, and stderr (nowhere with
- * SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it need not live on. */
+ * Where memory comes from and where messages go. If all members are zero, memory comes from SPMV_MALLOC and its companions, and
+ * messages go to stderr (nowhere with SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it may be
+ * discarded after the call. */
 typedef struct spmv_hooks {
-    void *user;                                             /* handed to both functions */
-    void *(*resize)(void *user, void *block, size_t bytes); /* realloc's contract; bytes 0 frees and returns NULL */
-    /* One message, no newline at its end. s is the error, SPMV_OK for a warning. */
+    void *user;                                             /* passed to both functions */
+    void *(*resize)(void *user, void *block, size_t bytes); /* as realloc, except that bytes 0 frees the block and returns NULL */
+    /* Takes one message without a newline at its end. s is the error; SPMV_OK means a warning. */
     void (*log)(void *user, spmv_status s, const char *message);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
- * What a product computes in. Values are the matrix's, vectors are x and y. Sums are formed in the vectors' type. */
+ * What a product computes in. Values are those of the matrix; vectors are x and y. Sums are formed in the type of the vectors. */
 typedef enum spmv_type {
     SPMV_F64 = 0, /* double values, double vectors (the default) */
     SPMV_F32,     /* float values, float vectors */
@@ -129,34 +127,98 @@ typedef enum spmv_type {
     SPMV_TYPE_COUNT
 } spmv_type;
 
-/* "f64", "f32", "mixed"; and back: SPMV_TYPE_COUNT if the text is none of them. */
+/* The name of a type, "f64", "f32" or "mixed"; "unknown" if there is no such type. */
 SPMV_API const char *spmv_type_name(spmv_type t);
+/* The type of that name; SPMV_TYPE_COUNT if there is none. */
 SPMV_API spmv_type spmv_type_from(const char *name);
-/* Bytes of one value of the matrix, and of one element of x or y. */
+/* Bytes of one value of the matrix. */
 SPMV_API size_t spmv_value_size(spmv_type t);
+/* Bytes of one element of x or y. */
 SPMV_API size_t spmv_vector_size(spmv_type t);
 
-/* ---- where products run ------------------------------------------------------------------------------------------
- * X(NAME, "name"): what tuning tables and estimates tell apart. */
-#define SPMV_DEVICE_CLASS_LIST(X)                    \
-    X(HOST, "host") /* functions of these headers */ \
-    X(GPU,  "gpu")                                   \
-    X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
+/* ---- input -------------------------------------------------------------------------------------------------------
+ * A matrix as the caller has it. Zero-initialise the struct, then set what applies. */
+typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;
+typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
 
-typedef enum spmv_device_class {
-#define X(NAME, name) SPMV_DEVICE_CLASS_##NAME,
-    SPMV_DEVICE_CLASS_LIST(X)
-#undef X
-    SPMV_DEVICE_CLASS_COUNT
-} spmv_device_class;
+/* Which entries the arrays hold. A symmetric or skew-symmetric matrix is square and is given by its diagonal and one of its halves,
+ * below or above the diagonal; an entry at (r, c) off the diagonal then also stands for the one at (c, r). Entries in both halves are
+ * refused with SPMV_ERR_INDEX, and the message says where they are. For BSR, blocks must be square and the half consists of whole
+ * blocks; a block on the diagonal is given in full and is refused with SPMV_ERR_ARGUMENT if it is not symmetric in itself. */
+typedef enum spmv_symmetry {
+    SPMV_GENERAL = 0, /* every entry */
+    SPMV_SYMMETRIC,   /* the entry at (c, r) has the same value */
+    SPMV_SKEW         /* the entry at (c, r) has the opposite value. The diagonal is empty or holds zeros; any other value on it is
+                         refused with SPMV_ERR_ARGUMENT */
+} spmv_symmetry;
 
-/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
-SPMV_API const char *spmv_device_class_name(spmv_device_class c);
-SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+typedef struct spmv_input {
+    int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
+                                block's */
+    int64_t     nnz;         /* COO: number of entries. CSR, CSC, BSR: 0, or the value of the last pointer less base, for checking */
+    const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
+    const void *row;         /* COO, CSC: row indices; else NULL */
+    const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
+    const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
+    spmv_input_form form;
+    int         ptr_bits;    /* 32 or 64; 0: 32 */
+    int         index_bits;  /* of row and col: 32 or 64; 0: 32 */
+    int         base;        /* 0 or 1: the number from which pointers and indices count */
+    spmv_type   val_type;    /* type of val: SPMV_F64 or SPMV_F32 */
+    int         block_rows, block_cols; /* BSR only */
+    int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
+    spmv_symmetry   symmetry;           /* what the entries say of their mirror images; 0: nothing */
+    int         transpose;   /* 1: make the transpose of the stored matrix, with cols rows and rows columns */
+    spmv_duplicates duplicates;         /* entries at the same place: summed in the order given, or refused */
+    int         drop_zeros;  /* 1: leave out entries with value 0 (after duplicates are summed) */
+    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
+                                zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
+                                they must then outlive the spmv_csr and not change */
+    int         updatable;   /* 1: remember where each entry of val went, for spmv_csr_update */
+} spmv_input;
+
+/* ---- CSR ---------------------------------------------------------------------------------------------------------
+ * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. */
+typedef struct spmv_csr {
+    uint64_t        rows, cols, nnz;
+    const uint64_t *ptr;   /* rows + 1 */
+    const uint32_t *col;   /* nnz */
+    const void     *val;   /* nnz floats or doubles */
+    spmv_type       type;  /* type of val: SPMV_F32 or SPMV_F64 */
+    unsigned        owned; /* bits 0, 1, 2: ptr, col, val belong to this object */
+    uint64_t       *from;  /* updatable: nonzero k is the sum of the caller's values order[from[k]] ... */
+    uint64_t       *order; /* ... order[from[k+1]-1], negated where bit 63 (SPMV_NEGATED) is set; if both are NULL, nonzero k is the
+                              caller's value k */
+    uint64_t        source; /* how many values the caller gave */
+    int             updatable;
+    spmv_type       source_type;
+    spmv_symmetry   symmetry; /* of the caller's arrays */
+    spmv_hooks      hooks;
+} spmv_csr;
+
+#define SPMV_NEGATED ((uint64_t)1 << 63)
+
+/* Makes a CSR matrix. Checks every pointer and index and logs the position of the first that is wrong. Takes time and memory
+ * proportional to the entries and the rows; all memory for entries is allocated before the first is read.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   in      the matrix; its arrays are copied unless it says borrow
+ *   store   type of the values in out: SPMV_F64 or SPMV_F32 (SPMV_MIXED means SPMV_F32)
+ *   hooks   copied into out
+ * Threads: reentrant, but each call needs an out of its own. */
+SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
+/* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_from, so for a symmetric
+ * matrix it holds one half. NULL sets every value to 1, but is refused where the values are borrowed. SPMV_ERR_FIXED if the matrix
+ * was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero; otherwise the result is SPMV_ERR_ARGUMENT
+ * and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
+SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
+/* Frees what the matrix owns and zeroes it. */
+SPMV_API void spmv_csr_free(spmv_csr *a);
+
+/* ===================================================== MORE ===================================================== */
 
 /* ---- the format table --------------------------------------------------------------------------------------------
- * X(NAME, name, "what it is called"). Every list of formats in these headers, the tools and the tests expands from
- * here. Cuts (SPMV_NO_<NAME>, SPMV_ONLY) empty a row but leave the enum whole, so that units with different cuts
+ * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
+ * out a format (SPMV_NO_<NAME>, SPMV_ONLY) removes its functions but does not change the enum, so that units with different cuts
  * agree on every number. */
 #define SPMV_FORMAT_LIST(X)                                                                          \
     X(DENSE, dense, "every element, by rows (Kuresson 2012, 4)")                                     \
@@ -178,7 +240,7 @@ typedef enum spmv_format {
     SPMV_FORMAT_COUNT
 } spmv_format;
 
-/* The same numbers for the preprocessor, for SPMV_ONLY. */
+/* 1 << the number of each format, for the preprocessor and SPMV_ONLY; the implementation checks them against the enum. */
 #define SPMV_BIT_DENSE 1
 #define SPMV_BIT_COO   2
 #define SPMV_BIT_CSR   4
@@ -191,29 +253,33 @@ typedef enum spmv_format {
 #define SPMV_BIT_BCSR  512
 #define SPMV_BIT_CMRS  1024
 
-/* "ell"; and back: SPMV_FORMAT_COUNT if the text names no format. */
+/* The name of a format, for example "ell"; "unknown" if there is no such format. */
 SPMV_API const char *spmv_format_name(spmv_format f);
+/* Its description in the table above. */
 SPMV_API const char *spmv_format_text(spmv_format f);
+/* The format of that name; SPMV_FORMAT_COUNT if there is none. */
 SPMV_API spmv_format spmv_format_from(const char *name);
-/* 1 if the format is compiled in, 0 if a cut removed it. */
+/* 1 if the format is compiled in, 0 if it was left out or does not exist. */
 SPMV_API int spmv_format_built(spmv_format f);
 
 /* What a format can do, as flags. */
 enum {
     SPMV_CAN_LIST  = 1, /* its rows may follow a row list */
-    SPMV_HAS_FILL  = 2, /* it stores zeros between nonzeros and multiplies them by x: an Inf or NaN in x may turn up as
-                           NaN in a row that does not use that element. Kept out of every plan in strict mode. */
+    SPMV_HAS_FILL  = 2, /* it stores zeros between nonzeros and multiplies them by x: an Inf or NaN in x can cause a NaN in a row that
+                           does not use that element. No plan uses such a format in strict mode */
     SPMV_ROW_BLOCK = 4, /* it stores blocks (key b) */
     SPMV_ADDS_ONLY = 8, /* its product can only add to y */
-    SPMV_REPEATS   = 16, /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
-                           every 16th entry or 8th block of the row, then a tree; all others: entry after entry), so that y is
-                           bitwise the same on the host and on any device, whatever the group size or number of threads. It
-                           rests on IEEE arithmetic with subnormals: a compiler told otherwise (-ffast-math) breaks it */
-    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which rows of thousands of nonzeros gain by (clSpMV 3.2) */
+    SPMV_REPEATS   = 16, /* it has a reproducible product: each row is summed by fused multiply-adds in one fixed order, so that y is
+                            bitwise the same on the host and on any device, whatever the group size or number of threads. In csr, 16
+                            lanes each take every 16th entry of a row; in bcsr, 8 lanes each take every 8th block; the lanes are added
+                            in a tree. All other formats add entry after entry. This relies on IEEE arithmetic with subnormals, which
+                            compiler options such as -ffast-math break */
+    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which speeds up rows of thousands of nonzeros (clSpMV 3.2) */
 };
+/* The flags of a format; 0 if there is no such format. */
 SPMV_API unsigned spmv_format_flags(spmv_format f);
 
-/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, stands alone). */
+/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, has its own). */
 typedef enum spmv_format_class {
     SPMV_CLASS_FLAT = 0, /* any nonzeros */
     SPMV_CLASS_DIAGONAL, /* diagonals that are mostly full */
@@ -222,12 +288,12 @@ typedef enum spmv_format_class {
     SPMV_CLASS_COUNT
 } spmv_format_class;
 
-/* SPMV_CLASS_COUNT if there is no such format. Formats that a cut removed keep their class. */
+/* The class of a format, whether or not it is compiled in; SPMV_CLASS_COUNT if there is no such format. */
 SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
 
 /* ---- specification of a part -------------------------------------------------------------------------------------
- * X(KEY, key, kind). What a part takes and how it is laid out follows from these and the matrix alone. Zero is every
- * key's default. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
+ * X(KEY, key, kind). The keys and the matrix alone decide what a part takes and how it is laid out. Zero is the default of every
+ * key. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
 #define SPMV_KEY_LIST(X)                                                                                      \
     X(W,     w,     INT)   /* ell, sell: take at most w entries of a row; bdia: bands at least w wide; 0: no limit */ \
     X(FILL,  fill,  FRAC)  /* ell, sell: take the widest part that is filled to this fraction (sell: a slice) */ \
@@ -238,9 +304,9 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(ROWS,  rows,  ROWS)  /* row list: all, nonempty, sorted (nonempty, by falling length) */                \
     X(SIGMA, sigma, INT)   /* rows=sorted: sort within windows of this many rows; 0: all rows */              \
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
-    X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */          \
+    X(WIDE,  wide,  INT)   /* cmrs: 1 stores row and column apart even where 28 bits hold a column */         \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
-    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 keeps columns as 16-bit offsets from a base, if all fit */
+    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -249,10 +315,11 @@ typedef enum spmv_key {
     SPMV_KEY_COUNT
 } spmv_key;
 
+/* Values of the key rows. */
 enum { SPMV_ROWS_ALL, SPMV_ROWS_NONEMPTY, SPMV_ROWS_SORTED };
 
-/* X(rows, columns, unit): the blocks that key b can name; unit is the width of what is loaded at once. clSpMV's sizes, and 2x2, 3x3,
- * 6x6 for meshes with that many unknowns a node. */
+/* X(rows, columns, unit): the block sizes that the key b accepts; unit is the number of elements loaded at once. These are the sizes of
+ * clSpMV, and 2x2, 3x3 and 6x6 for meshes with that many unknowns per node. */
 #define SPMV_BLOCK_LIST(X) \
     X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
 
@@ -262,7 +329,7 @@ enum {
 #undef X
 };
 
-/* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
+/* Structs that describe something begin with a number or a pointer, so that "= {0}" initialises them in C++ as in C. */
 typedef struct spmv_spec {
     int64_t     key[SPMV_KEY_COUNT];
     spmv_format format;
@@ -270,107 +337,9 @@ typedef struct spmv_spec {
 
 /* 1 if the format understands the key. */
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
-/* Checks every key of a specification against the format; SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED, with the reason
- * in *why (may be NULL; a string that lives as long as the program). */
+/* Checks every key of a specification against the format. Returns SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED with the reason in *why,
+ * a string that lives as long as the program; *why is NULL on success. why may be NULL. */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
-
-/* ---- layouts ------------------------------------------------------------------------------------------------------
- * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
-/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
-#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
-    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
-    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
-    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
-
-typedef enum spmv_tune_kind {
-#define X(ID, name, text) SPMV_TUNE_##ID,
-    SPMV_TUNE_KIND_LIST(X)
-#undef X
-    SPMV_TUNE_KIND_COUNT
-} spmv_tune_kind;
-
-typedef struct spmv_format_layout {
-    const char *plan;  /* of one part: "sell:h=8" */
-    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
-} spmv_format_layout;
-
-/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
- * are; 0 and NULL if the format is not built. The array lives as long as the program. */
-SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
-
-/* ---- input -------------------------------------------------------------------------------------------------------
- * A matrix as the caller has it. Zero-initialise, then set what applies. */
-typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;
-typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
-
-/* Which entries the arrays hold. A matrix of the other two kinds is square and given by the diagonal and one of its halves, below or
- * above the diagonal; an entry at (r, c) off the diagonal stands for one at (c, r) as well. Entries in both halves are refused by
- * place (SPMV_ERR_INDEX). BSR: blocks are square and halves are made of whole blocks; a block on the diagonal is given in full, and
- * refused (SPMV_ERR_ARGUMENT) where it is not symmetric in itself. */
-typedef enum spmv_symmetry {
-    SPMV_GENERAL = 0, /* every entry */
-    SPMV_SYMMETRIC,   /* the entry at (c, r) has the same value */
-    SPMV_SKEW         /* the entry at (c, r) has the opposite value. The diagonal is empty or holds zeros: SPMV_ERR_ARGUMENT
-                         where it holds anything else */
-} spmv_symmetry;
-
-typedef struct spmv_input {
-    int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
-                                block's */
-    int64_t     nnz;         /* COO: entries. CSR, CSC, BSR: 0, or what the last pointer must say */
-    const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
-    const void *row;         /* COO, CSC: row indices; else NULL */
-    const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
-    const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
-    spmv_input_form form;
-    int         ptr_bits;    /* 32 or 64; 0: 32 */
-    int         index_bits;  /* 32 or 64, of row and col; 0: 32 */
-    int         base;        /* 0 or 1: what pointers and indices count from */
-    spmv_type   val_type;    /* SPMV_F64 or SPMV_F32: the type of val */
-    int         block_rows, block_cols; /* BSR only */
-    int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
-    spmv_symmetry   symmetry;           /* which half of the matrix the arrays leave out; 0: none */
-    int         transpose;   /* 1: what is made is the transpose of the stored matrix, with cols rows and rows columns */
-    spmv_duplicates duplicates;         /* entries at one place: summed in the order given, or refused */
-    int         drop_zeros;  /* 1: entries with value 0 are left out (after summing duplicates) */
-    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
-                                zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
-                                they must then outlive the spmv_csr and not change */
-    int         updatable;   /* 1: remember which entry of val went where, for spmv_csr_update */
-} spmv_input;
-
-/* ---- CSR ---------------------------------------------------------------------------------------------------------
- * The interchange form: zero-based, columns strictly rising within each row. Read the members freely; change none. */
-typedef struct spmv_csr {
-    uint64_t        rows, cols, nnz;
-    const uint64_t *ptr;   /* rows + 1 */
-    const uint32_t *col;   /* nnz */
-    const void     *val;   /* nnz floats or doubles */
-    spmv_type       type;  /* SPMV_F32 or SPMV_F64: the type of val */
-    unsigned        owned; /* bits 0 1 2: ptr, col, val are ours to free */
-    uint64_t       *from;  /* updatable: nonzero k is the sum of the caller's values order[from[k]] ... */
-    uint64_t       *order; /* ... order[from[k+1]-1], those with bit 63 set (SPMV_NEGATED) negated; both NULL: nonzero k is the
-                              caller's value k */
-    uint64_t        source; /* how many values the caller gave */
-    int             updatable;
-    spmv_type       source_type;
-    spmv_symmetry   symmetry; /* of the caller's arrays */
-    spmv_hooks      hooks;
-} spmv_csr;
-
-#define SPMV_NEGATED ((uint64_t)1 << 63)
-
-/* Makes a CSR matrix with values of type store (SPMV_F32 or SPMV_F64; SPMV_MIXED means SPMV_F32) from in.
- * Checks every pointer and index and logs the first that is wrong by its position. out need not be initialised; on
- * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant.
- * Time and memory are proportional to the entries and the rows; memory for all entries is asked for before the first is read. */
-SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
-/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from; NULL: every value is 1, but not if the
- * values are borrowed): as many as then, so for a symmetric matrix those of the half that was given. Values on the diagonal of a
- * skew-symmetric matrix must be zero again, else SPMV_ERR_ARGUMENT and nothing changes; the halves of diagonal blocks are taken as
- * they are. */
-SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
-SPMV_API void spmv_csr_free(spmv_csr *a);
 
 /* ---- a stored part -----------------------------------------------------------------------------------------------
  * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which its kernel
@@ -404,50 +373,11 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
- * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),
- * and 2^16 - 1 marks padding. */
+ * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
+ * 2^16 - 1 marks padding. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
-
-/* The same names for the compiler: p->n[SPMV_ELL_WIDTH], p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays expands from
- * here. X(FORMAT, NAME, "name"), where the name of an integer is that in the kernel: capital letters make it a macro, known
- * when the kernel is compiled, small letters an argument. X(FORMAT, NAME) for arrays. */
-#define SPMV_DENSE_INTS(X)
-#define SPMV_COO_INTS(X)
-#define SPMV_CSR_INTS(X)   X(CSR, RUNS, "runs") X(CSR, LONGS, "longs")
-#define SPMV_DIA_INTS(X)   X(DIA, DIAGONALS, "diagonals") X(DIA, LD, "ld")
-#define SPMV_BDIA_INTS(X)  X(BDIA, BANDS, "bands") X(BDIA, LD, "ld")
-#define SPMV_ELL_INTS(X)   X(ELL, WIDTH, "width") X(ELL, LD, "ld")
-#define SPMV_SELL_INTS(X)  X(SELL, H, "H") X(SELL, SLICES, "slices")
-#define SPMV_BELL_INTS(X)  X(BELL, BH, "BH") X(BELL, BW, "BW") X(BELL, UW, "UW") X(BELL, WIDTH, "width") X(BELL, LD, "ld")
-#define SPMV_SBELL_INTS(X) X(SBELL, BH, "BH") X(SBELL, BW, "BW") X(SBELL, UW, "UW") X(SBELL, H, "H") X(SBELL, SLICES, "slices")
-#define SPMV_BCSR_INTS(X)  X(BCSR, BH, "BH") X(BCSR, BW, "BW") X(BCSR, UW, "UW") X(BCSR, BLOCKS, "blocks")
-#define SPMV_CMRS_INTS(X)  X(CMRS, HEIGHT, "HEIGHT") X(CMRS, PACKED, "PACKED")
-
-#define SPMV_DENSE_ARRAYS(X) X(DENSE, VAL)
-#define SPMV_COO_ARRAYS(X)   X(COO, VAL) X(COO, ROW) X(COO, COL)
-#define SPMV_CSR_ARRAYS(X) \
-    X(CSR, VAL) X(CSR, PTR) X(CSR, COL) X(CSR, RUN_ROW) X(CSR, RUN_AT) X(CSR, BASE) X(CSR, LONG_RUN)
-#define SPMV_DIA_ARRAYS(X)   X(DIA, VAL) X(DIA, OFFSET)
-#define SPMV_BDIA_ARRAYS(X)  X(BDIA, VAL) X(BDIA, OFFSET) X(BDIA, BAND_PTR)
-#define SPMV_ELL_ARRAYS(X)   X(ELL, VAL) X(ELL, COL) X(ELL, BASE)
-#define SPMV_SELL_ARRAYS(X)  X(SELL, VAL) X(SELL, PTR) X(SELL, COL) X(SELL, SLICE_ROW) X(SELL, BASE)
-#define SPMV_BELL_ARRAYS(X)  X(BELL, VAL) X(BELL, COL) X(BELL, BASE)
-#define SPMV_SBELL_ARRAYS(X) X(SBELL, VAL) X(SBELL, PTR) X(SBELL, COL) X(SBELL, BASE)
-#define SPMV_BCSR_ARRAYS(X)  X(BCSR, VAL) X(BCSR, PTR) X(BCSR, COL) X(BCSR, BASE)
-#define SPMV_CMRS_ARRAYS(X)  X(CMRS, VAL) X(CMRS, PTR) X(CMRS, INDEX) X(CMRS, ROW)
-
-#define SPMV__INT(FORMAT, NAME, name) SPMV_##FORMAT##_##NAME,
-#define SPMV__ARRAY(FORMAT, NAME) SPMV_##FORMAT##_##NAME,
-#define X(NAME, name, text)                                           \
-    enum { SPMV_##NAME##_INTS(SPMV__INT) SPMV_##NAME##_INT_COUNT };    \
-    enum { SPMV_##NAME##_ARRAYS(SPMV__ARRAY) SPMV_##NAME##_ARRAY_COUNT };
-SPMV_FORMAT_LIST(X)
-#undef X
-/* What formats have in common: values are array 0 of each; the first integers of block formats describe a block. */
-enum { SPMV_VAL = 0 };
-enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
 typedef struct spmv_array {
     void    *data;     /* count * width bytes, NULL if there are none */
@@ -506,6 +436,98 @@ SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
 
+/* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
+ * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
+ * 64); the strip pointers take the first ceil(rows / height) + 1 of them. col becomes column * 16 + row in strip, so
+ * columns must be below 2^28 (else SPMV_ERR_OVERFLOW). Entries keep their order, so val needs no change; a strip sorted by
+ * column (key sort) therefore cannot go back this way: SPMV_ERR_ARGUMENT. Nothing is changed on failure. */
+SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+
+/* ---- where products run ------------------------------------------------------------------------------------------
+ * X(NAME, "name"): what tuning tables and estimates tell apart. */
+#define SPMV_DEVICE_CLASS_LIST(X)                    \
+    X(HOST, "host") /* functions of these headers */ \
+    X(GPU,  "gpu")                                   \
+    X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
+
+typedef enum spmv_device_class {
+#define X(NAME, name) SPMV_DEVICE_CLASS_##NAME,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+    SPMV_DEVICE_CLASS_COUNT
+} spmv_device_class;
+
+/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
+SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+
+/* ====================================== FOR AUTHORS OF FORMATS AND TOOLS ======================================= */
+
+/* ---- the integers and arrays of a part, by name -------------------------------------------------------------------
+ * For example p->n[SPMV_ELL_WIDTH], p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays expands from
+ * here. X(FORMAT, NAME, "name"), where the name of an integer is that in the kernel: capital letters make it a macro, known
+ * when the kernel is compiled, small letters an argument. X(FORMAT, NAME) for arrays. */
+#define SPMV_DENSE_INTS(X)
+#define SPMV_COO_INTS(X)
+#define SPMV_CSR_INTS(X)   X(CSR, RUNS, "runs") X(CSR, LONGS, "longs")
+#define SPMV_DIA_INTS(X)   X(DIA, DIAGONALS, "diagonals") X(DIA, LD, "ld")
+#define SPMV_BDIA_INTS(X)  X(BDIA, BANDS, "bands") X(BDIA, LD, "ld")
+#define SPMV_ELL_INTS(X)   X(ELL, WIDTH, "width") X(ELL, LD, "ld")
+#define SPMV_SELL_INTS(X)  X(SELL, H, "H") X(SELL, SLICES, "slices")
+#define SPMV_BELL_INTS(X)  X(BELL, BH, "BH") X(BELL, BW, "BW") X(BELL, UW, "UW") X(BELL, WIDTH, "width") X(BELL, LD, "ld")
+#define SPMV_SBELL_INTS(X) X(SBELL, BH, "BH") X(SBELL, BW, "BW") X(SBELL, UW, "UW") X(SBELL, H, "H") X(SBELL, SLICES, "slices")
+#define SPMV_BCSR_INTS(X)  X(BCSR, BH, "BH") X(BCSR, BW, "BW") X(BCSR, UW, "UW") X(BCSR, BLOCKS, "blocks")
+#define SPMV_CMRS_INTS(X)  X(CMRS, HEIGHT, "HEIGHT") X(CMRS, PACKED, "PACKED")
+
+#define SPMV_DENSE_ARRAYS(X) X(DENSE, VAL)
+#define SPMV_COO_ARRAYS(X)   X(COO, VAL) X(COO, ROW) X(COO, COL)
+#define SPMV_CSR_ARRAYS(X) \
+    X(CSR, VAL) X(CSR, PTR) X(CSR, COL) X(CSR, RUN_ROW) X(CSR, RUN_AT) X(CSR, BASE) X(CSR, LONG_RUN)
+#define SPMV_DIA_ARRAYS(X)   X(DIA, VAL) X(DIA, OFFSET)
+#define SPMV_BDIA_ARRAYS(X)  X(BDIA, VAL) X(BDIA, OFFSET) X(BDIA, BAND_PTR)
+#define SPMV_ELL_ARRAYS(X)   X(ELL, VAL) X(ELL, COL) X(ELL, BASE)
+#define SPMV_SELL_ARRAYS(X)  X(SELL, VAL) X(SELL, PTR) X(SELL, COL) X(SELL, SLICE_ROW) X(SELL, BASE)
+#define SPMV_BELL_ARRAYS(X)  X(BELL, VAL) X(BELL, COL) X(BELL, BASE)
+#define SPMV_SBELL_ARRAYS(X) X(SBELL, VAL) X(SBELL, PTR) X(SBELL, COL) X(SBELL, BASE)
+#define SPMV_BCSR_ARRAYS(X)  X(BCSR, VAL) X(BCSR, PTR) X(BCSR, COL) X(BCSR, BASE)
+#define SPMV_CMRS_ARRAYS(X)  X(CMRS, VAL) X(CMRS, PTR) X(CMRS, INDEX) X(CMRS, ROW)
+
+#define SPMV__INT(FORMAT, NAME, name) SPMV_##FORMAT##_##NAME,
+#define SPMV__ARRAY(FORMAT, NAME) SPMV_##FORMAT##_##NAME,
+#define X(NAME, name, text)                                           \
+    enum { SPMV_##NAME##_INTS(SPMV__INT) SPMV_##NAME##_INT_COUNT };    \
+    enum { SPMV_##NAME##_ARRAYS(SPMV__ARRAY) SPMV_##NAME##_ARRAY_COUNT };
+SPMV_FORMAT_LIST(X)
+#undef X
+/* What formats have in common: values are array 0 of each; the first integers of block formats describe a block. */
+enum { SPMV_VAL = 0 };
+enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
+
+/* ---- layouts ------------------------------------------------------------------------------------------------------
+ * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
+/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
+#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
+    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
+    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
+    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
+
+typedef enum spmv_tune_kind {
+#define X(ID, name, text) SPMV_TUNE_##ID,
+    SPMV_TUNE_KIND_LIST(X)
+#undef X
+    SPMV_TUNE_KIND_COUNT
+} spmv_tune_kind;
+
+typedef struct spmv_format_layout {
+    const char *plan;  /* of one part: "sell:h=8" */
+    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
+} spmv_format_layout;
+
+/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
+ * are; 0 and NULL if the format is not built. The array lives as long as the program. */
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
+
 /* ---- features ----------------------------------------------------------------------------------------------------
  * What the choice looks at, and what the size of a part is estimated from without building it (clSpMV 3.3: histograms over diagonals,
  * blocks and rows). spmv_features_make of spmv_auto.h fills it. */
@@ -530,19 +552,21 @@ typedef struct spmv_features {
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
-/* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
- * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
- * 64); the strip pointers take the first ceil(rows / height) + 1 of them. col becomes column * 16 + row in strip, so
- * columns must be below 2^28 (else SPMV_ERR_OVERFLOW). Entries keep their order, so val needs no change; a strip sorted by
- * column (key sort) therefore cannot go back this way: SPMV_ERR_ARGUMENT. Nothing is changed on failure. */
-SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
-SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
-
 /* ---- small helpers shared by the headers ------------------------------------------------------------------------- */
 
 /* Memory by the hooks' rules. NULL when bytes is 0 or there is none. count * size is checked. */
 SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
 SPMV_API void spmv_free(const spmv_hooks *h, void *block);
+/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
+ * Microsoft's conversions to gcc on mingw. */
+#if defined(__clang__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#elif defined(__GNUC__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#  define SPMV__PRINTF(text, first)
+#endif
+
 /* Hands a message to h->log and returns s. format is printf's with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
  * a precision of up to 9 digits for %f (6 without one): "%llu", "%.2f", "%.*f". From any other conversion on, the format is copied
  * as it stands. The locale makes no difference. Messages longer than 4095 bytes are cut. */
