@@ -155,7 +155,8 @@ typedef enum spmv_symmetry {
 typedef struct spmv_input {
     int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
                                 block's */
-    int64_t     nnz;         /* COO: number of entries. CSR, CSC, BSR: 0, or the value of the last pointer less base, for checking */
+    int64_t     nnz;         /* COO: number of entries. CSR, CSC, BSR: 0, or what the last pointer must be, less base; needed where
+                                a 32-bit pointer exceeds 2^31 - 1 */
     const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
     const void *row;         /* COO, CSC: row indices; else NULL */
     const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
@@ -167,7 +168,7 @@ typedef struct spmv_input {
     spmv_type   val_type;    /* type of val: SPMV_F64 or SPMV_F32 */
     int         block_rows, block_cols; /* BSR only */
     int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
-    spmv_symmetry   symmetry;           /* what the entries say of their mirror images; 0: nothing */
+    spmv_symmetry   symmetry;           /* whether the arrays leave out one half of the matrix; 0: they do not */
     int         transpose;   /* 1: make the transpose of the stored matrix, with cols rows and rows columns */
     spmv_duplicates duplicates;         /* entries at the same place: summed in the order given, or refused */
     int         drop_zeros;  /* 1: leave out entries with value 0 (after duplicates are summed) */
@@ -207,8 +208,8 @@ typedef struct spmv_csr {
  * Threads: reentrant, but each call needs an out of its own. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
 /* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_from, so for a symmetric
- * matrix it holds one half. NULL sets every value to 1, but is refused where the values are borrowed. SPMV_ERR_FIXED if the matrix
- * was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero; otherwise the result is SPMV_ERR_ARGUMENT
+ * matrix it holds one half. If the values are borrowed, val is borrowed in their place and must not be NULL; otherwise NULL sets every
+ * value to 1. SPMV_ERR_FIXED if the matrix was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero; otherwise the result is SPMV_ERR_ARGUMENT
  * and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 /* Frees what the matrix owns and zeroes it. */
@@ -342,34 +343,36 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 
 /* ---- a stored part -----------------------------------------------------------------------------------------------
- * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which its kernel
- * takes them. Array 0 always holds the values. off is 4 bytes where every offset fits, else 8. PAD = 2^32 - 1 marks
- * padding in column arrays; x is never read for it. R is the number of rows of the part (the row list's length if there
- * is one), S the number of block rows ceil(R / bh); a unit is 1 x uw elements of a block, U = bh * bw / uw units a block.
+ * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them. Array
+ * 0 always holds the values. off is an unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column
+ * arrays; x is never read for it. R is the number of rows of the part (the length of the row list if there is one), S the number of
+ * block rows, ceil(R / bh). A unit is 1 x uw elements of a block; a block has U = bh * bw / uw units.
  *
  *  format | integers n[]              | arrays a[] (values first)
  *  dense  |                           | val[R * cols] by rows
  *  coo    |                           | val[nnz], row u32[nnz], col u32[nnz]
  *  csr    | runs, longs               | val[nnz], ptr off[R+1], col u32[nnz]; with key run also: run_row u32[runs+1], the row where
- *         |                           |   a run begins; run_at off[runs+1], its first slot; base; long_run u32[longs], the first
- *         |                           |   run of each row in pieces. A run is whole rows, together up to run nonzeros, or one longer
- *         |                           |   row, or, where that is longer than 4 run, a piece of run of it
- *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
- *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
- *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
+ *         |                           |   each run begins; run_at off[runs+1], its first slot; one base per run; long_run
+ *         |                           |   u32[longs], the first run of each row in pieces. A run is whole rows with up to run nonzeros
+ *         |                           |   together, or one longer row; a row of over 4 * run nonzeros is cut into pieces of run
+ *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals]: column - row, rising
+ *  bdia   | bands, ld                 | val as in dia; offset i32[bands]: of the first diagonal of each band; band_ptr u32[bands+1]:
+ *         |                           |   the number of diagonals before each band
+ *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; one base per 32
+ *         |                           |   rows
  *  sell   | h, slices                 | h is at most R rounded up to 32
  *         |                           | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
- *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
+ *         |                           |   was given, else empty; one base per slice; k-th entry of row i of slice s at
  *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
  *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of block row s at
- *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column, k * ld + s;
- *         |                           |   base for each 32 block rows
+ *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column of that block, at
+ *         |                           |   k * ld + s; one base per 32 block rows
  *  sbell  | bh, bw, uw, h, slices     | val, ptr off[slices+1] in blocks, col u32[blocks]: k-th block of block row i of the
  *         |                           |   slice at ptr[s] + k * h + i; val: (ptr[s] * U + (k * U + u) * h + i) * uw + j;
- *         |                           |   base a slice
- *  bcsr   | bh, bw, uw, blocks        | val: (u * blocks + b) * uw + j, ptr off[S+1], col u32[blocks]: first column; base for
- *         |                           |   each 32 block rows
- *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
+ *         |                           |   one base per slice
+ *  bcsr   | bh, bw, uw, blocks        | val: element j of unit u of block b at (u * blocks + b) * uw + j; ptr off[S+1], col
+ *         |                           |   u32[blocks]: first column; one base per 32 block rows
+ *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in the strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
@@ -377,13 +380,13 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  * 2^16 - 1 marks padding. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
-enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
+enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 }; /* the most that any format has */
 
 typedef struct spmv_array {
-    void    *data;     /* count * width bytes, NULL if there are none */
+    void    *data;     /* count * width bytes; NULL if count is 0 */
     uint64_t count;    /* elements */
     uint32_t width;    /* bytes of an element: 1, 2, 4 or 8 */
-    uint32_t borrowed; /* 1: belongs to the CSR matrix it was built from */
+    uint32_t borrowed; /* 1: belongs to the CSR matrix that the part was built from */
 } spmv_array;
 
 typedef struct spmv_part {
@@ -392,62 +395,78 @@ typedef struct spmv_part {
     int        reproducible;
     uint64_t   rows;   /* R: rows of the part */
     uint64_t   cols;   /* columns of the whole matrix */
-    uint64_t   nnz;    /* nonzeros held, explicit zeros counted */
+    uint64_t   nnz;    /* nonzeros held, including explicit zeros */
     uint64_t   n[SPMV_MAX_INTS];
     spmv_array a[SPMV_MAX_ARRAYS];
-    spmv_array list;   /* u32[R]: which row of y each row of the part is; empty: row r is row r */
-    spmv_array zeros;  /* u64: slots of val that hold explicit zeros, rising; formats with fill only */
-    spmv_array map;    /* updatable: for each slot of val 1 + its nonzero's number in the CSR matrix, 0: none */
+    spmv_array list;   /* u32[R]: the row of y for each row of the part; empty: row r is row r of y */
+    spmv_array zeros;  /* u64: slots of val that hold explicit zeros, in rising order; formats with fill only */
+    spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_hooks hooks;
 } spmv_part;
 
-/* Which of a CSR matrix's nonzeros a part holds. */
+/* The nonzeros of a CSR matrix that a part is to hold. */
 typedef struct spmv_view {
     const spmv_csr *a;
-    const uint8_t  *owner; /* nnz bytes: nonzero k belongs to the part if owner[k] == part; NULL: all do */
+    const uint8_t  *owner; /* nnz bytes: nonzero k belongs to the part if owner[k] == part; NULL: all of them belong to it */
     unsigned        part;
     const uint32_t *list;  /* rows of the part, each at most once; NULL: all rows in order */
     uint64_t        rows;  /* length of list, or a->rows */
 } spmv_view;
 
 typedef struct spmv_build {
-    int       updatable;  /* 1: keep the map that spmv_part_update needs */
-    spmv_type type;       /* what the product will compute in; must fit the CSR's value type */
-    int       strict;     /* 1: refuse formats with fill */
-    int       reproducible; /* 1: products whose bits are the same on the host and on every OpenCL device: see SPMV_REPEATS */
-    int       borrow;     /* 1: csr may use the CSR matrix's own arrays, which must then outlive the part */
-    uint64_t  max_bytes;  /* refuse what would take more; 0: 16 times the CSR form plus 16 MiB */
+    int       updatable;    /* 1: keep the map that spmv_part_update needs */
+    spmv_type type;         /* what the product will compute in; must fit the value type of the CSR matrix */
+    int       strict;       /* 1: refuse formats with fill */
+    int       reproducible; /* 1: products are bitwise the same on the host and on every OpenCL device; see SPMV_REPEATS */
+    int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
+    uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
 } spmv_build;
 
-/* Stores the nonzeros of view as spec says. out need not be initialised; on failure it is zeroed. */
+/* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
+ * hold them under these settings.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_part_free
+ *   spec    the format and its keys
+ *   view    the nonzeros and the rows; not needed after the call unless the part borrows from view->a
+ *   how     settings, such as the type and the limit of memory
+ *   hooks   copied into out */
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
                                      const spmv_build *how, const spmv_hooks *hooks);
-/* New values: val are the CSR matrix's, in its order and value type. */
+/* Replaces the part's values. val holds all values of the CSR matrix that the part was built from, in its order and value type.
+ * SPMV_ERR_FIXED if the part was not made updatable. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
+/* Frees what the part owns and zeroes it. */
 SPMV_API void spmv_part_free(spmv_part *p);
-/* Bytes that a product reads of the part: its arrays and its row list. */
+/* Bytes of the part that a product reads: its arrays and its row list. */
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p);
-/* Slots of val: stored elements, padding and fill included. */
+/* Slots of val: stored elements, including padding and fill. */
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
 
-/* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
- * (checked: SPMV_ERR_DUPLICATE).
- * Padding does not come back, explicit zeros do. */
+/* Makes the CSR matrix that some parts hold together. It has as many columns as each part has, or 0 without parts. Explicit zeros
+ * are kept; fill and padding are not.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   rows    rows of the matrix
+ *   parts   parts of the same type and number of columns. SPMV_ERR_DUPLICATE if two of them hold an element at the same place
+ *   count   number of parts
+ *   hooks   copied into out */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
                                        const spmv_hooks *hooks);
 
 /* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
- * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
- * 64); the strip pointers take the first ceil(rows / height) + 1 of them. col becomes column * 16 + row in strip, so
- * columns must be below 2^28 (else SPMV_ERR_OVERFLOW). Entries keep their order, so val needs no change; a strip sorted by
- * column (key sort) therefore cannot go back this way: SPMV_ERR_ARGUMENT. Nothing is changed on failure. */
+ * Converts the arrays of a CSR matrix to CMRS and back without further memory. The order of the entries stays, so val needs no change.
+ * Nothing is changed on failure.
+ *   rows       rows of the matrix
+ *   height     rows of a strip: 1, 2, 4, 8 or 16
+ *   ptr        rows + 1 row pointers; in CMRS, the strip pointers take the first ceil(rows / height) + 1 entries
+ *   ptr_bits   size of a pointer: 32 or 64
+ *   col        column of each entry; in CMRS, column * 16 + row in the strip. Columns must be below 2^28, else SPMV_ERR_OVERFLOW
+ * spmv_cmrs_to_csr returns SPMV_ERR_ARGUMENT for a strip that was sorted by column (key sort), whose rows are no longer together. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
 
 /* ---- where products run ------------------------------------------------------------------------------------------
- * X(NAME, "name"): what tuning tables and estimates tell apart. */
+ * X(NAME, "name"): the classes of devices that tuning tables and estimates distinguish. */
 #define SPMV_DEVICE_CLASS_LIST(X)                    \
-    X(HOST, "host") /* functions of these headers */ \
+    X(HOST, "host") /* this process, by the functions of these headers */ \
     X(GPU,  "gpu")                                   \
     X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
 
@@ -458,16 +477,18 @@ typedef enum spmv_device_class {
     SPMV_DEVICE_CLASS_COUNT
 } spmv_device_class;
 
-/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
+/* The name of a device class, for example "gpu"; "unknown" if there is no such class. */
 SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+/* The class of that name; SPMV_DEVICE_CLASS_COUNT if there is none. */
 SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 
 /* ====================================== FOR AUTHORS OF FORMATS AND TOOLS ======================================= */
 
 /* ---- the integers and arrays of a part, by name -------------------------------------------------------------------
- * For example p->n[SPMV_ELL_WIDTH], p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays expands from
- * here. X(FORMAT, NAME, "name"), where the name of an integer is that in the kernel: capital letters make it a macro, known
- * when the kernel is compiled, small letters an argument. X(FORMAT, NAME) for arrays. */
+ * For example p->n[SPMV_ELL_WIDTH] and p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays is generated from these, in
+ * the order of the table under "a stored part".
+ * Integers: X(FORMAT, NAME, "name"), with the name that the integer has in the kernel. A name in capital letters is a macro, known
+ * when the kernel is compiled; one in small letters is an argument. Arrays: X(FORMAT, NAME). */
 #define SPMV_DENSE_INTS(X)
 #define SPMV_COO_INTS(X)
 #define SPMV_CSR_INTS(X)   X(CSR, RUNS, "runs") X(CSR, LONGS, "longs")
@@ -500,13 +521,13 @@ SPMV_API spmv_device_class spmv_device_class_from(const char *name);
     enum { SPMV_##NAME##_ARRAYS(SPMV__ARRAY) SPMV_##NAME##_ARRAY_COUNT };
 SPMV_FORMAT_LIST(X)
 #undef X
-/* What formats have in common: values are array 0 of each; the first integers of block formats describe a block. */
+/* What formats have in common: array 0 holds the values; in block formats, the first three integers describe a block. */
 enum { SPMV_VAL = 0 };
 enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------
- * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
-/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
+/* ---- layouts -----------------------------------------------------------------------------------------------------
+ * The specifications of each format that are worth measuring, and the kinds of matrices to measure them on.
+ * X(IDENT, "name", "the matrices, with M rows and k nonzeros in a row"). All are M x M; whatever would lie outside is left out. */
 #define SPMV_TUNE_KIND_LIST(X)                                                                                        \
     X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
     X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
@@ -520,45 +541,46 @@ typedef enum spmv_tune_kind {
 } spmv_tune_kind;
 
 typedef struct spmv_format_layout {
-    const char *plan;  /* of one part: "sell:h=8" */
-    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
+    const char *plan;  /* a plan with one part, for example "sell:h=8" */
+    unsigned    kinds; /* bits 1u << SPMV_TUNE_... of the kinds of matrices that it suits */
 } spmv_format_layout;
 
-/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
- * are; 0 and NULL if the format is not built. The array lives as long as the program. */
+/* Returns the number of layouts of a format and sets *out to them: the one without keys first (block formats: all sizes, in the order
+ * of SPMV_BLOCK_LIST). 0 and NULL if the format is not compiled in. The array lives as long as the program. out may be NULL. */
 SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
- * What the choice looks at, and what the size of a part is estimated from without building it (clSpMV 3.3: histograms over diagonals,
- * blocks and rows). spmv_features_make of spmv_auto.h fills it. */
+ * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
+ * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_auto.h computes them. */
 enum { SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {
     int      bh, bw;
-    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
-    double   blocks, widest, slots;      /* all blocks; the most in a block row that was seen; slots of sbell with the default height */
+    double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
+    double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
     double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
 } spmv_block_features;
 
 typedef struct spmv_features {
     uint64_t rows, cols, nnz;
-    uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
-    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
-    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
-    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
-    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
+    uint64_t longest, empty;             /* nonzeros of the longest row; number of empty rows */
+    double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
+    double   sigma;                      /* standard deviation of all row lengths over the square root of their mean (Koza et al. 2013) */
+    double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
+    double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each nonzero needs a line of its own */
+    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
 /* ---- small helpers shared by the headers ------------------------------------------------------------------------- */
 
-/* Memory by the hooks' rules. NULL when bytes is 0 or there is none. count * size is checked. */
+/* Allocates count * size bytes through the hooks. NULL if that is 0, too large for size_t, or not available. */
 SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
+/* Frees a block of spmv_alloc through the same hooks. */
 SPMV_API void spmv_free(const spmv_hooks *h, void *block);
-/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
- * Microsoft's conversions to gcc on mingw. */
+/* Makes compilers check the arguments from number first onwards against the format, which is argument number text. On mingw, gcc would
+ * take plain printf to mean Microsoft's conversions. */
 #if defined(__clang__)
 #  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
 #elif defined(__GNUC__)
@@ -567,12 +589,12 @@ SPMV_API void spmv_free(const spmv_hooks *h, void *block);
 #  define SPMV__PRINTF(text, first)
 #endif
 
-/* Hands a message to h->log and returns s. format is printf's with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
- * a precision of up to 9 digits for %f (6 without one): "%llu", "%.2f", "%.*f". From any other conversion on, the format is copied
- * as it stands. The locale makes no difference. Messages longer than 4095 bytes are cut. */
+/* Passes a message to h->log and returns s. format is as for printf, with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
+ * a precision of up to 9 digits for %f (6 by default): "%llu", "%.2f", "%.*f". From the first other conversion on, the format is
+ * copied unchanged. The result does not depend on the locale. Messages are cut at 4095 bytes. */
 SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
-/* The same into a buffer of size bytes, always terminated where size is not 0 (then out may be NULL); returns the length of the
- * whole text, its end not counted. */
+/* Writes such a text into a buffer of size bytes, cut and terminated as snprintf does; out may be NULL if size is 0. Returns the length
+ * of the whole text without its terminator. */
 SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 
 #ifdef __cplusplus
