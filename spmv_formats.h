@@ -209,8 +209,8 @@ typedef struct spmv_csr {
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
 /* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_from, so for a symmetric
  * matrix it holds one half. If the values are borrowed, val is borrowed in their place and must not be NULL; otherwise NULL sets every
- * value to 1. SPMV_ERR_FIXED if the matrix was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero; otherwise the result is SPMV_ERR_ARGUMENT
- * and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
+ * value to 1. SPMV_ERR_FIXED if the matrix was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero;
+ * otherwise the result is SPMV_ERR_ARGUMENT and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 /* Frees what the matrix owns and zeroes it. */
 SPMV_API void spmv_csr_free(spmv_csr *a);
@@ -625,8 +625,8 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #endif
 
 #ifdef __GNUC__
-#define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
-#define SPMV__APART static __attribute__((noinline)) /* its frame is large and not to become its caller's */
+#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out */
+#define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
@@ -738,7 +738,7 @@ SPMV_API spmv_format spmv_format_from(const char *name)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-typedef unsigned long long spmv__ull; /* what %llu takes */
+typedef unsigned long long spmv__ull; /* the type of %llu */
 
 typedef struct spmv__text {
     char  *out;
@@ -773,6 +773,7 @@ static void spmv__put_integer(spmv__text *t, long long v)
     spmv__put_count(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+/* Puts a number with up to 9 decimals, rounded half up. Above 1e18 only that it is larger. */
 static void spmv__put_real(spmv__text *t, double v, int decimals)
 {
     uint64_t unit = 1, whole, part;
@@ -788,10 +789,11 @@ static void spmv__put_real(spmv__text *t, double v, int decimals)
     for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
 
-/* Three significant digits of a figure: SPMV__FIGURE(v) for "%.*f". */
+/* SPMV__FIGURE(v) gives "%.*f" its two arguments for three significant digits of v. */
 SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
 #define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
+/* Puts the text of a format and its arguments, and terminates it. See spmv_log for the conversions. */
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {
     for (; *f; f++) {
@@ -815,7 +817,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
         case 'u': spmv__put_count(t, longs == 2 ? va_arg(args, unsigned long long)
                                                 : longs ? va_arg(args, unsigned long) : va_arg(args, unsigned)); break;
         case 'f': spmv__put_real(t, va_arg(args, double), decimals); break;
-        default: /* what its argument is nobody knows, nor then where the next one lies */
+        default: /* the type of its argument is unknown, so the arguments after it cannot be found either */
             spmv__put_text(t, begin);
             f = begin + strlen(begin) - 1;
         }
@@ -823,6 +825,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
     if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
 }
 
+/* A spmv__text on the caller's buffer. */
 SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 {
     spmv__text t;
@@ -836,6 +839,7 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
     return t.length;
 }
 
+/* A spmv__text on the stack, so that a message about lack of memory needs none. */
 SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
 {
     char line[4096];
@@ -857,7 +861,8 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     return s;
 }
 
-/* What a public function says to a pointer that may not be NULL; out, unless it is NULL itself, is zeroed as on every failure. */
+/* Refuses a NULL pointer that a public function needs: logs the argument's name, zeroes out (unless that is NULL), and returns
+ * SPMV_ERR_ARGUMENT. */
 SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
@@ -865,7 +870,7 @@ SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, c
     return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
 }
 
-/* Which vector a product of that size would need and has not; NULL: none. */
+/* The name of the vector that a product of this size needs but that is NULL; NULL if none is missing. */
 SPMV__SHARED const char *spmv__vector_missing(uint64_t rows, uint64_t cols, double alpha, const void *x, const void *y)
 {
     if (rows && !y) return "y";
@@ -898,14 +903,14 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
-/* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, not set to anything. */
+/* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
 static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
     *out = spmv_alloc(h, count, size);
     return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
 }
 
-/* The same with each byte set to fill. */
+/* As spmv__room, with each byte set to fill. */
 static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
 {
     spmv_status s = spmv__room(h, out, count, size);
@@ -919,7 +924,7 @@ SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a :
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
-/* Arrays of offsets and of row lists carry their width. */
+/* Element i of an array of unsigned integers of any width. */
 static uint64_t spmv__at(const spmv_array *a, uint64_t i)
 {
     if (a->width == 4) return ((const uint32_t *)a->data)[i];
@@ -935,7 +940,9 @@ static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
     else ((uint8_t *)a->data)[i] = (uint8_t)v;
 }
 
-/* ---- sorting: keys with a payload, by key; small runs by insertion, the rest by heap, so that nothing is worse than n log n ---- */
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
+
+/* Pairs are sorted by key, then by load. */
 
 typedef struct spmv__pair {
     uint64_t key, load;
@@ -946,6 +953,7 @@ static int spmv__pair_less(const spmv__pair *a, const spmv__pair *b)
     return a->key < b->key || (a->key == b->key && a->load < b->load);
 }
 
+/* Moves the pair at root down until the heap of n pairs is in order below it. */
 static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
 {
     spmv__pair top = p[root];
@@ -960,10 +968,12 @@ static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
     p[root] = top;
 }
 
+/* Sorts n pairs in O(n log n): few of them by insertion, which is faster there, more by a heap, unless they are in order already. */
 SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
 {
+    const uint64_t few = 24;
     uint64_t i, j;
-    if (n <= 24) {
+    if (n <= few) {
         for (i = 1; i < n; i++) {
             spmv__pair v = p[i];
             for (j = i; j && spmv__pair_less(&v, &p[j - 1]); j--) p[j] = p[j - 1];
@@ -982,7 +992,7 @@ SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
     }
 }
 
-/* The place of a key among n sorted ones, one of which it is. */
+/* The place of a key among n sorted pairs; the key must be one of theirs. */
 SPMV__SHARED uint64_t spmv__find(const spmv__pair *p, uint64_t n, uint64_t key)
 {
     uint64_t low = 0;
@@ -994,7 +1004,7 @@ SPMV__SHARED uint64_t spmv__find(const spmv__pair *p, uint64_t n, uint64_t key)
     return low;
 }
 
-/* Sorts n keys and makes one of those that are equal, their loads added up; returns how many are left. */
+/* Sorts n pairs and merges those with equal keys into one, adding their loads; returns how many are left. */
 SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 {
     uint64_t i, kept = 0;
@@ -1008,14 +1018,14 @@ SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 
 /* ---- input to CSR ------------------------------------------------------------------------------------------------ */
 
-/* Entry i of an index array as a zero-based number. Negative ones become larger than any matrix. */
+/* Entry i of an index array as a zero-based number. A negative one becomes larger than any matrix. */
 static uint64_t spmv__index(const void *array, int bits, int base, uint64_t i)
 {
     int64_t v = bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const uint32_t *)array)[i];
     return v < base ? UINT64_MAX : (uint64_t)(v - base);
 }
 
-/* The same as the caller wrote it, for messages. */
+/* Entry i as the caller wrote it, for messages. */
 static int64_t spmv__raw_index(const void *array, int bits, uint64_t i)
 {
     return bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const int32_t *)array)[i];
@@ -1033,28 +1043,30 @@ static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
     else ((float *)val)[i] = (float)v;
 }
 
-/* Value number source of the caller's, with the sign that its place asks for. */
+/* The caller's value with number source, negated where SPMV_NEGATED is set. */
 static double spmv__signed_value(const void *val, spmv_type t, uint64_t source)
 {
     double v = spmv__value(val, t, source & ~SPMV_NEGATED);
     return source & SPMV_NEGATED ? -v : v;
 }
 
+/* The work of spmv_csr_from. A line is a row, column or block row of the input, whichever its pointers count. */
 typedef struct spmv__import {
     const spmv_input *in;
     const spmv_hooks *h;
     int       ptr_bits, index_bits;
     const void *index;             /* CSR, CSC, BSR: the indices within a line; COO: NULL */
-    uint64_t  lines, inner;        /* CSR, CSC, BSR: rows, columns or block rows that ptr is about, and what index is below */
-    int       by_columns;          /* 1: lines are columns of what is made */
-    uint64_t  rows, cols, entries; /* shape of what is made; values of in, blocks expanded */
-    uint64_t *count;               /* rows + 1: counts, then where the next entry of a row goes */
+    uint64_t  lines, inner;        /* CSR, CSC, BSR: number of lines, and the bound that indices must stay below */
+    int       by_columns;          /* 1: lines are columns of the CSR matrix */
+    uint64_t  rows, cols, entries; /* shape of the CSR matrix; number of values of in, with blocks expanded */
+    uint64_t *count;               /* rows + 1: in the counting pass entries of each row, then where the next entry of a row goes */
     uint32_t *col;                 /* NULL in the counting pass */
-    uint64_t *order;
-    int       half;                /* with symmetry, the half that entries make: -1 below the diagonal, 1 above, 0 not known yet */
-    uint64_t  half_entry;          /* the entry (BSR: block) that said so */
+    uint64_t *order;               /* the number of the caller's value for each entry placed */
+    int       half;                /* with symmetry, the half that was given: -1 below the diagonal, 1 above it, 0 not known yet */
+    uint64_t  half_entry;          /* the first entry (BSR: block) in that half */
 } spmv__import;
 
+/* Reports entry i of an index array, which is to be below limit. */
 static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit)
 {
     int64_t v = spmv__raw_index(array, m->index_bits, i);
@@ -1063,7 +1075,7 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
                     (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
-/* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
+/* Refuses entry (BSR: block) i at row r and column c if it lies in the other half than the entries before it. */
 static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
 {
     const char *what = m->in->form == SPMV_IN_BSR ? "block" : "entry";
@@ -1071,24 +1083,24 @@ static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, ui
     int half = r > c ? -1 : r < c;
     if (!half || half == m->half) return SPMV_OK;
     if (m->half)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu %s it: of a "
-                        "symmetric or skew-symmetric matrix only one half is given", what, (spmv__ull)i, row + base, col + base,
+        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu lies %s it: give only "
+                        "one half of a symmetric or skew-symmetric matrix", what, (spmv__ull)i, row + base, col + base,
                         row > col ? "below" : "above", what, (spmv__ull)m->half_entry, row > col ? "above" : "below");
     m->half = half;
     m->half_entry = i;
     return SPMV_OK;
 }
 
-/* The value of an entry on the diagonal, at row r: zero where the matrix is skew-symmetric? */
+/* Refuses a value on the diagonal, at row r, that is not zero if the matrix is skew-symmetric. */
 static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint64_t source)
 {
     const spmv_input *in = m->in;
     if (in->symmetry != SPMV_SKEW || spmv__value(in->val, in->val_type, source) == 0) return SPMV_OK;
-    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but on the diagonal of a skew-symmetric "
-                    "matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
+    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but lies on the diagonal of a "
+                    "skew-symmetric matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
-/* One nonzero of what is made: counted in the first pass, placed in its row in the second. */
+/* Takes one entry of the CSR matrix: counts it in the first pass, places it in its row in the second. */
 static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     uint64_t slot;
@@ -1101,14 +1113,14 @@ static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t
     m->order[slot] = source;
 }
 
-/* The same with its mirror image. */
+/* Takes an entry and its mirror image. */
 static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv__import_place(m, r, c, source);
     spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
 }
 
-/* One entry of COO, CSR or CSC where symmetry is promised. */
+/* Takes one entry of COO, CSR or CSC, and its mirror image if it has one, where in->symmetry is set. */
 static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv_status s = SPMV_OK;
@@ -1119,6 +1131,7 @@ static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c
     return SPMV_OK;
 }
 
+/* One pass over the entries of COO, whose indices are checked. */
 static spmv_status spmv__import_coo(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1137,14 +1150,14 @@ static spmv_status spmv__import_coo(spmv__import *m)
     return s;
 }
 
-/* The number of the value at row i and column j of a block. */
+/* The number of the caller's value at row i and column j of a block. */
 static uint64_t spmv__block_value(const spmv_input *in, uint64_t block, uint64_t i, uint64_t j)
 {
     uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols;
     return block * bh * bw + (in->block_by_columns ? j * bh + i : i * bw + j);
 }
 
-/* A block on the diagonal of a symmetric or skew-symmetric matrix must be so in itself. */
+/* Refuses a block on the diagonal of a symmetric (skew-symmetric) matrix that is not symmetric (skew-symmetric) itself. */
 static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t block_row, uint64_t block)
 {
     const spmv_input *in = m->in;
@@ -1164,6 +1177,7 @@ static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t b
     return SPMV_OK;
 }
 
+/* Takes the entries of one block of BSR, and their mirror images where in->symmetry is set. */
 static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
 {
     const spmv_input *in = m->in;
@@ -1182,7 +1196,7 @@ static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint6
     return s;
 }
 
-/* CSR, CSC and BSR: lines of indices. The pointers were checked before. */
+/* One pass over the lines of CSR, CSC or BSR, whose indices are checked; the pointers have been checked before. */
 static spmv_status spmv__import_lines(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1210,7 +1224,7 @@ static spmv_status spmv__import_pass(spmv__import *m)
     return m->in->form == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
 }
 
-/* Shapes, bit widths and words. */
+/* Checks the members of the input that are not arrays. */
 static spmv_status spmv__import_settings(const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1238,7 +1252,7 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     return SPMV_OK;
 }
 
-/* CSR, CSC and BSR: the pointers; sets how many entries there are. */
+/* Checks the pointers of CSR, CSC or BSR and sets the number of entries. */
 static spmv_status spmv__import_pointers(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1257,16 +1271,16 @@ static spmv_status spmv__import_pointers(spmv__import *m)
         last = p;
     }
     if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative or above 2^31 - 1; in the latter case nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %llu entries, nnz says %llu", (spmv__ull)last, (spmv__ull)in->nnz);
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
     m->entries = spmv__sat_mul(last, per);
-    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
+    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
     return SPMV_OK;
 }
 
-/* Everything but the indices themselves; sets what there is to read and what is to be made. */
+/* Checks everything but the indices themselves, and sets the members of m that describe the input and the CSR matrix. */
 static spmv_status spmv__import_check(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1288,7 +1302,7 @@ static spmv_status spmv__import_check(spmv__import *m)
     return spmv__import_pointers(m);
 }
 
-/* Lines of entries that are the rows to be made, in canonical order already, need no sorting: CSR, or CSC to be transposed. */
+/* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
 static int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1306,6 +1320,7 @@ static int spmv__import_in_order(const spmv__import *m)
     return 1;
 }
 
+/* Borrows, copies or converts the values of an input that is in order. */
 static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
 {
     void *val;
@@ -1325,6 +1340,7 @@ static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
     return SPMV_OK;
 }
 
+/* Borrows, copies or converts the arrays of an input that is in order. */
 static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1353,7 +1369,7 @@ static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
     return spmv__import_copy_values(out, in);
 }
 
-/* Sorts each row by column and, among equals, by the order given. */
+/* Sorts each row by column, and entries of one column in the order given. */
 static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
 {
     void *block = NULL;
@@ -1385,7 +1401,7 @@ static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
     return SPMV_OK;
 }
 
-/* Two entries at row r and column c of what is made: named as the caller stored them. */
+/* Refuses a second entry at row r and column c of the CSR matrix; the message says where it is in the caller's matrix. */
 static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
 {
     const spmv__ull base = (spmv__ull)m->in->base;
@@ -1393,7 +1409,8 @@ static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_
     return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
 }
 
-/* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
+/* Sums duplicates and drops zeros as the input says, in place. Rewrites ptr; from (or NULL) becomes the values of each nonzero, as in
+ * spmv_csr. */
 static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *ptr, uint64_t *from, void *val)
 {
     const spmv_input *in = m->in;
@@ -1426,7 +1443,7 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
     return SPMV_OK;
 }
 
-/* Counts each row's entries, then places them: ptr becomes row pointers. */
+/* Counts the entries of each row, then places them; ptr becomes the row pointers. */
 static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t *col)
 {
     uint64_t r, sum = 0;
@@ -1447,8 +1464,9 @@ static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t 
     return s;
 }
 
-/* Any input: bucket by row, sort the rows, merge. All memory for entries is had before the first is read: sizes can be claimed that
- * nothing could hold or walk through. With symmetry each entry may make two, so that up to half of the arrays stay unused. */
+/* Converts any input: sorts the entries into rows, sorts each row, and merges duplicates. All memory for entries is allocated before
+ * the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one entry can become
+ * two, so up to half of the arrays may stay unused. */
 static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
 {
     void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL;
@@ -1481,6 +1499,7 @@ done:
     return s;
 }
 
+/* Checks the input, then copies or borrows it if it is in order, else sorts it. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
     if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
@@ -1507,7 +1526,7 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     return s;
 }
 
-/* New values must leave the diagonal of a skew-symmetric matrix zero. */
+/* Refuses new values of a skew-symmetric matrix that are not zero on its diagonal. */
 static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
 {
     uint64_t r, k, i;
@@ -1515,11 +1534,12 @@ static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             for (i = a->col[k] == r ? a->from[k] : a->from[k + 1]; i < a->from[k + 1]; i++)
                 if (spmv__value(val, a->source_type, a->order[i]) != 0)
-                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but on the diagonal of a skew-symmetric matrix",
-                                    (spmv__ull)a->order[i]);
+                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but lies on the diagonal of a "
+                                    "skew-symmetric matrix", (spmv__ull)a->order[i]);
     return SPMV_OK;
 }
 
+/* Sums the new values of each nonzero in the order in which spmv_csr_from summed the old ones. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
     if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
@@ -1543,6 +1563,7 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
     return s;
 }
 
+/* The hooks are copied, because the matrix that holds them is zeroed. */
 SPMV_API void spmv_csr_free(spmv_csr *a)
 {
     spmv_hooks h;
@@ -1568,7 +1589,7 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
 SPMV__SHARED int64_t spmv__block_width(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
-/* Slice or strip height with its default. */
+/* The height of a slice or strip, or the default of the key. */
 SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
 {
     if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
@@ -1583,6 +1604,7 @@ static int spmv__block_known(int64_t b)
     return b == 0;
 }
 
+/* The first key of a specification that is not valid, as a sentence for the user; NULL if all are. */
 static const char *spmv__spec_fault(const spmv_spec *s)
 {
     const int64_t *k = s->key;
@@ -1610,6 +1632,7 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     return NULL;
 }
 
+/* Checks the format, its keys, and then whether the format is compiled in. */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 {
     if (!spec) {
@@ -1631,8 +1654,8 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 
 /* ---- building a part: what every format shares ------------------------------------------------------------------- */
 
-/* Is an array with one 32-bit number for each of so many keys no larger than the matrix? Keys are block columns or diagonals, of which a
- * matrix may have any number however few its nonzeros. 3 nnz + 2 rows numbers are the bytes of its CSR form in f64. */
+/* 1 if an array of one 32-bit number per key is no larger than the matrix. Keys are block columns or diagonals, which can be many
+ * even if the nonzeros are few. 3 nnz + 2 rows numbers take as many bytes as the CSR form in f64. */
 SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 {
     return keys <= spmv__sat_add(spmv__sat_mul(3, a->nnz), 2 * a->rows);
@@ -1640,23 +1663,24 @@ SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 
 /* The diagonals that hold nonzeros, numbered by column - row + rows - 1. */
 typedef struct spmv__diagonals {
-    uint64_t    numbers; /* rows + columns: no number is higher */
+    uint64_t    numbers; /* rows + columns, which is above every number */
     uint64_t    count;   /* entries of list */
-    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0: it was dropped */
-    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL: too many numbers, bisection finds it */
+    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0 if the diagonal was dropped */
+    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL if there are too many numbers: then the
+                            list is searched by bisection */
 } spmv__diagonals;
 
-/* What size and fill see: the part's nonzeros, counted by row, and scratch that both use. */
+/* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
 typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
     uint32_t         *mark;    /* block columns: place in the block row + 1, or NULL: see spmv__blocks_begin */
-    spmv__pair       *seen;    /* block columns of one block row; a strip's entries */
+    spmv__pair       *seen;    /* the block columns of one block row, or the entries of one strip */
     const spmv_hooks *h;
 } spmv__source;
 
-/* Where values go. Without src the number of the nonzero + 1 is stored in their stead: the map for updates. */
+/* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
 typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
@@ -1665,45 +1689,46 @@ typedef struct spmv__sink {
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
 
-/* ---- what a part would be without being built ---------------------------------------------------------------------- */
+/* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
 
-/* A view with what is known of its rows. */
+/* A view, and what was found out about its rows. */
 typedef struct spmv__look {
     const spmv_view  *v;
     const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
-    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
-    uint64_t          longest, nnz, rows; /* rows that are not empty */
+    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
+    uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows: those that are not empty */
 } spmv__look;
 
-/* What a product with a part would have to do. */
+/* The work of a product with a part. */
 typedef struct spmv__load {
     double rows, slots, nnz;
     double gather;  /* as in spmv_features */
-    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
-    double spread;  /* deviation of row lengths over their mean */
-    double longest; /* slots of the longest row (block row: of one of its rows) */
-    double bands;   /* groups of neighbouring diagonals */
+    double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
+    double spread;  /* standard deviation of row lengths over their mean */
+    double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
+    double bands;   /* groups of adjacent diagonals */
 } spmv__load;
 
-/* Estimates for a part that takes all of a view. out has what holds for every format: rows, nonzeros, as many slots, how x is met, and the
- * longest row; a format changes what differs. SPMV_ERR_UNSUPPORTED, without a message: such a part makes no sense there. */
+/* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
+ * nonzeros, as many slots, gather, spread and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
+ * a message, if such a part makes no sense for the matrix. */
 typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
 
-/* What else is known of a format; it stands at the head of the format's section. */
+/* The properties of a format that the library needs even where the format is left out; at the head of the format's section. */
 typedef struct spmv__traits {
     unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
-    unsigned          flags;    /* as spmv_format_flags says */
+    unsigned          flags;    /* see spmv_format_flags */
     spmv_format_class category;
-    double            indices;  /* columns, and rows, that are stored for each slot (of blocks: for each block) */
-    unsigned          even;     /* bits of keys with which a long row holds up no product, as it is dealt out in pieces; SPMV__EVEN:
-                                   always */
-    double            convert, convert_more; /* analysis and conversion, in products of csr: in general, with the key more */
+    double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
+    unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
+                                   pieces; SPMV__EVEN: with any keys */
+    double            convert, convert_more; /* time of analysis and conversion, in products of csr: without and with the key more */
     spmv_key          more;
 } spmv__traits;
 
-/* Kinds of matrices that layouts are measured on. Columns of 16 bits cannot hold those of large scattered matrices; where they do, they
- * are measured. */
+/* The kinds of matrices that layouts are measured on. Layouts with 16-bit columns are measured on scattered matrices as well, as far as
+ * their columns fit. */
 enum {
     SPMV__BANDED = 1u << SPMV_TUNE_BANDED,
     SPMV__UNEVEN = 1u << SPMV_TUNE_UNEVEN,
@@ -1713,10 +1738,11 @@ enum {
 
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
 #define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
-enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* of spmv__traits: with any keys */ };
+enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
 
-enum { SPMV__CONVERT_CSR = 4 /* products of csr */ };
+enum { SPMV__CONVERT_CSR = 4 /* time to make a part of csr, in products of csr */ };
 
+/* The functions of a format; all are NULL if it is left out. */
 typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
@@ -1728,6 +1754,7 @@ static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->
 
 static int spmv__mine(const spmv_view *v, uint64_t k) { return !v->owner || v->owner[k] == v->part; }
 
+/* 1 if a value of 4 or 8 bytes is zero, with either sign. */
 static int spmv__is_zero(const unsigned char *value, uint32_t width)
 {
     uint64_t d;
@@ -1740,7 +1767,7 @@ static int spmv__is_zero(const unsigned char *value, uint32_t width)
     return !(f << 1);
 }
 
-/* Nonzero k goes into a slot. */
+/* Puts nonzero k into a slot. */
 static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
 {
     uint32_t width = to->dst->width;
@@ -1753,13 +1780,14 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
     if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
 }
 
+/* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
 {
     a->count = count;
     a->width = width;
 }
 
-/* Offsets up to the largest take 4 bytes where they fit. */
+/* As spmv__want, with 4 bytes for each offset if the largest fits, else 8. */
 SPMV__SHARED void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
 {
     spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
@@ -1770,9 +1798,13 @@ static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
     return p->list.count ? ((const uint32_t *)p->list.data)[i] : (uint32_t)i;
 }
 
-/* ---- columns of 32 bits, or of 16 from a base --------------------------------------------------------------------- */
+/* ---- columns of 32 bits, or of 16 bits from a base ---------------------------------------------------------------- */
 
-/* Wants a column array of 16 bits with bases if the key asks for it and every group of rows spans few enough columns. */
+/* Sets how large the arrays of columns and bases are to be: 16-bit columns with bases if the key idx says so and they fit, else 32-bit
+ * columns without bases.
+ *   count   columns
+ *   bases   groups of rows, each of which has a base
+ *   fits    1 if the columns of every group span less than 2^16 - 1 */
 SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
 {
     int narrow = p->spec.key[SPMV_KEY_IDX] == 16 && fits;
@@ -1780,13 +1812,14 @@ SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_a
     spmv__want(base, narrow ? bases : 0, 4);
 }
 
+/* Stores column c in a slot, relative to the base of its group if there are bases; scale is the width of a block, else 1. */
 SPMV__SHARED void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
 {
     if (base->count) ((uint16_t *)col->data)[slot] = (uint16_t)((c - ((const uint32_t *)base->data)[group]) / scale);
     else ((uint32_t *)col->data)[slot] = (uint32_t)c;
 }
 
-/* The column in a slot, SPMV_PAD for padding. */
+/* The column that spmv__set_column stored in a slot; SPMV_PAD for padding. */
 SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
 {
     uint32_t c;
@@ -1795,7 +1828,7 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
     return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
 }
 
-/* The lowest and the highest column of rows first .. end of the part; low > high if they are empty. */
+/* The lowest and the highest column of rows first .. end - 1 of the part; low > high if they are empty. */
 SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
 {
     const spmv_csr *a = s->v->a;
@@ -1816,7 +1849,7 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
-/* Do the columns of every h neighbouring rows fit 16 bits? */
+/* 1 if the columns of every h adjacent rows fit 16 bits. */
 SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 {
     uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
@@ -1834,13 +1867,13 @@ SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
     return 1;
 }
 
-/* Does every group of h neighbouring rows have its columns in 16 bits, if the key asks for that? */
+/* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
 SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
 {
     return spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
 }
 
-/* Nothing is padded, and rows are as uneven as they are. */
+/* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */
 SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
 {
     out->uneven = f->uneven;
