@@ -1975,6 +1975,7 @@ static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_entries(f, out);
 }
 
+/* coo has no row list: the rows of the part are those of the matrix. */
 static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t r, k, slot = 0;
@@ -2025,11 +2026,11 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 };
 
 #ifndef SPMV_NO_CSR
-/* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
- * of a run's size, so that no group has more to do than the others. */
+/* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
+ * pieces of a run's size, so that no work-group has much more to do than the others. */
 #define SPMV__WHOLE 4
 
-/* From where one run begins, a row and a slot, to where the next does. */
+/* Moves *row and *at, the row and the slot where a run begins, to where the next run begins; most is the size of a run. */
 static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
 {
     uint64_t first = *at, r = *row;
@@ -2037,19 +2038,19 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
         *at += most;
         return;
     }
-    r++; /* what is left of a row, or a whole one, and more rows as long as they fit */
+    r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
     while (r < rows && first == s->ptr[*row] && s->ptr[r + 1] - first <= most && r - *row < most) r++;
     *row = r;
     *at = s->ptr[r];
 }
 
-/* Does row r come in pieces? */
+/* 1 if row r is cut into pieces. */
 static int spmv__in_pieces(const spmv__source *s, uint64_t most, uint64_t r)
 {
     return s->ptr[r + 1] - s->ptr[r] > SPMV__WHOLE * most;
 }
 
-/* Walks the part's nonzeros run by run: do the columns of each fit 16 bits? Writes bases where they have memory. */
+/* Walks the part's nonzeros run by run. 1 if the columns of each run fit 16 bits. Writes the bases if their array is allocated. */
 static int spmv__run_bases(const spmv_part *p, spmv__source *s)
 {
     const spmv_csr *a = s->v->a;
@@ -2076,6 +2077,7 @@ static int spmv__run_bases(const spmv_part *p, spmv__source *s)
     return 1;
 }
 
+/* With the key run, the runs are counted here and written by spmv__csr_runs. */
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
@@ -2093,6 +2095,7 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Fills the arrays that the key run adds. */
 static void spmv__csr_runs(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, run, longs = 0;
@@ -2116,6 +2119,7 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 
+/* Columns and values that are borrowed from the CSR matrix are not written. */
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     spmv_array *col = &p->a[SPMV_CSR_COL], *base = &p->a[SPMV_CSR_BASE];
@@ -2173,7 +2177,7 @@ SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
     memset(d, 0, sizeof *d);
 }
 
-/* Counts the nonzeros of every number into place. */
+/* Counts the nonzeros of each diagonal in place, by number. */
 SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     const spmv_csr *a = v->a;
@@ -2188,7 +2192,7 @@ SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_vi
     return SPMV_OK;
 }
 
-/* Writes down the number of each nonzero's diagonal and sorts them. */
+/* Lists the number of each nonzero's diagonal, sorts the list, and merges equal numbers. */
 SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     const spmv_csr *a = v->a;
@@ -2207,8 +2211,8 @@ SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_vie
     return SPMV_OK;
 }
 
-/* How many nonzeros each diagonal has, as spmv__diagonals_next tells; memory and time go by the nonzeros and the rows, whatever the
- * columns. Undo with spmv__diagonals_free. */
+/* Counts the nonzeros of each diagonal; spmv__diagonals_next then returns them. Takes memory and time in proportion to the nonzeros and
+ * rows, however many columns there are. Free with spmv__diagonals_free. */
 SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     memset(d, 0, sizeof *d);
@@ -2216,8 +2220,8 @@ SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_vi
     return spmv__keys_fit(v->a, d->numbers) ? spmv__diagonals_tally(d, v, h) : spmv__diagonals_sort(d, v, h);
 }
 
-/* The next diagonal that holds nonzeros: its number and how many, of those that were counted and not yet listed; *at is 0 to begin with.
- * 0: there are no more. */
+/* Finds the next diagonal that holds nonzeros, after spmv__diagonals_count: its number, and how many it holds. *at is 0 for the first
+ * call and then left alone. Returns 0 if there are no more. */
 SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, uint64_t *number, uint64_t *held)
 {
     uint64_t i = *at, end = d->place ? d->numbers : d->count;
@@ -2229,7 +2233,7 @@ SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, ui
     return 1;
 }
 
-/* Counts, and makes the list in any case. */
+/* As spmv__diagonals_count, and always makes the list. */
 SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     void *block = NULL;
@@ -2248,38 +2252,39 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
     return s;
 }
 
-/* The place in the list of the diagonal of a nonzero. */
+/* The place in the list of the diagonal on which nonzero k of a row lies. */
 SPMV__SHARED uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
     return d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number);
 }
 
-/* Makes as if diagonal i of the list had no nonzeros: spmv__diagonal_stays is 0 for them. */
+/* Drops diagonal i of the list: spmv__diagonal_stays then returns 0 for its nonzeros. */
 SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
 {
     d->list[i].load = 0;
     if (d->place) d->place[d->list[i].key] = 0;
 }
 
+/* 1 if the diagonal on which nonzero k of a row lies was not dropped. */
 SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
     return d->place ? d->place[number] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
 }
 
-/* The places that a diagonal has in the matrix. */
+/* The length of a diagonal within the matrix. */
 SPMV__SHARED uint64_t spmv__diagonal_length(const spmv_csr *a, uint64_t number)
 {
     uint64_t below = number + 1 < a->rows ? a->rows - 1 - number : 0, right = number + 1 > a->rows ? number + 1 - a->rows : 0;
     return a->rows - below < a->cols - right ? a->rows - below : a->cols - right;
 }
 
-/* Does diagonal i of the list begin a band, the one beside it being empty? */
+/* 1 if diagonal i of the list begins a band, because the diagonal before it holds no nonzeros. */
 SPMV__SHARED int spmv__band_begins(const spmv__diagonals *d, uint64_t i) { return !i || d->list[i - 1].key + 1 != d->list[i].key; }
 
 #ifdef SPMV__ANY_DIA
-/* The part's arrays have the diagonals in the order of the list. */
+/* Lists the part's diagonals, in the order in which its arrays hold them, and counts their bands. */
 static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *bands)
 {
     spmv__diagonals *d = &s->diagonals;
@@ -2287,14 +2292,14 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     spmv_status status;
     *bands = 0;
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
-        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s holds offsets in 32 bits: rows and cols must be below 2^31",
+        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
     status = spmv__diagonals_make(d, s->v, s->h);
     for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
     return status;
 }
 
-/* x is read in the order of the rows. */
+/* Neighbouring rows read neighbouring elements of x, so gather is 0. */
 static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
 {
     out->slots = (double)f->rows * (double)f->diagonals;
@@ -2303,6 +2308,7 @@ static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *
     return SPMV_OK;
 }
 
+/* The column - row of a diagonal. */
 static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
 {
     return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
@@ -2418,6 +2424,7 @@ static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *
     return spmv__estimate_diagonals(f, out);
 }
 
+/* A band is a run of diagonals whose numbers follow each other. */
 static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     const spmv__diagonals *d = &s->diagonals;
@@ -2464,6 +2471,7 @@ static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 #ifdef SPMV__ANY_ELL
+/* The nonzeros of the longest of rows first .. end - 1 of the part. */
 static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
 {
     uint64_t i, w = 0;
@@ -2472,7 +2480,9 @@ static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t en
     return w;
 }
 
-/* Row i of the part into a column-major slab, its first entry at a slot; group says which base. */
+/* Puts row i of the part into a column-major slab.
+ *   col, base, group   where columns go: the arrays, and which base the row has
+ *   slot, ld           the slot of the row's first entry, and the distance to its next */
 static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t group, spmv__source *s, spmv__sink *to, uint64_t i,
                           uint64_t slot, uint64_t ld)
 {
@@ -2485,6 +2495,7 @@ static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t grou
         }
 }
 
+/* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
 static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t row, uint64_t slot, uint64_t ld,
                             uint64_t width, spmv__visit visit, void *user)
 {
@@ -2511,6 +2522,7 @@ static const spmv_format_layout spmv__ell_layouts[] = {
 };
 
 #ifndef SPMV_NO_ELL
+/* 16-bit columns need the rows of each base to span few enough columns. */
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
     int fits = 1;
@@ -2533,6 +2545,7 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, 32);
 }
 
+/* A base is the lowest column of its 32 rows; empty rows have 0. */
 static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t i, low, high;
@@ -2575,13 +2588,14 @@ static const spmv_format_layout spmv__sell_layouts[] = {
 };
 
 #ifndef SPMV_NO_SELL
-/* Rows of slice t of a stored part, and of the next slice while building. */
+/* The first row of slice t. */
 static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
 {
     const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
     return slice_row->count ? ((const uint32_t *)slice_row->data)[t] : t * p->n[SPMV_SELL_H];
 }
 
+/* The row after the last of slice t. */
 static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
 {
     const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
@@ -2589,13 +2603,14 @@ static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
     return end < p->rows ? end : p->rows;
 }
 
+/* The distance of a row's entries in slice t; the last slice can have fewer rows than that. */
 static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
 {
     return p->a[SPMV_SELL_SLICE_ROW].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[SPMV_SELL_H];
 }
 
-/* The end of the slice that starts at row first: h rows, or with key grow as many up to h as keep the padding
- * under that share of the slice. (Monakov et al. have slices of varying height; the rule is our own.) */
+/* The end of the slice that begins at row first: h rows, or with the key grow as many up to h as keep padding under that share of the
+ * slice. (Monakov et al. have slices of varying height; this rule is our own.) */
 static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
 {
     uint64_t h = p->n[SPMV_SELL_H], end, width = 0;
@@ -2611,12 +2626,13 @@ static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint
     return end > first ? end : first + 1;
 }
 
-/* Rows of a slice of a part of so many rows: a slice above all of them would be padding. */
+/* The height of the slices of a part. It is at most the number of rows, rounded up to 32: everything above would be padding. */
 static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
 {
     return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
 }
 
+/* Goes through the slices once, for their number, slots, and whether the columns of each fit 16 bits. */
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
     uint64_t first, end, total = 0, low, high;
@@ -2638,7 +2654,7 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* Slices of h rows that follow each other. */
+/* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
     uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
@@ -2652,10 +2668,11 @@ static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
     return slots;
 }
 
-/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
+/* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
+ * of each length instead of sorting them. */
 static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
 {
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* rows so far; width of the last slice */
     void *block;
     uint32_t *with;
     spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
@@ -2670,7 +2687,8 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
             if (l->len[r] > most) most = l->len[r];
         }
         for (k = most; k > 0; k--) {
-            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
+            /* A slice that begins among the rows of length k is k wide. One that was begun before becomes wider if it is narrower, as it
+             * can be at the beginning of a window. */
             uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
             if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
             if (with[k] && (opened || k > open)) open = k;
@@ -2684,11 +2702,12 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
     return SPMV_OK;
 }
 
+/* Sorting leaves little padding; its cost is narrow slices and writing y in any order, which uneven stands for. */
 static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
     spmv_status s = SPMV_OK;
-    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) {
         s = spmv__slots_sorted(l, h, sigma, &out->slots);
         out->uneven = f->uneven;
     } else {
@@ -2697,6 +2716,7 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
     return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
+/* Slices are cut as in spmv__sell_size; a base is the lowest column of its slice, 0 if that is empty. */
 static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t t, i, first = 0, end, slot = 0;
@@ -2761,7 +2781,8 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 #define SPMV__ANY_BLOCK
 #endif
 
-/* Scratch for the block columns of one block row. *mark is NULL where there are too many block columns. */
+/* Allocates scratch memory for spmv__blocks_collect, enough for any block row of the matrix. *mark stays NULL if there are too many
+ * block columns. Free both with spmv_free. */
 SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
                                             const spmv_hooks *h)
 {
@@ -2780,7 +2801,7 @@ SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint
     return s;
 }
 
-/* The block column of a column. Division by a constant is what makes it cheap: there is one for each nonzero. */
+/* The block column of a column. Division by a constant is fast, which matters as there is one for each nonzero. */
 SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
 {
     switch (bw) {
@@ -2792,8 +2813,8 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     }
 }
 
-/* The blocks of a block row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
- * mark[block column], if there is mark, becomes i + 1. Undo with spmv__blocks_clear. */
+/* Finds the blocks of a block row that hold nonzeros of the view, by rising block column, and returns their number: seen[i].key becomes
+ * the block column, seen[i].load its nonzeros, and mark[block column] i + 1 unless mark is NULL. spmv__blocks_clear resets mark. */
 SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_row, uint64_t bh, uint64_t bw, uint32_t *mark,
                                            spmv__pair *seen)
 {
@@ -2814,19 +2835,20 @@ SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_ro
     return n;
 }
 
-/* The place in seen of a block column that was collected. */
+/* The place in seen of block column b, which must have been collected. */
 SPMV__SHARED uint64_t spmv__block_place(const uint32_t *mark, const spmv__pair *seen, uint64_t n, uint32_t b)
 {
     return mark ? mark[b] - 1 : spmv__find(seen, n, b);
 }
 
+/* Makes mark all zero again. */
 SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
 {
     uint64_t i;
     for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
 }
 
-/* The key d makes the analysis of every block part of the conversion. */
+/* With the key d, every block is counted before the conversion, which convert_more includes. */
 static const spmv__traits spmv__bell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
     SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
@@ -2870,7 +2892,7 @@ static const spmv_format_layout spmv__bcsr_layouts[] = {
 #undef X
 };
 
-/* Of the block size that a specification names; NULL: nothing is known of it. */
+/* The features of the blocks that a specification names; NULL if there are none. */
 SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
 {
     int i;
@@ -2880,12 +2902,12 @@ SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_featu
 }
 
 #ifdef SPMV__ANY_BLOCK
-/* Where the k-th block of a block row lies: its column's slot, its first value, the distance from unit to unit. */
+/* Where a block lies: the slot of its column, the slot of its first value, and the distance in values from unit to unit. */
 typedef struct spmv__block {
     uint64_t col, val, step;
 } spmv__block;
 
-/* The three formats begin with the integers that describe a block, as SPMV_BLOCK_BH and the others say; else this does not compile. */
+/* Checked when compiling: the integers of all three formats begin with those that describe a block, as SPMV_BLOCK_BH says. */
 enum {
 #define SPMV__BLOCK_AGREES(NAME) \
     ((int)SPMV_##NAME##_BH == (int)SPMV_BLOCK_BH && (int)SPMV_##NAME##_BW == (int)SPMV_BLOCK_BW && \
@@ -2894,20 +2916,21 @@ enum {
 #undef SPMV__BLOCK_AGREES
 };
 
-/* The array in which a format has its block columns, the bases of 16-bit ones, and its pointers (sbell: to slices, bcsr: to block rows;
- * bell has none). */
+/* The array of a format that holds the first columns of its blocks. */
 static int spmv__block_col(const spmv_part *p)
 {
     if (p->spec.format == SPMV_BELL) return SPMV_BELL_COL;
     return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_COL : (int)SPMV_BCSR_COL;
 }
 
+/* The array that holds the bases of 16-bit columns. */
 static int spmv__block_base(const spmv_part *p)
 {
     if (p->spec.format == SPMV_BELL) return SPMV_BELL_BASE;
     return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_BASE : (int)SPMV_BCSR_BASE;
 }
 
+/* The array that holds pointers, to slices in sbell and to block rows in bcsr. bell has none. */
 static int spmv__block_ptr(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_PTR : (int)SPMV_BCSR_PTR; }
 
 /* Block rows that share a base: those of a slice in sbell, 32 in the others. */
@@ -2958,7 +2981,7 @@ static uint32_t spmv__block_column(const spmv_part *p, uint64_t block_row, uint6
     return spmv__column_at(col, base, slot, spmv__block_group(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
-/* Blocks that a block row has room for. */
+/* The blocks that are stored for a block row, including padding. */
 static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 {
     const spmv_array *ptr = &p->a[spmv__block_ptr(p)];
@@ -2971,7 +2994,8 @@ static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 
 static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]); }
 
-/* Counts blocks: all, the most in a block row, and slice by slice the most times the height. */
+/* Counts the blocks as all three formats need them: in total, the most in a block row, and for sbell, summed over the slices, the most
+ * in a block row times the height. */
 static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 {
     uint64_t block_row, block_rows, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
@@ -3020,14 +3044,14 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* Blocks in the widest block row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
+/* Blocks in the widest block row. The sample may have missed the longest row, which needs at least as many blocks as it can fill. */
 static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
 {
     double filled = (double)l->longest / (double)b->bw;
     return filled < b->widest ? b->widest : filled;
 }
 
-/* What the three have in common; the slots are those of bcsr, which pads nothing. */
+/* The estimate of bcsr, which has no padding; the other two start from it. */
 static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
@@ -3072,7 +3096,7 @@ static void spmv__block_fill_row(spmv_part *p, spmv__source *s, spmv__sink *to, 
     spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
     uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, r, k;
     uint64_t end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
-    uint64_t place[64], apart; /* of a value within its block; from block to block */
+    uint64_t place[64], apart; /* of a value relative to the first of its block; distance from block to block */
     spmv__block first = spmv__block_at(p, block_row, 0);
     apart = spmv__block_at(p, block_row, 1).val - first.val;
     for (i = 0; i < bh * bw; i++) place[i] = i / uw * first.step + i % uw;
@@ -3087,7 +3111,7 @@ static void spmv__block_fill_row(spmv_part *p, spmv__source *s, spmv__sink *to, 
             }
 }
 
-/* The lowest column of each group of block rows, in whole blocks. */
+/* Fills the bases: the lowest column of each group of block rows, rounded down to a whole block. */
 static void spmv__block_bases(spmv_part *p, spmv__source *s)
 {
     spmv_array *base = &p->a[spmv__block_base(p)];
@@ -3098,6 +3122,7 @@ static void spmv__block_bases(spmv_part *p, spmv__source *s)
     }
 }
 
+/* Fills block row after block row; pointers are written as soon as a block row (bcsr) or a slice (sbell) is complete. */
 static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = spmv__block_group_height(p);
@@ -3118,6 +3143,7 @@ static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     }
 }
 
+/* Visits the elements of all blocks that lie within the matrix. */
 static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t block_row, k, i, j, bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
@@ -3132,7 +3158,7 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
         }
 }
 
-/* One set of functions for three formats; the table wants a name for each. */
+/* The three formats share these functions; the table needs each under the format's own name. */
 #define spmv__bell_size  spmv__block_size
 #define spmv__bell_fill  spmv__block_fill
 #define spmv__bell_each  spmv__block_each
@@ -3170,6 +3196,7 @@ static const spmv_format_layout spmv__cmrs_layouts[] = {
 };
 
 #ifndef SPMV_NO_CMRS
+/* Column and row are packed into 32 bits if 28 of them hold any column, unless the key wide forbids it. */
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {
     uint64_t strips, i, most = 0;
@@ -3198,6 +3225,7 @@ static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *
     return spmv__estimate_entries(f, out);
 }
 
+/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. */
 static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
@@ -3235,7 +3263,7 @@ static void spmv__cmrs_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
-/* Row r of a pointer array of 32 or 64 bits. */
+/* Entry r of an array of 32-bit or 64-bit pointers. */
 static uint64_t spmv__ptr_get(const void *ptr, int bits, uint64_t r)
 {
     return bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r];
@@ -3247,11 +3275,13 @@ static void spmv__ptr_set(void *ptr, int bits, uint64_t r, uint64_t v)
     else ((uint32_t *)ptr)[r] = (uint32_t)v;
 }
 
+/* 1 if the height of a strip and the size of a pointer are possible. */
 static int spmv__cmrs_height_ok(int h, int bits)
 {
     return (h == 1 || h == 2 || h == 4 || h == 8 || h == 16) && (bits == 32 || bits == 64);
 }
 
+/* Packs the columns first, while the row pointers are still there, then overwrites these with strip pointers. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, r, k, strips;
@@ -3269,7 +3299,7 @@ SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int 
     return SPMV_OK;
 }
 
-/* Rows of a strip must follow one another, as spmv_csr_to_cmrs leaves them. */
+/* 1 if the rows of each strip follow one another, as spmv_csr_to_cmrs leaves them. */
 static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bits, const uint32_t *col)
 {
     uint64_t t, k;
@@ -3283,7 +3313,7 @@ static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bi
     return 1;
 }
 
-/* From the last strip back, so that the row pointers overwrite only strip pointers that are no longer needed. */
+/* Works backwards from the last strip, so that row pointers overwrite only strip pointers that are no longer needed. */
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, t, i, k;
@@ -3328,7 +3358,7 @@ enum {
 #undef X
 };
 
-/* Formats that a cut removed have theirs as well. */
+/* Formats that are left out have traits as well. */
 static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
 #define X(NAME, name, text) &spmv__##name##_traits,
     SPMV_FORMAT_LIST(X)
@@ -3365,16 +3395,16 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
     return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f]->keys >> k & 1u);
 }
 
-/* Does the format pad rows up to a width, that of the longest in a group of them? */
+/* 1 if the format pads rows to the length of the longest in their group. */
 SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
 
-/* How many rows such a format pads to one width: those of a slice, without slices all. */
+/* How many rows such a format pads to one length: those of a slice, or all rows if it has no slices. */
 SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
 {
     return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
 }
 
-/* Does a long row hold up no product with the part? */
+/* 1 if a long row does not slow down a product with such a part; see spmv__traits. */
 SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 {
     unsigned even = spmv__trait[spec->format]->even;
@@ -3384,14 +3414,15 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
     return even == SPMV__EVEN;
 }
 
-/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
+/* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json
+ * divided by "us" of csr. */
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
     return spec->key[t->more] ? t->convert_more : t->convert;
 }
 
-/* Bytes of column indices for each slot. */
+/* Bytes of column and row indices for each slot. */
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
@@ -3399,7 +3430,7 @@ SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
     return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
 }
 
-/* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */
+/* Estimates the work of a product with a part that takes all of a view; see spmv__estimate. */
 SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     memset(out, 0, sizeof *out);
@@ -3415,6 +3446,7 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
 
 static const double spmv__mib = 1.0 / 1048576.0;
 
+/* Bytes of the arrays of a CSR matrix. */
 static uint64_t spmv__csr_bytes(const spmv_csr *a)
 {
     return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
@@ -3431,25 +3463,27 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 
 SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[SPMV_VAL].count : 0; }
 
-/* What a part may take: max_bytes of spmv_build, with its default. */
+/* The most bytes that a part may take: max_bytes of spmv_build, or its default. */
 SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
 {
     const uint64_t times = 16, more = 1u << 24; /* bytes: small matrices may take any format */
     return max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(spmv__csr_bytes(a), times), more);
 }
 
+/* Refuses a part whose arrays, which are not allocated yet, would take more than that. */
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
     uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)
-        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; allowed are %.2f MiB", name,
+        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; the limit is %.2f MiB", name,
                     (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
 }
 
-/* Running counts of the view's nonzeros by part row; the CSR's own where they are the same. */
+/* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
+ * else an array that the caller frees, *owned. */
 static spmv_status spmv__source_count(spmv__source *s, void **owned)
 {
     const spmv_view *v = s->v;
@@ -3470,7 +3504,8 @@ static spmv_status spmv__source_count(spmv__source *s, void **owned)
     return SPMV_OK;
 }
 
-/* Column and index arrays start as padding, all others as zeros: fill writes only what is there. */
+/* Allocates the arrays, or borrows them from the CSR matrix. Arrays of indices start as padding, all others as zeros, because fill
+ * writes only the slots of nonzeros. */
 static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
 {
     spmv_status status = SPMV_OK;
@@ -3488,6 +3523,7 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
     return status;
 }
 
+/* The number of explicit zeros among the view's nonzeros. */
 static uint64_t spmv__count_zeros(const spmv__source *s)
 {
     const unsigned char *val = (const unsigned char *)s->v->a->val;
@@ -3501,6 +3537,7 @@ static uint64_t spmv__count_zeros(const spmv__source *s)
     return n;
 }
 
+/* Fills the part's arrays, and lists the slots of explicit zeros in rising order if the format has fill. */
 static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
@@ -3531,7 +3568,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* The map for updates is the values' layout filled with the nonzeros' numbers. */
+/* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
 static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 {
     spmv__sink to;
@@ -3545,6 +3582,7 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Refuses a specification or settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
     const char *why, *name = spmv_format_name(spec->format);
@@ -3553,8 +3591,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (s) return spmv_log(h, s, "%s: %s", name, why);
     for (i = 0; v->list && i < v->rows; i++)
         if (v->list[i] >= v->a->rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u of %llu", (spmv__ull)i, (unsigned)v->list[i],
-                            (spmv__ull)v->a->rows);
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)v->list[i], (spmv__ull)v->a->rows);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -3566,12 +3604,13 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", name);
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr in runs has no reproducible product; leave out run");
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
     if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
     return SPMV_OK;
 }
 
+/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
@@ -3616,7 +3655,7 @@ done:
     return s;
 }
 
-/* Slots that hold a nonzero whose new value is zero: counted, and listed where out is given. */
+/* Counts the slots of nonzeros whose new value is zero, and lists them in out unless that is NULL. */
 static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
 {
     uint32_t width = p->a[SPMV_VAL].width;
@@ -3631,6 +3670,7 @@ static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, ui
     return n;
 }
 
+/* The list of explicit zeros is made anew before the values change, so that nothing changes if there is no memory. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 {
     if (!p || (!val && p->a[SPMV_VAL].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
@@ -3659,6 +3699,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     return SPMV_OK;
 }
 
+/* Borrowed arrays belong to the CSR matrix. */
 SPMV_API void spmv_part_free(spmv_part *p)
 {
     if (!p) return;
@@ -3674,6 +3715,7 @@ SPMV_API void spmv_part_free(spmv_part *p)
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
 
+/* The entries that spmv_parts_to_csr has found so far. */
 typedef struct spmv__collect {
     const spmv_part *p;
     uint64_t  count;
@@ -3681,6 +3723,7 @@ typedef struct spmv__collect {
     unsigned char *val;
 } spmv__collect;
 
+/* 1 if a slot holds an explicit zero, by bisection of p->zeros. */
 static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 {
     const uint64_t *z = (const uint64_t *)p->zeros.data;
@@ -3693,6 +3736,7 @@ static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
     return low < p->zeros.count && z[low] == slot;
 }
 
+/* Adds the entry in a slot, unless that holds fill. */
 static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
 {
     spmv__collect *c = (spmv__collect *)user;
@@ -3705,6 +3749,7 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
     c->count++;
 }
 
+/* Collects the entries of all parts as COO and lets spmv_csr_from sort and check them. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
     if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
@@ -3723,7 +3768,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.duplicates = SPMV_DUP_REFUSE;
     for (i = 0; i < count; i++)
         if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
-            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu is not of the same matrix as the first", (spmv__ull)i);
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu differs from part 0 in its columns or type", (spmv__ull)i);
     for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
     s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);

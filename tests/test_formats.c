@@ -1562,10 +1562,10 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 Test(input, halves_that_contradict)
 {
     /* (0,0) (0,1) (1,1) (2,0) (2,2) and its like */
-    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.col[1] = 1);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SKEW, s.col[1] = 1);
-    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 below it", SPMV_SYMMETRIC, (void)0);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.in.base = 1;
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SYMMETRIC, s.col[1] = 1);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SKEW, s.col[1] = 1);
+    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 lies below it", SPMV_SYMMETRIC, (void)0);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 lies above it", SPMV_SYMMETRIC, s.in.base = 1;
          for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.col[1] = 2);
     HALF(CSR, SPMV_ERR_INDEX, "entry 3", SPMV_SYMMETRIC, s.col[1] = 1; s.in.transpose = 1);
     HALF(CSR, SPMV_OK, "", SPMV_SYMMETRIC, s.col[1] = 0);
@@ -1578,7 +1578,7 @@ Test(input, halves_that_contradict)
     HALF(CSR, SPMV_ERR_ARGUMENT, "square, not 3 x 4", SPMV_SYMMETRIC, s.in.cols = 4);
     HALF(COO, SPMV_ERR_ARGUMENT, "symmetry 3 is unknown", (spmv_symmetry)3, (void)0);
     HALF(BSR, SPMV_ERR_ARGUMENT, "square, not 3 x 1", SPMV_SYMMETRIC, s.in.block_rows = 3; s.in.block_cols = 1);
-    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 above it", SPMV_SYMMETRIC,
+    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 lies above it", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 1; s.col[1] = 1);
     HALF(BSR, SPMV_ERR_ARGUMENT, "block 0 lies on the diagonal but is not symmetric in itself: row 1, column 0", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[1] = 5);
@@ -2088,7 +2088,8 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
     snprintf(text, sizeof text, "sell:h=%d,grow=0.%02d", (int)h, percent);
     CHECK(build(&p, text, a, &how, &quiet) == SPMV_OK, "%s", text);
     start = (const uint32_t *)p.a[SPMV_SELL_SLICE_ROW].data;
-    CHECK(p.a[SPMV_SELL_SLICE_ROW].count == p.n[SPMV_SELL_SLICES] + 1 && start[0] == 0 && start[p.n[SPMV_SELL_SLICES]] == m->rows, "%s: slices", text);
+    CHECK(p.a[SPMV_SELL_SLICE_ROW].count == p.n[SPMV_SELL_SLICES] + 1 && start[0] == 0 && start[p.n[SPMV_SELL_SLICES]] == m->rows,
+          "%s: slices", text);
     for (t = 0; t < p.n[SPMV_SELL_SLICES]; t++) {
         uint64_t first = start[t], end = start[t + 1], width = 0, held = 0, height = end - first, slots, longer;
         CHECK(end > first && height <= h, "%s: height %d", text, (int)height);
