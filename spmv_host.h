@@ -2,12 +2,12 @@
  *
  * spmv_host.h - products of stored parts with vectors on the host CPU.
  *
- * One text a format, expanded for each type of values and vectors. Uses OpenMP where the compiler was told to. Configuration
- * macros: spmv_formats.h.
+ * The product of each format is written once, as a template that is expanded for each type of values and vectors. It uses OpenMP if the
+ * compiler was told to. spmv_formats.h describes the configuration macros.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_formats.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_formats.h" /* above the guard: its implementation may be needed although this interface was included before */
 #ifndef SPMV_HOST_H
 #define SPMV_HOST_H
 
@@ -15,14 +15,21 @@
 extern "C" {
 #endif
 
-/* y = alpha A x + beta y on the host, for the rows of the part. x has cols and y rows elements of the vector type.
- * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
- * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
- * on one part at a time, each with its own y. */
+/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of OpenMP threads.
+ *   p       the part A
+ *   alpha   0: neither A nor x is read
+ *   x       as many elements of the vector type as the matrix has columns
+ *   beta    0: y is not read. Must be 1 for coo (SPMV_ADDS_ONLY)
+ *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list
+ * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
+/* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
 SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* y = beta y for n elements; beta 0 clears without reading. */
+/* Computes y = beta y.
+ *   t      the type, whose vector type y has
+ *   n      elements of y
+ *   beta   0: y becomes zero without being read
+ *   y      may be NULL if n is 0 */
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 #ifdef __cplusplus
@@ -52,7 +59,7 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 #else
 #define SPMV__FORCE_INLINE inline
 #endif
-/* Loops over a block are to unroll also at -O2. */
+/* Loops over a block are unrolled even at -O2. */
 #if defined(__clang__)
 #define SPMV__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -65,22 +72,24 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 #ifdef _OPENMP
 #define SPMV__PRAGMA(text) _Pragma(#text)
-/* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
- * gets it, so dynamic scheduling does not change a bit of y. */
+/* Products of at most 50000 slots stay on one thread, because starting threads takes microseconds. The result of each iteration does
+ * not depend on the thread that runs it, so dynamic scheduling does not change a bit of y. Iterations of SPMV__PARALLEL are shares of
+ * work, those of SPMV__PARALLEL_ROWS single rows, of which a thread takes 256 at a time. */
 #define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
 #define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
 #else
 #define SPMV__PARALLEL(work)
 #define SPMV__PARALLEL_ROWS(work)
 #endif
-/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
+/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
-#define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
-#define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
+#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
+#define SPMV__TILE 256 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 
-/* Rows of csr that one thread takes at a time: 2048 entries at least, and 64 shares at least, for threads that are slower or rows that
- * are longer than others. 2048 rows, which is what large matrices get, were all of lp_nw14's 73: f64 1.5 ms on one of two threads. */
+/* Rows of csr that one thread takes at a time. There are at least 64 shares, so that slower threads and longer rows even out, unless a
+ * share would then have fewer than 2048 entries. At most 2048 rows, the share of large matrices; a fixed share of that size would give
+ * all 73 rows of lp_nw14 to one thread. */
 SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 {
     uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
@@ -88,7 +97,8 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
     return run > 2048 ? 2048 : run ? run : 1;
 }
 
-/* The template below is included once a type: V values, T vectors, and the suffix of the names. */
+/* This file includes itself once for each type, for the template at its end: V is the type of values, T of vectors, TEMPLATE the suffix of
+ * function names. */
 #define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
 
 #define SPMV__TEMPLATE f32
@@ -134,7 +144,7 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* A format's products by type: in any order of additions, and the reproducible ones. */
+/* The products of a format by type: the usual ones, and the reproducible ones. NULL if there is none. */
 typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 typedef struct spmv__products {
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
@@ -152,6 +162,7 @@ static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
 
+/* Multiplies n elements of y by beta: the rows of a part, or the first n if list_of is NULL. */
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
     static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
@@ -166,6 +177,7 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
     return SPMV_OK;
 }
 
+/* Without anything to add, y is only scaled. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host;
@@ -187,18 +199,20 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 }
 #endif /* SPMV_IMPLEMENTATION */
 
-/* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
- * order: that of its entries, in four interleaved partial sums where many lie next to each other, which hides the
- * latency of addition. */
+/* From here to the end of the file is the template, expanded once for each type (see "products on the host"). The sum of a row is
+ * formed in one fixed order: that of its entries, or, where many of them are adjacent, in four interleaved partial sums, which hides
+ * the latency of addition. */
 #ifdef SPMV__TEMPLATE
 /* TEMPLATE BEGIN */
 
+/* The arguments of a product in the types of this expansion. */
 #define SPMV__ENTER                                                                          \
     const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
     const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
     SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
 
+/* y = beta y for n rows of part p, or for the first n elements if p is NULL. */
 static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
 {
     SPMV__T *y = (SPMV__T *)y_in;
@@ -211,16 +225,16 @@ static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void 
     }
 }
 
-/* y of part row i; with beta 0 the old y is not looked at. */
+/* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
 SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* For columns of a type C, x being moved to their base:
- * dot   sum of n values times the elements of x that their columns name
- * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
+/* Two functions for columns of a type C, which are relative to x:
+ *   dot    the sum of n values, each times the element of x at its column
+ *   slab   adds up to SPMV__TILE rows of a column-major slab of width columns to their sums; stride is the distance between columns */
 #define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
     static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
                                        const SPMV__T *SPMV__RESTRICT x)                                                      \
@@ -256,6 +270,7 @@ SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
+/* The dot product of a dense row with x. */
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -282,7 +297,7 @@ static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in
 
 #ifndef SPMV_NO_COO
 #define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-/* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
+/* The entries are shared out in stretches of 16384; the stretch in which a row begins sums the whole row. */
 static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -305,7 +320,8 @@ static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, 
 
 #ifndef SPMV_NO_CSR
 #define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-/* Rows first .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
+/* Rows i .. end - 1. The most common case, with 32-bit pointers, all rows and beta 0, has a loop of its own, which takes half the time
+ * for short rows. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
@@ -328,7 +344,7 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
     }
 }
 
-/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
+/* One run with 16-bit columns. A piece of a long row, unless it is the first, adds to y what the pieces before it have left there. */
 static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -347,7 +363,7 @@ static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, co
     }
 }
 
-/* A thread takes stretches of runs; pieces of one long row stay in one stretch, that of its first piece. */
+/* A thread takes a stretch of runs at a time. All pieces of a long row belong to the stretch of its first piece. */
 static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint64_t stretch = 16;
@@ -365,6 +381,7 @@ static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T
     }
 }
 
+/* The runs of a part are used only if its columns have 16 bits; their bases are by run. */
 static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -384,7 +401,7 @@ static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Rows first .. end of one diagonal, added to their sums. */
+/* Adds rows first .. end - 1 of stored diagonal d to their sums. */
 static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
@@ -393,7 +410,7 @@ static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, in
     for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
 }
 
-/* Both formats: of bdia band_ptr counts the diagonals of the bands before each, of dia it is NULL, as every diagonal has its offset. */
+/* The product of dia and bdia. band_ptr is the array of that name in bdia; NULL in dia, where every diagonal has an offset. */
 static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, const uint32_t *band_ptr)
 {
     SPMV__ENTER;
@@ -433,6 +450,7 @@ static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in,
 
 #ifndef SPMV_NO_ELL
 #define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
+/* Rows are summed tile by tile; with 16-bit columns, in groups of 32 rows, each with its base. */
 static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -455,6 +473,7 @@ static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, 
 
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
+/* The rows of one slice, tile by tile. */
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
@@ -471,6 +490,7 @@ static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const 
     }
 }
 
+/* A thread takes several slices at a time. */
 static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -489,7 +509,12 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 #define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-/* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
+/* Adds one block to the sums of its rows. Each row has uw partial sums, one for each element of a unit, which vectorises and hides
+ * latency.
+ *   val, step    the first unit of the block, and the distance to the next
+ *   x, left      x at the first column of the block, and the elements of x from there on, which can be fewer than bw
+ *   sum          partial sums of each row
+ *   bh, bw, uw   size of a block and of a unit; constants, so that the loops unroll */
 static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
                                                   uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
 {
@@ -507,7 +532,7 @@ static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT 
     }
 }
 
-/* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
+/* Block rows s .. end - 1, for a block size that is known when compiling. */
 static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
                                                SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
 {
@@ -522,7 +547,7 @@ static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t 
         int i;
         for (k = 0; k < n; k++, slot += apart, val += val_apart) {
             uint32_t c = spmv__column_at(col, base, slot, group, (uint64_t)bw);
-            if (c == SPMV_PAD) break; /* padding ends a block row */
+            if (c == SPMV_PAD) break; /* the rest of the block row is padding */
             SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
         }
         for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
@@ -530,6 +555,7 @@ static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t 
     }
 }
 
+/* Block rows s .. end - 1, for any block size in SPMV_BLOCK_LIST. */
 static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
@@ -539,6 +565,7 @@ static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end,
     }
 }
 
+/* The product of bell, sbell and bcsr; a thread takes several block rows at a time. */
 static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -555,6 +582,7 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+/* A thread takes several strips at a time and sums the rows of each together. */
 static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -568,7 +596,7 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
         for (; s < end; s++) {
             SPMV__T sum[16] = { 0 };
             uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
-            for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
+            for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* adjacent entries mostly belong to one row: sum them in a register */
                 uint32_t r = p->n[SPMV_CMRS_PACKED] ? index[k] & 15 : row[k];
                 SPMV__T part = 0;
                 if (p->n[SPMV_CMRS_PACKED]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
@@ -582,7 +610,7 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifdef SPMV_REPRODUCIBLE
-/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
+/* The reproducible products. Each operation is in the order that SPMV_REPEATS describes, as in the kernels under REPEAT. */
 static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
@@ -590,7 +618,7 @@ static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, S
     y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
 }
 
-/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
+/* The sum of n lanes, n being a power of two: the upper half is added to the lower half until one lane is left. */
 static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 {
     int d, i;
@@ -600,6 +628,7 @@ static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 }
 
 #ifndef SPMV_NO_CSR
+/* Entry k of a row is added in lane k % SPMV__CSR_LANES. */
 static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -619,7 +648,7 @@ static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void 
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* As diagonals above, with the reproducible sum of each row. */
+/* As diagonals above, row by row. */
 static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in,
                                       const uint32_t *band_ptr)
 {
@@ -656,7 +685,7 @@ static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* The row whose first entry is in a slot, the next ld behind it. */
+/* The sum of a row of ell or sell with width slots, from slot on, each ld after the one before it; group says which base. */
 static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
                                      uint64_t ld, uint64_t width, const SPMV__T *x)
 {
@@ -671,6 +700,7 @@ static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, 
 #endif
 
 #ifndef SPMV_NO_ELL
+/* Entry after entry, row by row. */
 static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -687,6 +717,7 @@ static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void 
 #endif
 
 #ifndef SPMV_NO_SELL
+/* Entry after entry, slice by slice. */
 static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
@@ -705,7 +736,7 @@ static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-/* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
+/* The sum of row i of a block row. Where a block reaches beyond the matrix, x counts as 0, as in the kernels. */
 static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -723,6 +754,7 @@ static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row,
     return SPMV__F(repeat_tree)(lane, lanes);
 }
 
+/* Row by row, whichever block row it belongs to. */
 static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;

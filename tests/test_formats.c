@@ -1562,10 +1562,12 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 Test(input, halves_that_contradict)
 {
     /* (0,0) (0,1) (1,1) (2,0) (2,2) and its like */
-    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SYMMETRIC, s.col[1] = 1);
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.col[1] = 1);
     HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SKEW, s.col[1] = 1);
     HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 lies below it", SPMV_SYMMETRIC, (void)0);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 lies above it", SPMV_SYMMETRIC, s.in.base = 1;
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.in.base = 1;
          for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.col[1] = 2);
     HALF(CSR, SPMV_ERR_INDEX, "entry 3", SPMV_SYMMETRIC, s.col[1] = 1; s.in.transpose = 1);
     HALF(CSR, SPMV_OK, "", SPMV_SYMMETRIC, s.col[1] = 0);
