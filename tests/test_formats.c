@@ -1194,7 +1194,7 @@ Test(input, bad_pointers)
     BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[1] = -5);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
-    BAD(CSR, SPMV_ERR_INDEX, "nnz says 4", s.in.nnz = 4);
+    BAD(CSR, SPMV_ERR_INDEX, "nnz is 4", s.in.nnz = 4);
     BAD(CSC, SPMV_ERR_INDEX, "7 entries", s.ptr[4] = 7);
     BAD(CSR, SPMV_ERR_INDEX, "4294967295 entries", s.ptr[3] = -1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 1", s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -1);
