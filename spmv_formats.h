@@ -2907,11 +2907,12 @@ typedef struct spmv__block {
     uint64_t col, val, step;
 } spmv__block;
 
-/* Checked when compiling: the integers of all three formats begin with those that describe a block, as SPMV_BLOCK_BH says. */
+/* Checked when compiling: the integers of all three formats begin with those that describe a block, as SPMV_BLOCK_BH says, and bases
+ * follow columns. */
 enum {
 #define SPMV__BLOCK_AGREES(NAME) \
     ((int)SPMV_##NAME##_BH == (int)SPMV_BLOCK_BH && (int)SPMV_##NAME##_BW == (int)SPMV_BLOCK_BW && \
-     (int)SPMV_##NAME##_UW == (int)SPMV_BLOCK_UW)
+     (int)SPMV_##NAME##_UW == (int)SPMV_BLOCK_UW && (int)SPMV_##NAME##_BASE == (int)SPMV_##NAME##_COL + 1)
     SPMV__BLOCKS_AGREE = 1 / (SPMV__BLOCK_AGREES(BELL) && SPMV__BLOCK_AGREES(SBELL) && SPMV__BLOCK_AGREES(BCSR))
 #undef SPMV__BLOCK_AGREES
 };
@@ -2924,11 +2925,7 @@ static int spmv__block_col(const spmv_part *p)
 }
 
 /* The array that holds the bases of 16-bit columns. */
-static int spmv__block_base(const spmv_part *p)
-{
-    if (p->spec.format == SPMV_BELL) return SPMV_BELL_BASE;
-    return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_BASE : (int)SPMV_BCSR_BASE;
-}
+static int spmv__block_base(const spmv_part *p) { return spmv__block_col(p) + 1; }
 
 /* The array that holds pointers, to slices in sbell and to block rows in bcsr. bell has none. */
 static int spmv__block_ptr(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_PTR : (int)SPMV_BCSR_PTR; }
