@@ -643,7 +643,7 @@ shape 'plan --json --explain: options' 'd["choice"]["options"][0]["plan"] == d["
 gives 'plan --json of 0 x 0' 0 plan none.mtx --json --explain
 shape 'plan --json of 0 x 0: a plan' 'd["plan"] == "csr"'
 gives 'plan --max-bytes' 1 plan arrow.mtx --builder hyb --max-bytes 1000K
-says 'plan --max-bytes: what and how much' err 'ell:w=2: .* allowed are 1000 KiB|ell:w=2: .* allowed are 0.98 MiB'
+says 'plan --max-bytes: what and how much' err 'ell:w=2: .* the limit is 0.98 MiB'
 gives 'plan --max-bytes --json' 1 plan arrow.mtx --builder hyb --max-bytes 1000K --json
 shape 'plan --max-bytes --json: null bytes for what was refused' '[p["bytes"] is None for p in d["parts"]] == [True, False]'
 gives 'plan --max-bytes: enough' 0 plan arrow.mtx --builder hyb --max-bytes 2M
