@@ -366,7 +366,7 @@ static void sim_filled(taking *t, const spmv_spec *s, int part)
 static void sim_part(taking *t, const spmv_spec *s, int part)
 {
     uint64_t r, k;
-    if (s->format == SPMV_ELL || s->format == SPMV_SELL) sim_ell(t, s, part);
+    if (spmv_format_takes_key(s->format, SPMV_KEY_FILL)) sim_ell(t, s, part);
     else if (s->key[SPMV_KEY_D] || s->key[SPMV_KEY_W]) sim_filled(t, s, part);
     else
         for (r = 0; r < t->m->rows; r++)
