@@ -299,7 +299,8 @@ static uint64_t sim_width(const taking *t, uint64_t first, uint64_t end, const s
 
 static void sim_ell(taking *t, const spmv_spec *s, int part)
 {
-    uint64_t h = s->format == SPMV_ELL ? t->rows : s->key[SPMV_KEY_H] ? (uint64_t)s->key[SPMV_KEY_H] : 32, first, end, i, k;
+    const uint64_t slice = s->key[SPMV_KEY_H] ? (uint64_t)s->key[SPMV_KEY_H] : 32;
+    uint64_t h = spmv_format_takes_key(s->format, SPMV_KEY_H) ? slice : t->rows, first, end, i, k;
     for (first = 0; first < t->rows; first = end) {
         uint64_t w;
         end = first + h < t->rows ? first + h : t->rows;
