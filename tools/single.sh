@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/single.sh - prints the whole library as one header. What it does to the set: the headers stand one after another,
-# their includes of each other are dropped, the generated ones stand where they are included, and where spmv_host.h includes itself
-# to expand its template, the template's text stands. spmv_io.h is in it behind SPMV_IO, as it is optional in the set.
+# tools/single.sh - prints the whole library as one header: the headers one after another, without their includes of each other. The
+# generated headers replace the lines that include them. Where spmv_host.h includes itself to expand its template, the template's text
+# is inserted. spmv_io.h, which is optional in the set, is enabled by SPMV_IO.
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_io.h spmv.h '
+set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h '
+set="$set spmv_io.h spmv.h "
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done
-for f in spmv*.h; do # includes between headers are dropped below, so one that is not put anywhere would be lost
+for f in spmv*.h; do # includes between headers are dropped below, so a header without a place would be lost
     case $set in
     *" $f "*) ;;
     *) echo "tools/single.sh: $f has no place in the single header" >&2; exit 1 ;;
@@ -36,7 +37,7 @@ echo " *"
 sed -e 's/^/ * /' -e 's/ *$//' LICENSE
 echo " */"
 
-put() { # put FILE: its text with the includes of the set resolved
+put() { # put FILE: prints its text with the includes of the set resolved
     awk -v self="$1" '
         function body(name,   line) {
             while ((getline line <name) > 0) print line
@@ -66,9 +67,9 @@ put() { # put FILE: its text with the includes of the set resolved
         { print }' "$1"
 }
 
-# spmv.h tells which back ends there are, and comes last
-macros=$(sed -n '/^\/\* Which back ends are compiled in/,/^\/\* (these were the back ends)/p' spmv.h)
-[ -n "$macros" ] || { echo "tools/single.sh: spmv.h does not tell which back ends are compiled in" >&2; exit 1; }
+# spmv.h decides which back ends are compiled in, and comes last
+macros=$(sed -n '/^\/\* Which back ends are compiled in/,/^\/\* (end of: which back ends)/p' spmv.h)
+[ -n "$macros" ] || { echo "tools/single.sh: spmv.h does not say which back ends are compiled in" >&2; exit 1; }
 echo "$macros"
 put spmv_formats.h
 put spmv_host.h
@@ -85,6 +86,9 @@ echo "#endif /* SPMV_NO_OPENCL */"
 echo "#ifndef SPMV_NO_CUDA"
 put spmv_cuda.h
 echo "#endif /* SPMV_NO_CUDA */"
+echo "#ifndef SPMV_NO_DEVICES"
+put spmv_check.h
+echo "#endif /* SPMV_NO_DEVICES */"
 put spmv.h
 echo "#ifdef SPMV_IO"
 put spmv_io.h
