@@ -262,7 +262,7 @@ Test(products, launch_and_nothing_else)
     cr_assert_eq(memcmp(&fake.value[15], &(double){ 2 }, 8), 0);
     cr_assert_eq(memcmp(&fake.value[16], &(double){ 0.5 }, 8), 0);
     cr_assert_eq(spmv_cuda_mul(&e, 1, at + 8, 2, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_ERR_ARGUMENT); /* one too far */
-    cr_assert_str_eq(said, "x: 4 elements from 2 on, the buffer has 5");
+    cr_assert_str_eq(said, "x: 4 elements from offset 2 exceed the buffer's 5");
     cr_assert_eq(spmv_cuda_mul(NULL, 1, at, 0, 0, at, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_cuda_mul(&e, 0, 0, 0, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_OK); /* no x */
     cr_assert_eq(fake.launches, launches + 2);

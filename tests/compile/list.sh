@@ -107,7 +107,7 @@ mkdir -p "$o/bare"
 for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
     bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
-    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL .* or install' $o/$cc-bare.txt"
+    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL, or install' $o/$cc-bare.txt"
 done
 for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
