@@ -2,12 +2,12 @@
  *
  * spmv_host.h - products of stored parts with vectors on the host CPU.
  *
- * One text a format, expanded for each type of values and vectors. Uses OpenMP where the compiler was told to. Configuration
- * macros: spmv_formats.h.
+ * The product of each format is written once, as a template that is expanded for each type of values and vectors. It uses OpenMP if the
+ * compiler was told to. spmv_formats.h describes the configuration macros.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_formats.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_formats.h" /* above the guard: its implementation may be needed although this interface was included before */
 #ifndef SPMV_HOST_H
 #define SPMV_HOST_H
 
@@ -15,14 +15,21 @@
 extern "C" {
 #endif
 
-/* y = alpha A x + beta y on the host, for the rows of the part. x has cols and y rows elements of the vector type.
- * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
- * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
- * on one part at a time, each with its own y. */
+/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of OpenMP threads.
+ *   p       the part A
+ *   alpha   0: neither A nor x is read
+ *   x       as many elements of the vector type as the matrix has columns
+ *   beta    0: y is not read. Must be 1 for coo (SPMV_ADDS_ONLY)
+ *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list
+ * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
+/* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
 SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* y = beta y for n elements; beta 0 clears without reading. */
+/* Computes y = beta y.
+ *   t      the type, whose vector type y has
+ *   n      elements of y
+ *   beta   0: y becomes zero without being read
+ *   y      may be NULL if n is 0 */
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 #ifdef __cplusplus
@@ -52,7 +59,7 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 #else
 #define SPMV__FORCE_INLINE inline
 #endif
-/* Loops over a block are to unroll also at -O2. */
+/* Loops over a block are unrolled even at -O2. */
 #if defined(__clang__)
 #define SPMV__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__) && __GNUC__ >= 8
@@ -65,22 +72,24 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 #ifdef _OPENMP
 #define SPMV__PRAGMA(text) _Pragma(#text)
-/* Starting threads costs microseconds: small products stay on one. Every unit of work is computed alike whichever thread
- * gets it, so dynamic scheduling does not change a bit of y. */
+/* Products of at most 50000 slots stay on one thread, because starting threads takes microseconds. The result of each iteration does
+ * not depend on the thread that runs it, so dynamic scheduling does not change a bit of y. Iterations of SPMV__PARALLEL are shares of
+ * work, those of SPMV__PARALLEL_ROWS single rows, of which a thread takes 256 at a time. */
 #define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
 #define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
 #else
 #define SPMV__PARALLEL(work)
 #define SPMV__PARALLEL_ROWS(work)
 #endif
-/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
+/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
-#define SPMV__SHORT 8 /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
-#define SPMV__TILE 256 /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
+#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
+#define SPMV__TILE 256 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 
-/* Rows of csr that one thread takes at a time: 2048 entries at least, and 64 shares at least, for threads that are slower or rows that
- * are longer than others. 2048 rows, which is what large matrices get, were all of lp_nw14's 73: f64 1.5 ms on one of two threads. */
+/* Rows of csr that one thread takes at a time. There are at least 64 shares, so that slower threads and longer rows even out, unless a
+ * share would then have fewer than 2048 entries. At most 2048 rows, the share of large matrices; a fixed share of that size would give
+ * all 73 rows of lp_nw14 to one thread. */
 SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 {
     uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
@@ -88,9 +97,8 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
     return run > 2048 ? 2048 : run ? run : 1;
 }
 
-/* The template below is included once a type: V values, T vectors, and the suffix of the names. */
-#define SPMV__CAT_(a, b) a##b
-#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
+/* This file includes itself once for each type, for the template at its end: V is the type of values, T of vectors, TEMPLATE the suffix of
+ * function names. */
 #define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
 
 #define SPMV__TEMPLATE f32
@@ -136,82 +144,25 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* A format's products by type: in any order of additions, and the reproducible ones. */
+/* The products of a format by type: the usual ones, and the reproducible ones. NULL if there is none. */
 typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
 typedef struct spmv__products {
     spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
 } spmv__products;
 
-#define SPMV__HOST_CUT { SPMV__NONE, SPMV__NONE }
-#ifndef SPMV_NO_DENSE
-#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
-#else
-#define SPMV__HOST_DENSE SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_COO
-#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-#else
-#define SPMV__HOST_COO SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CSR
-#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-#else
-#define SPMV__HOST_CSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_DIA
-#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
-#else
-#define SPMV__HOST_DIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
-#else
-#define SPMV__HOST_BDIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_ELL
-#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-#else
-#define SPMV__HOST_ELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SELL
-#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-#else
-#define SPMV__HOST_SELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BELL
-#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SBELL
-#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_SBELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BCSR
-#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BCSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CMRS
-#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-#else
-#define SPMV__HOST_CMRS SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_TCSR
-#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
-#else
-#define SPMV__HOST_TCSR SPMV__HOST_CUT
-#endif
+/* A row of the table, by SPMV__BUILT_<NAME>. SPMV__HOST_<NAME> stands in the template, beside the format's products. */
+#define SPMV__HOST_ROW_1(NAME) SPMV__HOST_##NAME
+#define SPMV__HOST_ROW_0(NAME) { SPMV__NONE, SPMV__NONE }
 
 static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__HOST_##NAME,
+#define X(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
     SPMV_FORMAT_LIST(X)
 #undef X
 };
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
 
+/* Multiplies n elements of y by beta: the rows of a part, or the first n if list_of is NULL. */
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
     static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
@@ -226,6 +177,7 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
     return SPMV_OK;
 }
 
+/* Without anything to add, y is only scaled. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host;
@@ -247,18 +199,20 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 }
 #endif /* SPMV_IMPLEMENTATION */
 
-/* Everything from here to the end is expanded once for each type (see "products on the host"). A row's sum is formed in one fixed
- * order: that of its entries, in four interleaved partial sums where many lie next to each other, which hides the
- * latency of addition. */
+/* From here to the end of the file is the template, expanded once for each type (see "products on the host"). The sum of a row is
+ * formed in one fixed order: that of its entries, or, where many of them are adjacent, in four interleaved partial sums, which hides
+ * the latency of addition. */
 #ifdef SPMV__TEMPLATE
 /* TEMPLATE BEGIN */
 
+/* The arguments of a product in the types of this expansion. */
 #define SPMV__ENTER                                                                          \
     const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
     const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
     SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
 
+/* y = beta y for n rows of part p, or for the first n elements if p is NULL. */
 static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
 {
     SPMV__T *y = (SPMV__T *)y_in;
@@ -271,16 +225,16 @@ static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void 
     }
 }
 
-/* y of part row i; with beta 0 the old y is not looked at. */
+/* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
 SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* For columns of a type C, x being moved to their base:
- * dot   sum of n values times the elements of x that their columns name
- * slab  up to SPMV__TILE rows of a column-major slab: width columns, stride from one to the next */
+/* Two functions for columns of a type C, which are relative to x:
+ *   dot    the sum of n values, each times the element of x at its column
+ *   slab   adds up to SPMV__TILE rows of a column-major slab of width columns to their sums; stride is the distance between columns */
 #define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
     static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
                                        const SPMV__T *SPMV__RESTRICT x)                                                      \
@@ -315,6 +269,8 @@ SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
+#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
+/* The dot product of a dense row with x. */
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -333,18 +289,19 @@ static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in
 {
     SPMV__ENTER;
     int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++)
         SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dense_dot)(val + (uint64_t)i * p->cols, p->cols, x), beta, y);
 }
 #endif
 
 #ifndef SPMV_NO_COO
-/* Stretches of entries, cut where a row begins: the stretch in which a row begins sums it whole. */
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
+/* The entries are shared out in stretches of 16384; the stretch in which a row begins sums the whole row. */
 static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *row = (const uint32_t *)p->a[1].data, *col = (const uint32_t *)p->a[2].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
     const uint64_t stretch = 16384, n = p->nnz;
     int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
     (void)beta;
@@ -362,14 +319,17 @@ static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifndef SPMV_NO_CSR
-/* Rows first .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
+/* Rows i .. end - 1. The most common case, with 32-bit pointers, all rows and beta 0, has a loop of its own, which takes half the time
+ * for short rows. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[0].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[2].data, *SPMV__RESTRICT ptr = (const uint32_t *)p->a[1].data;
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
     uint64_t first, next;
-    if (p->a[1].width == 4 && !p->list.count && beta == 0) {
+    if (p->a[SPMV_CSR_PTR].width == 4 && !p->list.count && beta == 0) {
         uint32_t at = ptr[i], stop;
         for (; i < end; i++, at = stop) {
             stop = ptr[i + 1];
@@ -377,55 +337,58 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
         }
         return;
     }
-    first = spmv__at(&p->a[1], i);
+    first = spmv__at(&p->a[SPMV_CSR_PTR], i);
     for (; i < end; i++, first = next) {
-        next = spmv__at(&p->a[1], i + 1);
+        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
     }
 }
 
-/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
+/* One run with 16-bit columns. A piece of a long row, unless it is the first, adds to y what the pieces before it have left there. */
 static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    const uint16_t *col = (const uint16_t *)p->a[2].data;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    uint64_t i = row[run], at = spmv__at(&p->a[4], run), stop = spmv__at(&p->a[4], run + 1), next;
-    x += ((const uint32_t *)p->a[5].data)[run];
-    if (row[run + 1] == i || at > spmv__at(&p->a[1], i)) {
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
+    x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
+    if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
         SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[1], i) ? 1 : beta, y);
+        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
     for (; i < row[run + 1]; i++, at = next) {
-        next = spmv__at(&p->a[1], i + 1);
+        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
     }
 }
 
-/* A thread takes stretches of runs; pieces of one long row stay in one stretch, that of its first piece. */
+/* A thread takes a stretch of runs at a time. All pieces of a long row belong to the stretch of its first piece. */
 static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint64_t stretch = 16;
-    const uint32_t *row = (const uint32_t *)p->a[3].data;
-    int64_t t, stretches = (int64_t)spmv__ceil_div(p->n[0], stretch);
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR], *run_at = &p->a[SPMV_CSR_RUN_AT];
+    const uint64_t runs = p->n[SPMV_CSR_RUNS];
+    int64_t t, stretches = (int64_t)spmv__ceil_div(runs, stretch);
     SPMV__PARALLEL(p->nnz)
     for (t = 0; t < stretches; t++) {
-        uint64_t run = (uint64_t)t * stretch, end = p->n[0] - run < stretch ? p->n[0] : run + stretch;
-        while (run && run < end && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])) run++;
+        uint64_t run = (uint64_t)t * stretch, end = runs - run < stretch ? runs : run + stretch;
+        while (run && run < end && spmv__at(run_at, run) > spmv__at(ptr, row[run])) run++;
         if (run == end) continue;
-        for (; run < end || (run < p->n[0] && spmv__at(&p->a[4], run) > spmv__at(&p->a[1], row[run])); run++)
+        for (; run < end || (run < runs && spmv__at(run_at, run) > spmv__at(ptr, row[run])); run++)
             SPMV__F(csr_run)(p, run, alpha, x, beta, y);
     }
 }
 
+/* The runs of a part are used only if its columns have 16 bits; their bases are by run. */
 static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
     const uint64_t run = spmv__csr_share(p);
     int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
     (void)val;
-    if (p->a[5].count) {
+    if (p->a[SPMV_CSR_BASE].count) {
         SPMV__F(csr_narrow)(p, alpha, x, beta, y);
         return;
     }
@@ -438,29 +401,31 @@ static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Rows first .. end of one diagonal, added to their sums. */
+/* Adds rows first .. end - 1 of stored diagonal d to their sums. */
 static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + d * p->n[1];
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + d * spmv__dia_ld(p);
     int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
     for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
 }
 
+/* The product of dia and bdia (banded). The flag is a constant, and band_ptr is loaded where it is used: in an argument it made bdia a
+ * quarter slower (gcc -O2). */
 static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
 {
     SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < tiles; t++) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
         uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            uint64_t d = banded ? ((const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data)[b] : b;
+            uint64_t last = banded ? ((const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data)[b + 1] : b + 1;
             int64_t o = offset[b];
             for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
         }
@@ -470,6 +435,7 @@ static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *
 #endif
 
 #ifndef SPMV_NO_DIA
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
 static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
@@ -477,6 +443,7 @@ static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, 
 #endif
 
 #ifndef SPMV_NO_BDIA
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
 static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
@@ -484,55 +451,72 @@ static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifndef SPMV_NO_ELL
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
+/* Rows are summed tile by tile; with 16-bit columns, in groups of 32 rows, each with its base. */
 static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[1].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
+    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    const uint64_t ld = p->n[SPMV_ELL_LD], width = p->n[SPMV_ELL_WIDTH];
     int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < tiles; t++) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
-        if (!p->a[2].count) SPMV__F(slab)(val + first, col + first, p->n[1], p->n[0], rows, x, sum);
-        for (i = 0; p->a[2].count && i < rows; i += 32)
-            SPMV__F(slab16)(val + first + i, (const uint16_t *)p->a[1].data + first + i, p->n[1], p->n[0], rows - i < 32 ? rows - i : 32,
-                            x + ((const uint32_t *)p->a[2].data)[(first + i) / 32], sum + i);
+        if (!base) SPMV__F(slab)(val + first, col + first, ld, width, rows, x, sum);
+        for (i = 0; base && i < rows; i += 32)
+            SPMV__F(slab16)(val + first + i, col16 + first + i, ld, width, rows - i < 32 ? rows - i : 32, x + base[(first + i) / 32],
+                            sum + i);
         for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
     }
 }
 #endif
 
 #ifndef SPMV_NO_SELL
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
+/* The rows of one slice, tile by tile. */
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
-    uint64_t width = (spmv__at(&p->a[1], t + 1) - slot) / height;
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data + slot;
+    uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
+    uint64_t width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + slot;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
         SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
-        if (!p->a[4].count) SPMV__F(slab)(val, (const uint32_t *)p->a[2].data + slot, height, width, rows, x, sum);
-        else SPMV__F(slab16)(val, (const uint16_t *)p->a[2].data + slot, height, width, rows, x + ((const uint32_t *)p->a[4].data)[t], sum);
+        if (!base) SPMV__F(slab)(val, col + slot, height, width, rows, x, sum);
+        else SPMV__F(slab16)(val, col16 + slot, height, width, rows, x + base[t], sum);
         for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
     }
 }
 
+/* A thread takes several slices at a time. */
 static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
     const uint64_t run = 8; /* slices that one thread takes at a time */
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[1], run);
+    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[SPMV_SELL_SLICES], run);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run, end = p->n[1] - i < run ? p->n[1] : i + run;
+        uint64_t i = (uint64_t)t * run, end = p->n[SPMV_SELL_SLICES] - i < run ? p->n[SPMV_SELL_SLICES] : i + run;
         for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
     }
 }
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-/* One block: its units lie step apart; lanes 0 .. uw-1 of each row are summed apart, which vectorises and hides latency. */
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+/* Adds one block to the sums of its rows. Each row has uw partial sums, one for each element of a unit, which vectorises and hides
+ * latency.
+ *   val, step    the first unit of the block, and the distance to the next
+ *   x, left      x at the first column of the block, and the elements of x from there on, which can be fewer than bw
+ *   sum          partial sums of each row
+ *   bh, bw, uw   size of a block and of a unit; constants, so that the loops unroll */
 static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
                                                   uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
 {
@@ -550,22 +534,22 @@ static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT 
     }
 }
 
-/* Super-rows s .. end. With the block size a constant, the loops over a block unroll. */
+/* Block rows s .. end - 1, for a block size that is known when compiling. */
 static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
                                                SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
 {
-    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    uint64_t bell = p->spec.format == SPMV_BELL ? p->n[4] : p->spec.format == SPMV_SBELL ? p->n[3] : 1; /* from block to block */
-    uint64_t next = bell * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = col + 1; /* as in spmv__block_base; a register less */
+    const uint64_t apart = spmv__block_distance(p); /* in slots of col, and of val */
+    const uint64_t val_apart = apart * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
     for (; s < end; s++) {
         spmv__block b = spmv__block_at(p, s, 0);
-        const SPMV__V *val = (const SPMV__V *)p->a[0].data + b.val;
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + b.val;
         SPMV__T sum[8][4] = { { 0 } };
         uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
         int i;
-        for (k = 0; k < n; k++, slot += bell, val += next) {
-            uint32_t c = spmv__column_at(col, col + 1, slot, group, (uint64_t)bw);
-            if (c == SPMV_PAD) break; /* padding ends a block row */
+        for (k = 0; k < n; k++, slot += apart, val += val_apart) {
+            uint32_t c = spmv__column_at(col, base, slot, group, (uint64_t)bw);
+            if (c == SPMV_PAD) break; /* the rest of the block row is padding */
             SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
         }
         for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
@@ -573,22 +557,24 @@ static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t 
     }
 }
 
+/* Block rows s .. end - 1, for any block size in SPMV_BLOCK_LIST. */
 static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    switch (p->n[0] << 8 | p->n[1]) {
+    switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(block_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
         SPMV_BLOCK_LIST(X)
 #undef X
     }
 }
 
+/* The product of bell, sbell and bcsr; a thread takes several block rows at a time. */
 static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
     const uint64_t run = 64, block_rows = spmv__block_rows(p);
     int64_t t, runs = (int64_t)spmv__ceil_div(block_rows, run);
     (void)val;
-    SPMV__PARALLEL(p->a[0].count)
+    SPMV__PARALLEL(p->a[SPMV_VAL].count)
     for (t = 0; t < runs; t++) {
         uint64_t s = (uint64_t)t * run;
         SPMV__F(block_row_run)(p, s, block_rows - s < run ? block_rows : s + run, alpha, x, beta, y);
@@ -597,23 +583,25 @@ static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in
 #endif
 
 #ifndef SPMV_NO_CMRS
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+/* A thread takes several strips at a time and sums the rows of each together. */
 static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *index = (const uint32_t *)p->a[2].data;
-    const uint8_t *row = (const uint8_t *)p->a[3].data;
-    const uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), run = 64;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), run = 64;
     int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
     SPMV__PARALLEL(p->nnz)
     for (t = 0; t < runs; t++) {
         uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
         for (; s < end; s++) {
             SPMV__T sum[16] = { 0 };
-            uint64_t last = spmv__at(&p->a[1], s + 1);
-            for (k = spmv__at(&p->a[1], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
-                uint32_t r = p->n[1] ? index[k] & 15 : row[k];
+            uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+            for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* adjacent entries mostly belong to one row: sum them in a register */
+                uint32_t r = p->n[SPMV_CMRS_PACKED] ? index[k] & 15 : row[k];
                 SPMV__T part = 0;
-                if (p->n[1]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
+                if (p->n[SPMV_CMRS_PACKED]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
                 else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
                 sum[r] += part;
             }
@@ -624,6 +612,7 @@ static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifndef SPMV_NO_TCSR
+#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
 /* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
@@ -657,7 +646,7 @@ static void SPMV__F(tcsr)(const spmv_part *p, double alpha_in, const void *x_in,
 #endif
 
 #ifdef SPMV_REPRODUCIBLE
-/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
+/* The reproducible products. Each operation is in the order that SPMV_REPEATS describes, as in the kernels under REPEAT. */
 static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
@@ -665,7 +654,7 @@ static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, S
     y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
 }
 
-/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
+/* The sum of n lanes, n being a power of two: the upper half is added to the lower half until one lane is left. */
 static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 {
     int d, i;
@@ -675,15 +664,16 @@ static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 }
 
 #ifndef SPMV_NO_CSR
+/* Entry k of a row is added in lane k % SPMV__CSR_LANES. */
 static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    const uint32_t *col = (const uint32_t *)p->a[2].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
     int64_t i, rows = (int64_t)p->rows;
     SPMV__PARALLEL_ROWS(p->nnz)
     for (i = 0; i < rows; i++) {
         SPMV__T lane[SPMV__CSR_LANES] = { 0 };
-        uint64_t first = spmv__at(&p->a[1], (uint64_t)i), end = spmv__at(&p->a[1], (uint64_t)i + 1), k;
+        uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i), end = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i + 1), k;
         for (k = first; k < end; k++) {
             SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
             *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
@@ -694,21 +684,22 @@ static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void 
 #endif
 
 #ifdef SPMV__ANY_DIA
-static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+/* As diagonals above, row by row; band_ptr is NULL for dia. */
+static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in,
+                                      const uint32_t *band_ptr)
 {
     SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[1].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         SPMV__T sum = 0;
         uint64_t b;
-        for (b = 0; b < p->n[0]; b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[2].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[2].data)[b + 1] : b + 1;
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
+            uint64_t d = band_ptr ? band_ptr[b] : b, last = band_ptr ? band_ptr[b + 1] : b + 1;
             int64_t c = i + offset[b];
             for (; d < last; d++, c++)
-                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[1] + (uint64_t)i], x[c], sum);
+                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * spmv__dia_ld(p) + (uint64_t)i], x[c], sum);
         }
         SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
     }
@@ -718,23 +709,23 @@ static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const
 #ifndef SPMV_NO_DIA
 static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, NULL);
 }
 #endif
 
 #ifndef SPMV_NO_BDIA
 static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
+    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data);
 }
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* The row whose first entry is in a slot, the next ld behind it. */
+/* The sum of a row of ell or sell with width slots, from slot on, each ld after the one before it; group says which base. */
 static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
                                      uint64_t ld, uint64_t width, const SPMV__T *x)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     SPMV__T sum = 0;
     for (; width; width--, slot += ld) {
         uint32_t c = spmv__column_at(col, base, slot, group, 1);
@@ -745,32 +736,35 @@ static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, 
 #endif
 
 #ifndef SPMV_NO_ELL
+/* Entry after entry, row by row. */
 static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     int64_t i, rows = (int64_t)p->rows;
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         uint64_t r = (uint64_t)i;
-        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[1], &p->a[2], r / 32, r, p->n[1], p->n[0], x);
+        SPMV__T sum = SPMV__F(repeat_slots)(p, col, base, r / 32, r, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], x);
         SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
     }
 }
 #endif
 
 #ifndef SPMV_NO_SELL
+/* Entry after entry, slice by slice. */
 static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
-    int64_t t, slices = (int64_t)p->n[1];
+    int64_t t, slices = (int64_t)p->n[SPMV_SELL_SLICES];
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (t = 0; t < slices; t++) {
-        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[1], s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
-        uint64_t width = (spmv__at(&p->a[1], s + 1) - slot) / height;
+        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[SPMV_SELL_PTR], s), height = spmv__slice_height(p, s), i;
+        uint64_t first = spmv__slice_first(p, s), width = (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - slot) / height;
         for (i = first; i < spmv__slice_end(p, s); i++) {
-            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[2], &p->a[4], s, slot + i - first, height, width, x);
+            SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, slot + i - first, height, width, x);
             SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
         }
     }
@@ -778,11 +772,11 @@ static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-/* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
+/* The sum of row i of a block row. Where a block reaches beyond the matrix, x counts as 0, as in the kernels. */
 static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[0].data;
-    uint64_t bw = p->n[1], uw = p->n[2], k, j;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], k, j;
     int lanes = p->spec.format == SPMV_BCSR ? SPMV__BCSR_LANES : 1;
     SPMV__T lane[SPMV__BCSR_LANES] = { 0 };
     for (k = 0; k < spmv__block_count(p, block_row); k++) {
@@ -796,15 +790,17 @@ static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row,
     return SPMV__F(repeat_tree)(lane, lanes);
 }
 
+/* Row by row, whichever block row it belongs to. */
 static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
 {
     SPMV__ENTER;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
     int64_t i, rows = (int64_t)p->rows;
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[0].count)
+    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
     for (i = 0; i < rows; i++) {
         uint64_t r = (uint64_t)i;
-        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / p->n[0], r % p->n[0], x), beta, y);
+        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / bh, r % bh, x), beta, y);
     }
 }
 #endif

@@ -76,12 +76,12 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 
 KERNEL void spmv(RUN_PARAMS)
 {
-    __local VEC product[RUN];
-    __local VEC partial[WG];
-    __local uint queue[RUN / TEAM + 1];
-    __local uint waiting;
+    LOCAL VEC product[RUN];
+    LOCAL VEC partial[WG];
+    LOCAL uint queue[RUN / TEAM + 1];
+    LOCAL uint waiting;
 #if FINISH
-    __local uint pieces; /* the number of pieces that this group must add; 0: none */
+    LOCAL uint pieces; /* the number of pieces that this group must add; 0: none */
 #endif
     const uint lid = (uint)get_local_id(0);
     const size_t run = get_group_id(0);
@@ -262,7 +262,7 @@ KERNEL void spmv(RUN_PARAMS)
 /* Each group adds the pieces of one long row. */
 KERNEL void finish(RUN_PARAMS)
 {
-    __local VEC partial[WG];
+    LOCAL VEC partial[WG];
     const uint lid = (uint)get_local_id(0);
     const uint run = long_run[get_group_id(0)];
     const uint row = run_row[run];

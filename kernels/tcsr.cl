@@ -103,7 +103,7 @@ INLINE VEC warp_up(VEC v, uint d)
 {
 #ifdef F64
     const uint2 w = as_uint2(v);
-    return as_double((uint2)(warp_up_word(w.x, d), warp_up_word(w.y, d)));
+    return as_double(VECTOR2(uint, warp_up_word(w.s0, d), warp_up_word(w.s1, d)));
 #else
     return as_float(warp_up_word(as_uint(v), d));
 #endif
@@ -322,7 +322,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 
 KERNEL void spmv(TILE_PARAMS)
 {
-    __local group_memory memory;
+    LOCAL group_memory memory;
     const ulong group = get_group_id(0);
     x += x0;
     y += y0;
@@ -402,7 +402,7 @@ KERNEL void spmv(TILE_PARAMS)
 /* A group adds the pieces of a row that is cut. */
 KERNEL void finish(TILE_PARAMS)
 {
-    __local VEC partial[WG];
+    LOCAL VEC partial[WG];
     const uint lid = (uint)get_local_id(0);
     const uint first = cut[get_group_id(0)];
     const uint last = piece[2 * (size_t)first + 1];

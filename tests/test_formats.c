@@ -99,9 +99,10 @@ static void same_index(const char *what, const spmv_array *a, const int64_t *wan
 static void same_values(const spmv_part *p, const double *want, uint64_t n)
 {
     uint64_t i;
-    CHECK(p->a[0].count == n, "%d values, not %d", (int)p->a[0].count, (int)n);
+    CHECK(p->a[SPMV_VAL].count == n, "%d values, not %d", (int)p->a[SPMV_VAL].count, (int)n);
     for (i = 0; i < n; i++)
-        CHECK(((const double *)p->a[0].data)[i] == want[i], "val[%d] is %g, not %g", (int)i, ((const double *)p->a[0].data)[i], want[i]);
+        CHECK(((const double *)p->a[SPMV_VAL].data)[i] == want[i], "val[%d] is %g, not %g", (int)i,
+              ((const double *)p->a[SPMV_VAL].data)[i], want[i]);
 }
 
 static void from_dense(matrix *m, const char *name, uint64_t rows, uint64_t cols, const double *d, int keep_zeros)
@@ -265,37 +266,37 @@ Test(golden, clspmv_figures_1_to_6)
     GOLDEN("dia");
     spread(data, wide, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("offset", &p.a[1], offset, 3);
-    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of dia");
+    same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 3);
+    CHECK(p.n[SPMV_DIA_DIAGONALS] == 3 && p.n[SPMV_DIA_LD] == 32, "ints of dia");
     spmv_part_free(&p);
     GOLDEN("bdia");
     same_values(&p, wide, 96);
-    same_index("offset", &p.a[1], band, 2);
-    same_index("band_ptr", &p.a[2], band_ptr, 3);
-    CHECK(p.n[0] == 2 && p.n[1] == 32, "ints of bdia");
+    same_index("offset", &p.a[SPMV_BDIA_OFFSET], band, 2);
+    same_index("band_ptr", &p.a[SPMV_BDIA_BAND_PTR], band_ptr, 3);
+    CHECK(p.n[SPMV_BDIA_BANDS] == 2 && p.n[SPMV_BDIA_LD] == 32, "ints of bdia");
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
-    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of ell");
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
+    CHECK(p.n[SPMV_ELL_WIDTH] == 3 && p.n[SPMV_ELL_LD] == 32, "ints of ell");
     spmv_part_free(&p);
     GOLDEN("sell:h=2");
     same_values(&p, sell, 10);
-    same_index("ptr", &p.a[1], sell_ptr, 3);
-    same_index("col", &p.a[2], sell_col, 10);
-    CHECK(p.n[0] == 2 && p.n[1] == 2 && !p.a[3].count, "ints of sell");
+    same_index("ptr", &p.a[SPMV_SELL_PTR], sell_ptr, 3);
+    same_index("col", &p.a[SPMV_SELL_COL], sell_col, 10);
+    CHECK(p.n[SPMV_SELL_H] == 2 && p.n[SPMV_SELL_SLICES] == 2 && !p.a[SPMV_SELL_SLICE_ROW].count, "ints of sell");
     spmv_part_free(&p);
     GOLDEN("csr");
     same_values(&p, b_csr, 9);
-    same_index("ptr", &p.a[1], row_ptr, 5);
-    same_index("col", &p.a[2], b_col, 9);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], row_ptr, 5);
+    same_index("col", &p.a[SPMV_CSR_COL], b_col, 9);
     spmv_part_free(&p);
     GOLDEN("coo");
     same_values(&p, b_csr, 9);
-    same_index("row", &p.a[1], row, 9);
-    same_index("col", &p.a[2], b_col, 9);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 9);
+    same_index("col", &p.a[SPMV_COO_COL], b_col, 9);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -331,22 +332,22 @@ Test(golden, clspmv_figures_7_to_9)
         for (i = 0; i < 32; i++) wide[i / 8 * 128 + i % 8] = want[i];
         spread_columns(bell_col, wide_col, 4, 2, 32);
         same_values(&p, wide, 512);
-        same_index("col", &p.a[1], wide_col, 64);
+        same_index("col", &p.a[SPMV_BELL_COL], wide_col, 64);
         CHECK(!memcmp(p.n, bell_n, sizeof bell_n), "ints of bell");
         CHECK(p.zeros.count == (uint64_t)keep, "explicit zeros");
         spmv_part_free(&p);
         GOLDEN("sbell:b=1x4,h=2");
         block_data("0123 4567 ghij klmn 89ab cdef opqr stuv", want);
         same_values(&p, want, 32);
-        same_index("ptr", &p.a[1], sbell_ptr, 3);
-        same_index("col", &p.a[2], sbell_col, 8);
+        same_index("ptr", &p.a[SPMV_SBELL_PTR], sbell_ptr, 3);
+        same_index("col", &p.a[SPMV_SBELL_COL], sbell_col, 8);
         CHECK(!memcmp(p.n, sbell_n, sizeof sbell_n), "ints of sbell");
         spmv_part_free(&p);
         GOLDEN("bcsr:b=2x4");
         block_data("0123 ghij 89ab opqr 4567 klmn cdef stuv", want);
         same_values(&p, want, 32);
-        same_index("ptr", &p.a[1], bcsr_ptr, 3);
-        same_index("col", &p.a[2], bcsr_col, 4);
+        same_index("ptr", &p.a[SPMV_BCSR_PTR], bcsr_ptr, 3);
+        same_index("col", &p.a[SPMV_BCSR_COL], bcsr_col, 4);
         CHECK(!memcmp(p.n, bcsr_n, sizeof bcsr_n), "ints of bcsr");
         spmv_part_free(&p);
         spmv_csr_free(&a);
@@ -365,10 +366,10 @@ static void cmrs_golden(const spmv_csr *a, const matrix *m, const char *text, co
     CHECK(built(&p, text, m, a, SPMV_F64, 0), "%s", text);
     for (i = 0; i < 10; i++) index[i] = packed ? col[i] * 16 + row[i] : col[i];
     same_values(&p, val, 10);
-    same_index("strip_ptr", &p.a[1], strip_ptr, 4);
-    same_index("index", &p.a[2], index, 10);
-    same_index("row", &p.a[3], row, packed ? 0 : 10);
-    CHECK(p.n[0] == 2 && p.n[1] == (uint64_t)packed, "ints of cmrs");
+    same_index("strip_ptr", &p.a[SPMV_CMRS_PTR], strip_ptr, 4);
+    same_index("index", &p.a[SPMV_CMRS_INDEX], index, 10);
+    same_index("row", &p.a[SPMV_CMRS_ROW], row, packed ? 0 : 10);
+    CHECK(p.n[SPMV_CMRS_HEIGHT] == 2 && p.n[SPMV_CMRS_PACKED] == (uint64_t)packed, "ints of cmrs");
     spmv_part_free(&p);
 }
 
@@ -406,19 +407,19 @@ Test(golden, grewe_figure_1)
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("coo");
     same_values(&p, val, 8);
-    same_index("row", &p.a[1], row, 8);
-    same_index("col", &p.a[2], col, 8);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 8);
+    same_index("col", &p.a[SPMV_COO_COL], col, 8);
     spmv_part_free(&p);
     GOLDEN("csr");
     same_values(&p, val, 8);
-    same_index("ptr", &p.a[1], ptr, 5);
-    same_index("col", &p.a[2], col, 8);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 5);
+    same_index("col", &p.a[SPMV_CSR_COL], col, 8);
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -446,23 +447,23 @@ Test(golden, kuresson_5x5)
     spmv_part_free(&p);
     GOLDEN("coo");
     same_values(&p, val, 10);
-    same_index("row", &p.a[1], row, 10);
-    same_index("col", &p.a[2], col, 10);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 10);
+    same_index("col", &p.a[SPMV_COO_COL], col, 10);
     spmv_part_free(&p);
     GOLDEN("csr");
-    same_index("ptr", &p.a[1], ptr, 6);
-    same_index("col", &p.a[2], col, 10);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 6);
+    same_index("col", &p.a[SPMV_CSR_COL], col, 10);
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 15, 5, 32);
     spread_columns(ell_col, wide_col, 15, 5, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     spmv_part_free(&p);
     GOLDEN("dia");
     spread(diagonals, wide, 30, 5, 32);
     same_values(&p, wide, 192);
-    same_index("offset", &p.a[1], offset, 6);
+    same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 6);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -1090,11 +1091,11 @@ Test(input, borrowed_arrays_are_the_callers)
         memset(&how, 0, sizeof how);
         how.borrow = 1;
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
-        CHECK(!m.nnz || (p.a[0].data == m.val && p.a[2].data == m.col), "%s: the part copied", m.name);
+        CHECK(!m.nnz || (p.a[SPMV_VAL].data == m.val && p.a[SPMV_CSR_COL].data == m.col), "%s: the part copied", m.name);
         spmv_part_free(&p);
         how.updatable = 1; /* then the library must have values of its own */
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
-        CHECK(!m.nnz || p.a[0].data != m.val, "%s: the part borrowed", m.name);
+        CHECK(!m.nnz || p.a[SPMV_VAL].data != m.val, "%s: the part borrowed", m.name);
         spmv_part_free(&p);
         spmv_csr_free(&a);
         CHECK(l.live == 0, "%s: %d left", m.name, (int)l.live);
@@ -1247,7 +1248,7 @@ Test(input, bad_pointers)
     BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[1] = -5);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
-    BAD(CSR, SPMV_ERR_INDEX, "nnz says 4", s.in.nnz = 4);
+    BAD(CSR, SPMV_ERR_INDEX, "nnz is 4", s.in.nnz = 4);
     BAD(CSC, SPMV_ERR_INDEX, "7 entries", s.ptr[4] = 7);
     BAD(CSR, SPMV_ERR_INDEX, "4294967295 entries", s.ptr[3] = -1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 1", s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -1);
@@ -1614,11 +1615,13 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
 
 Test(input, halves_that_contradict)
 {
-    /* (0,0) (0,1) (1,1) (2,0) (2,2) and similar ones */
-    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.col[1] = 1);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SKEW, s.col[1] = 1);
-    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 below it", SPMV_SYMMETRIC, (void)0);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.in.base = 1;
+    /* (0,0) (0,1) (1,1) (2,0) (2,2) and its like */
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.col[1] = 1);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SKEW, s.col[1] = 1);
+    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 lies below it", SPMV_SYMMETRIC, (void)0);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.in.base = 1;
          for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.col[1] = 2);
     HALF(CSR, SPMV_ERR_INDEX, "entry 3", SPMV_SYMMETRIC, s.col[1] = 1; s.in.transpose = 1);
     HALF(CSR, SPMV_OK, "", SPMV_SYMMETRIC, s.col[1] = 0);
@@ -1631,7 +1634,7 @@ Test(input, halves_that_contradict)
     HALF(CSR, SPMV_ERR_ARGUMENT, "square, not 3 x 4", SPMV_SYMMETRIC, s.in.cols = 4);
     HALF(COO, SPMV_ERR_ARGUMENT, "symmetry 3 is unknown", (spmv_symmetry)3, (void)0);
     HALF(BSR, SPMV_ERR_ARGUMENT, "square, not 3 x 1", SPMV_SYMMETRIC, s.in.block_rows = 3; s.in.block_cols = 1);
-    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 above it", SPMV_SYMMETRIC,
+    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 lies above it", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 1; s.col[1] = 1);
     HALF(BSR, SPMV_ERR_ARGUMENT, "block 0 lies on the diagonal but is not symmetric in itself: row 1, column 0", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[1] = 5);
@@ -1774,7 +1777,8 @@ static void update_part(const char *text, const matrix *m, const spmv_csr *a, co
     diff = csr_difference(fresh, &back);
     CHECK(!diff, "%s, %s, %s: %s after the update", m->name, text, spmv_type_name(t), diff);
     CHECK(built(&q, text, m, fresh, t, 1), "%s", text);
-    CHECK(!q.a[0].count || !memcmp(p.a[0].data, q.a[0].data, q.a[0].count * q.a[0].width), "%s, %s: slots", m->name, text);
+    CHECK(!q.a[SPMV_VAL].count || !memcmp(p.a[SPMV_VAL].data, q.a[SPMV_VAL].data, q.a[SPMV_VAL].count * q.a[SPMV_VAL].width),
+          "%s, %s: slots", m->name, text);
     CHECK(p.zeros.count == q.zeros.count && (!q.zeros.count || !memcmp(p.zeros.data, q.zeros.data, q.zeros.count * 8)), "%s: zeros", text);
     spmv_part_free(&q);
     spmv_csr_free(&back);
@@ -1967,7 +1971,7 @@ Test(limit, wasteful_formats_name_their_figures)
         CHECK(build(&p, wasteful[i], &a, &how, &h) == SPMV_ERR_TOO_LARGE, "%s", wasteful[i]);
         CHECK(strstr(l.text, "MiB") && strstr(l.text, "times the CSR form"), "%s: %s", wasteful[i], l.text);
         CHECK(l.live == 0 && l.largest <= 4u << 20, "%s: asked for %zu bytes", wasteful[i], l.largest);
-        CHECK(!p.a[0].data && !p.rows, "%s: not zeroed", wasteful[i]);
+        CHECK(!p.a[SPMV_VAL].data && !p.rows, "%s: not zeroed", wasteful[i]);
     }
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -2032,7 +2036,7 @@ Test(limit, widest_matrices)
         s = build(&p, specs[j], &a, &how, &h);
         CHECK(s == want, "%s: %s, %s", specs[j], spmv_status_name(s), l.text);
         if (!s) {
-            CHECK(f != SPMV_CMRS || p.n[1] == 0, "%s is packed", specs[j]);
+            CHECK(f != SPMV_CMRS || p.n[SPMV_CMRS_PACKED] == 0, "%s is packed", specs[j]);
             CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", specs[j]);
             spmv_csr_free(&back);
         }
@@ -2063,7 +2067,7 @@ Test(limit, cmrs_packs_28_bits)
         a.col = col;
         a.val = val;
         CHECK(build(&p, "cmrs:h=16", &a, &how, &quiet) == SPMV_OK, "build");
-        CHECK(p.n[1] == (cols == 1u << 28), "packed %d", (int)p.n[1]);
+        CHECK(p.n[SPMV_CMRS_PACKED] == (cols == 1u << 28), "packed %d", (int)p.n[SPMV_CMRS_PACKED]);
         CHECK(spmv_parts_to_csr(&back, 2, &p, 1, NULL) == SPMV_OK && !csr_difference(&a, &back), "back");
         spmv_csr_free(&back);
         spmv_part_free(&p);
@@ -2139,9 +2143,10 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
     memset(&how, 0, sizeof how);
     snprintf(text, sizeof text, "sell:h=%d,grow=0.%02d", (int)h, percent);
     CHECK(build(&p, text, a, &how, &quiet) == SPMV_OK, "%s", text);
-    start = (const uint32_t *)p.a[3].data;
-    CHECK(p.a[3].count == p.n[1] + 1 && start[0] == 0 && start[p.n[1]] == m->rows, "%s: slices", text);
-    for (t = 0; t < p.n[1]; t++) {
+    start = (const uint32_t *)p.a[SPMV_SELL_SLICE_ROW].data;
+    CHECK(p.a[SPMV_SELL_SLICE_ROW].count == p.n[SPMV_SELL_SLICES] + 1 && start[0] == 0 && start[p.n[SPMV_SELL_SLICES]] == m->rows,
+          "%s: slices", text);
+    for (t = 0; t < p.n[SPMV_SELL_SLICES]; t++) {
         uint64_t first = start[t], end = start[t + 1], width = 0, held = 0, height = end - first, slots, longer;
         CHECK(end > first && height <= h, "%s: height %d", text, (int)height);
         for (r = first; r < end; r++) {
@@ -2150,7 +2155,7 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
             if (n > width) width = n;
         }
         slots = width * height;
-        CHECK(spmv__at(&p.a[1], t + 1) - spmv__at(&p.a[1], t) == slots, "%s: slots of slice %d", text, (int)t);
+        CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t + 1) - spmv__at(&p.a[SPMV_SELL_PTR], t) == slots, "%s: slots of slice %d", text, (int)t);
         CHECK(height == 1 || (slots - held) * 100 <= slots * (uint64_t)percent, "%s: padding of slice %d", text, (int)t);
         if (height < h && end < m->rows) { /* one row more would have been too many */
             longer = m->ptr[end + 1] - m->ptr[end];
@@ -2162,8 +2167,8 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
         if (height > highest) highest = height;
         for (r = first; r < end; r++)
             for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
-                uint64_t slot = spmv__at(&p.a[1], t) + (k - m->ptr[r]) * height + r - first;
-                CHECK(((const uint32_t *)p.a[2].data)[slot] == m->col[k], "%s: slot", text);
+                uint64_t slot = spmv__at(&p.a[SPMV_SELL_PTR], t) + (k - m->ptr[r]) * height + r - first;
+                CHECK(((const uint32_t *)p.a[SPMV_SELL_COL].data)[slot] == m->col[k], "%s: slot", text);
             }
     }
     CHECK(m->rows < 500 || h == 1 || (lowest < h && highest > 1 && lowest < highest), "%s: heights do not vary", text);
@@ -2199,14 +2204,15 @@ Test(sell, defaults_align_to_128_bytes)
     CHECK(matrix_awkward(&m, 29, INTEGERS), "matrix");
     a = matrix_csr(&m, SPMV_F32);
     CHECK(built(&p, "sell", &m, &a, SPMV_F32, 0), "sell");
-    for (t = 0; t <= p.n[1]; t++) CHECK(spmv__at(&p.a[1], t) * 4 % 128 == 0, "slice %d", (int)t);
+    for (t = 0; t <= p.n[SPMV_SELL_SLICES]; t++) CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t) * 4 % 128 == 0, "slice %d", (int)t);
     spmv_part_free(&p);
     CHECK(built(&p, "sbell", &m, &a, SPMV_F32, 0), "sbell");
-    for (t = 0; t <= p.n[4]; t++) CHECK(spmv__at(&p.a[1], t) * p.n[2] * 4 % 128 == 0, "slice %d of blocks", (int)t);
+    for (t = 0; t <= p.n[SPMV_SBELL_SLICES]; t++)
+        CHECK(spmv__at(&p.a[SPMV_SBELL_PTR], t) * p.n[SPMV_SBELL_UW] * 4 % 128 == 0, "slice %d of blocks", (int)t);
     spmv_part_free(&p);
-    CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "ell");
+    CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[SPMV_ELL_LD] * 4 % 128 == 0, "ell");
     spmv_part_free(&p);
-    CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "dia");
+    CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[SPMV_DIA_LD] * 4 % 128 == 0, "dia");
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -2315,7 +2321,7 @@ static spmv_status try_build(const operation *op, const spmv_hooks *h, ledger *l
     how.updatable = op->updatable;
     arm(l, n);
     s = build(&p, op->text, op->a, &how, h);
-    if (s) CHECK(!p.rows && !p.a[0].data, "%s: not zeroed", op->text);
+    if (s) CHECK(!p.rows && !p.a[SPMV_VAL].data, "%s: not zeroed", op->text);
     spmv_part_free(&p);
     return s;
 }
