@@ -22,6 +22,9 @@
 #ifndef UNROLL
 #define UNROLL 8 // tune: 8 16
 #endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
 #ifndef TILE
 #define TILE 4096 // lint: TILE=512 ; GAPS=1
 #endif
