@@ -1797,7 +1797,6 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
-    spmv__dev_option_number(o, "NT", 1); /* H200: 1.00 to 1.10 times as fast on 20 matrices; ignored elsewhere */
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */
