@@ -1751,8 +1751,8 @@ static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *v, spmv_kn
     }
 }
 
-/* Products with what is left out between them, and the sums that warps hand on; with barriers instead of a warp's instructions also
- * a vote for each warp and a sum for each item. The finishing launch has a sum for each item. */
+/* STREAM=1: the products with the gaps between them, and the open sums of the warps; without PTX also a vote for each warp and a sum for
+ * each item, which are always counted. The finishing launch has a sum for each item. */
 static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
@@ -1762,7 +1762,7 @@ static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
     return warps * ((products + 1) * size + 8) + wg * size;
 }
 
-/* A tile has a group of its own size, or an item where the device cannot have such a group or the caller wants another one. */
+/* STREAM=1 unless the device cannot have a group of a tile's size, or the caller asks for another group. */
 static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     spmv_variant whole = *v;
@@ -1778,20 +1778,12 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
     if (v->value[SPMV_KNOB_STREAM] && !spmv__dev_knob_set(wish, SPMV_KNOB_WG)) v->value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
 }
 
-static spmv_status spmv__tcsr_fit(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)wish;
-    if (!v->value[SPMV_KNOB_STREAM] || (uint64_t)v->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "WG=%d: tiles of %llu have groups of %llu", v->value[SPMV_KNOB_WG],
-                    (spmv__ull)p->n[SPMV_TCSR_TILE], (spmv__ull)spmv__tcsr_group(p));
-}
-
-/* The group may have been made smaller, as the kernel or the device could not have it. */
+/* With STREAM=1 the group has the size of a tile, whether the caller asked for another one or the kernel cannot have so large a one. */
 static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_STREAM] || (uint64_t)v->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "tcsr: tiles of %llu have groups of %llu, the device can have %d",
-                    (spmv__ull)p->n[SPMV_TCSR_TILE], (spmv__ull)spmv__tcsr_group(p), v->value[SPMV_KNOB_WG]);
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "tcsr: STREAM=1 takes groups of %llu for tiles of %llu, not of %d",
+                    (spmv__ull)spmv__tcsr_group(p), (spmv__ull)p->n[SPMV_TCSR_TILE], v->value[SPMV_KNOB_WG]);
 }
 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
@@ -1857,7 +1849,7 @@ static const spmv__dev_format spmv__tcsr_device = {
     "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048", /* check */
     spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
     spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
-    spmv__tcsr_fit, spmv__tcsr_allowed,                /* fit, allowed */
+    spmv__dev_fits_always, spmv__tcsr_allowed,         /* fit, allowed */
     spmv__tcsr_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__tcsr_local,           /* height, local */
     spmv__tcsr_deal, spmv__tcsr_arguments,             /* deal, arguments */
