@@ -26,6 +26,7 @@
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
  *   SPMV_NO_AUTO          leave out the choice of spmv_auto.h and its tuning tables: no plan means "csr" then
+ *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd): a quarter of the object code remains
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
@@ -153,6 +154,29 @@ typedef enum spmv_device_class {
 /* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
 SPMV_API const char *spmv_device_class_name(spmv_device_class c);
 SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+
+/* ---- instruction sets ---------------------------------------------------------------------------------------------
+ * X(NAME, "name", "what it is"): levels of vector instructions that products on the host are compiled for. Which of them a machine
+ * has is found out when a part is built. Other compilers than gcc and clang, and SPMV_NO_SIMD, leave plain only. */
+#define SPMV_SIMD_LIST(X)                                                 \
+    X(BEST,   "best",   "the best of these that build and machine have")  \
+    X(PLAIN,  "plain",  "C as it is, for any processor")                  \
+    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA: 32 bytes at a time")   \
+    X(AVX512, "avx512", "x86-64 with AVX-512F: 64 bytes at a time")       \
+    X(NEON,   "neon",   "64-bit ARM: 16 bytes at a time")
+
+typedef enum spmv_simd {
+#define X(NAME, name, text) SPMV_SIMD_##NAME,
+    SPMV_SIMD_LIST(X)
+#undef X
+    SPMV_SIMD_COUNT
+} spmv_simd;
+
+/* "avx2"; and back: SPMV_SIMD_COUNT if the text is none of them. */
+SPMV_API const char *spmv_simd_name(spmv_simd s);
+SPMV_API spmv_simd spmv_simd_from(const char *name);
+/* 1 if the build has the level and this machine can run it; SPMV_SIMD_BEST and SPMV_SIMD_PLAIN always. */
+SPMV_API int spmv_simd_usable(spmv_simd s);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "what it is called"). Every list of formats in these headers, the tools and the tests expands from
@@ -460,6 +484,9 @@ typedef struct spmv_part {
     spmv_spec  spec;
     spmv_type  type;
     int        reproducible;
+    spmv_simd  simd;   /* the level of its products on the host, never SPMV_SIMD_BEST; it changes no array */
+    int        uneven; /* csr: 1 if neighbouring rows mostly differ in length */
+    uint64_t   longest; /* csr: nonzeros of its longest row */
     uint64_t   rows;   /* R: rows of the part */
     uint64_t   cols;   /* columns of the whole matrix */
     uint64_t   nnz;    /* nonzeros held, explicit zeros counted */
@@ -486,6 +513,7 @@ typedef struct spmv_build {
     int       strict;     /* 1: refuse formats with fill */
     int       reproducible; /* 1: products whose bits are the same on the host and on every OpenCL device: see SPMV_REPEATS */
     int       borrow;     /* 1: csr may use the CSR matrix's own arrays, which must then outlive the part */
+    spmv_simd simd;       /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if build or machine lack it */
     uint64_t  max_bytes;  /* refuse what would take more; 0: 16 times the CSR form plus 16 MiB */
 } spmv_build;
 
@@ -585,6 +613,15 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #define SPMV__SHARED static
 #define SPMV__APART static
 #endif
+/* Host products with vectors need gcc's or clang's way to compile single functions for other processors. */
+#if !defined(SPMV_NO_SIMD) && defined(__GNUC__) && !defined(_MSC_VER)
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 7 : __GNUC__ >= 8)
+#define SPMV__SIMD_X86
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define SPMV__SIMD_NEON
+#endif
+#endif
+
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 SPMV_API const char *spmv_status_text(spmv_status s)
@@ -667,6 +704,44 @@ static const char *const spmv__format_names[] = {
     SPMV_FORMAT_LIST(X)
 #undef X
 };
+
+static const char *const spmv__simd_names[] = {
+#define X(NAME, name, text) name,
+    SPMV_SIMD_LIST(X)
+#undef X
+};
+
+SPMV_API const char *spmv_simd_name(spmv_simd s) { return (unsigned)s < SPMV_SIMD_COUNT ? spmv__simd_names[s] : "?"; }
+
+SPMV_API spmv_simd spmv_simd_from(const char *name)
+{
+    int i;
+    for (i = 0; name && i < SPMV_SIMD_COUNT; i++)
+        if (!strcmp(name, spmv__simd_names[i])) return (spmv_simd)i;
+    return SPMV_SIMD_COUNT;
+}
+
+SPMV_API int spmv_simd_usable(spmv_simd s)
+{
+    switch (s) {
+    case SPMV_SIMD_BEST:
+    case SPMV_SIMD_PLAIN: return 1;
+#ifdef SPMV__SIMD_X86
+    case SPMV_SIMD_AVX2: __builtin_cpu_init(); return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+#ifdef SPMV__SIMD_NEON
+    case SPMV_SIMD_NEON: return 1;
+#endif
+    default: return 0;
+    }
+}
+
+/* The level that SPMV_SIMD_BEST stands for. */
+static spmv_simd spmv__simd_best(void)
+{
+    if (spmv_simd_usable(SPMV_SIMD_NEON)) return SPMV_SIMD_NEON;
+    return spmv_simd_usable(SPMV_SIMD_AVX2) ? SPMV_SIMD_AVX2 : SPMV_SIMD_PLAIN;
+}
 
 SPMV_API const char *spmv_format_name(spmv_format f)
 {
@@ -2021,12 +2096,25 @@ static int spmv__run_bases(const spmv_part *p, spmv__source *s)
     return 1;
 }
 
+/* The longest row, and whether more than a quarter of the rows differ from the one before: what the host product goes by. */
+static void spmv__csr_shape(spmv_part *p, const uint64_t *ptr)
+{
+    uint64_t i, changes = 0;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t n = ptr[i + 1] - ptr[i];
+        if (n > p->longest) p->longest = n;
+        changes += i && n != ptr[i] - ptr[i - 1];
+    }
+    p->uneven = changes > p->rows / 4;
+}
+
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
     spmv__want(&p->a[0], p->nnz, p->a[0].width);
     spmv__want_offsets(&p->a[1], p->rows + 1, p->nnz);
     spmv__want(&p->a[2], p->nnz, 4);
+    spmv__csr_shape(p, s->ptr);
     if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[0]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; i < p->rows; i++) p->n[1] += (uint64_t)spmv__in_pieces(s, most, i);
@@ -3418,6 +3506,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
                         how->type == SPMV_F64 ? "doubles" : "floats");
     if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
+    if (!spmv_simd_usable(how->simd))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "level %s of instructions is not in this build or not in this machine",
+                        spmv_simd_name(how->simd));
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
@@ -3448,6 +3539,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->spec = *spec;
     out->type = how->type;
     out->reproducible = how->reproducible;
+    out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[0], 0, (uint32_t)spmv_value_size(how->type));
