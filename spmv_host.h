@@ -67,7 +67,7 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__ALONE 20000   /* slots: below, one thread is done before a second one has begun, which takes microseconds */
 #define SPMV__CACHED 1000000 /* slots: up to here a thread takes the same share every time, which it may have in its caches; in larger
                                products threads take shares as they come, so that one that is held up holds up no other */
-#define SPMV__TILE 256      /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
+#define SPMV__TILE 512      /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
 #define SPMV__SHORT 8       /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
 #define SPMV__LONG 32       /* rows shorter than this are summed without vectors, which cost more than they save */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
@@ -375,8 +375,9 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
 
 /* For columns of a type C, x being moved to their base:
  * dot     sum of n values times the elements of x that their columns name
- * column  one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding */
-#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, gather, pick, pads)                                                           \
+ * column  one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
+ *         asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself */
+#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, gather, pick, pads, run)                                                       \
     SPMV__APART SPMV__T SPMV__F(long_dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
     {                                                                                                                              \
@@ -414,18 +415,25 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         return (s0 + s1) + (s2 + s3);                                                                                              \
     }                                                                                                                              \
     static inline int SPMV__F(column)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,               \
-                                      const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                                \
+                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
     {                                                                                                                              \
         const uint64_t whole = rows - rows % SPMV__LANES;                                                                          \
         uint64_t i;                                                                                                                \
         int found = 0;                                                                                                             \
         for (i = 0; i < whole; i += SPMV__LANES) {                                                                                 \
-            int pads = SPMV__O(pads)(col + i);                                                                                     \
-            if (pads == 2) continue;                                                                                               \
+            SPMV__O(vec) in;                                                                                                       \
+            if (ahead) {                                                                                                           \
+                SPMV__AHEAD(val + i + ahead);                                                                                      \
+                SPMV__AHEAD(col + i + ahead);                                                                                      \
+            }                                                                                                                      \
+            if (SPMV__O(run)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                            \
+            else {                                                                                                                 \
+                int pads = SPMV__O(pads)(col + i);                                                                                 \
+                if (pads == 2) continue;                                                                                           \
+                in = pads ? SPMV__O(pick)(x, col + i) : SPMV__O(gather)(x, col + i);                                               \
+            }                                                                                                                      \
             found = 1;                                                                                                             \
-            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i),                                                          \
-                                                 pads ? SPMV__O(pick)(x, col + i) : SPMV__O(gather)(x, col + i),                   \
-                                                 SPMV__O(vfrom)(sum + i)));                                                        \
+            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                           \
         }                                                                                                                          \
         for (; i < rows; i++) {                                                                                                    \
             if (col[i] == PAD) continue;                                                                                           \
@@ -434,8 +442,8 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         }                                                                                                                          \
         return found;                                                                                                              \
     }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, vgather, vpick, vpads)
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpick16, vpads16)
+SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, vgather, vpick, vpads, vrun)
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpick16, vpads16, vrun16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
@@ -610,6 +618,10 @@ SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const 
     uint64_t i = 0;
     for (; i + SPMV__LANES <= rows; i += SPMV__LANES) {
         SPMV__O(vec) s = SPMV__O(vfma)(SPMV__F(vload)(v0 + i), SPMV__O(vfrom)(x0 + i), SPMV__O(vfrom)(sum + i));
+        SPMV__AHEAD(v0 + i + SPMV__TILE);
+        if (count > 1) SPMV__AHEAD(v1 + i + SPMV__TILE);
+        if (count > 2) SPMV__AHEAD(v2 + i + SPMV__TILE);
+        if (count > 3) SPMV__AHEAD(v3 + i + SPMV__TILE);
         if (count > 1) s = SPMV__O(vfma)(SPMV__F(vload)(v1 + i), SPMV__O(vfrom)(x1 + i), s);
         if (count > 2) s = SPMV__O(vfma)(SPMV__F(vload)(v2 + i), SPMV__O(vfrom)(x2 + i), s);
         if (count > 3) s = SPMV__O(vfma)(SPMV__F(vload)(v3 + i), SPMV__O(vfrom)(x3 + i), s);
@@ -689,9 +701,9 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
         uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, i, at = first;
         int found = 1;
         for (k = 0; k < p->n[SPMV_ELL_WIDTH] && found; k++, at += p->n[SPMV_ELL_LD]) {
-            if (!base) found = SPMV__F(column)(val + at, col + at, padded, x, sum);
+            if (!base) found = SPMV__F(column)(val + at, col + at, padded, SPMV__TILE, x, sum);
             else for (i = 0, found = 0; i < padded; i += 32)
-                found |= SPMV__F(column16)(val + at + i, narrow + at + i, 32, x + base[(first + i) / 32], sum + i);
+                found |= SPMV__F(column16)(val + at + i, narrow + at + i, 32, SPMV__TILE, x + base[(first + i) / 32], sum + i);
         }
         SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
     }
@@ -709,11 +721,12 @@ static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const 
     uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
     if (base) x += base[t];
     for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
+        SPMV__T sum[SPMV__TILE];
         uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
         int found = 1;
+        memset(sum, 0, (size_t)rows * sizeof *sum); /* slices may be much lower */
         for (; at < last && found; at += height)
-            found = base ? SPMV__F(column16)(val + at, narrow + at, rows, x, sum) : SPMV__F(column)(val + at, col + at, rows, x, sum);
+            found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
         SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
     }
 }
@@ -796,12 +809,12 @@ SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint6
 #endif
 
 #ifdef SPMV__ANY_BELL
-/* count block rows from s on, at most SPMV__SLAB, whose blocks lie side by side: their first values from slot on, the next unit's step
- * behind. All of them take a block, then the next, so that values are read in order. */
+/* The block rows s .. s + count, at most SPMV__SLAB, whose blocks lie side by side: all of them take a block, then the next, so that
+ * values are read in order. */
 SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
                                             SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
 {
-    const spmv_array *col = spmv__block_cols_of((spmv_part *)(uintptr_t)p), *base = col + 1;
+    const spmv_array *col = &p->a[p->spec.format == SPMV_BELL ? (int)SPMV_BELL_COL : (int)SPMV_SBELL_COL];
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
     const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
@@ -813,10 +826,15 @@ SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint
         for (r = 0; r < bh; r++) sum[i][r] = zero;
     for (k = 0; k < blocks && found; k++, slot += second.col - first.col, val += second.val - first.val)
         for (i = 0, found = 0; i < count; i++) {
-            uint32_t c = spmv__column_at(col, base, slot + i, group, (uint64_t)bw);
+            uint32_t c = spmv__column_at(col, col + 1, slot + i, group, (uint64_t)bw);
+            SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers, which sum[i] would not be */
             if (c == SPMV_PAD) continue;
             found = 1;
-            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, SPMV__F(block_x)(p, x, edge, c, bw), sum[i], bh, bw, uw);
+            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
+#define SPMV__EACH_ROW(j) if (bh > j) sum[i][j] = SPMV__O(qadd)(sum[i][j], part[j]);
+            SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+            SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+#undef SPMV__EACH_ROW
         }
     for (i = 0; i < count; i++) SPMV__F(block_set)(p, s + i, alpha, sum[i], beta, y, bh);
 }

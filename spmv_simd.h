@@ -17,8 +17,10 @@
  *   vsum(v)                  the sum of its lanes, always in the same order
  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
  *   vpick(x, c)              the same with 0 for padding, for which x is not read (vpick16)
+ *   vrun(c)                  1 if these columns are neighbours, each one more than the one before, and none is padding; with one lane
+ *                            it does not matter, and is 0 (vrun16)
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
- *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qsum(q)   four lanes, of which the first n (2, 3, 4) are
+ *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q)   four lanes, of which the first n (2, 3, 4) are
  *                            read; the others are 0
  *
  * Gathers are scalar loads put together: the gather instructions of AVX2 and AVX-512 were slower on the processors measured (Zen 4: 5
@@ -32,6 +34,13 @@
 #define SPMV__FORCE_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define SPMV__FORCE_INLINE static inline
+#endif
+
+/* Asks for memory that is read soon, into the second cache. */
+#ifdef __GNUC__
+#define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
+#else
+#define SPMV__AHEAD(p) ((void)(p))
 #endif
 
 /* ---- plain C ------------------------------------------------------------------------------------------------------ */
@@ -55,6 +64,8 @@
     SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c) { return *c == SPMV_PAD16 ? 0 : x[*c]; }                 \
     SPMV__FORCE_INLINE int spmv__vpads_##S(const uint32_t *c) { return *c == SPMV_PAD ? 2 : 0; }                                   \
     SPMV__FORCE_INLINE int spmv__vpads16_##S(const uint16_t *c) { return *c == SPMV_PAD16 ? 2 : 0; }                               \
+    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                           \
+    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                       \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qzero_##S(void)                                                                        \
     {                                                                                                                              \
         spmv__quad_##S q = { 0, 0, 0, 0 };                                                                                         \
@@ -63,6 +74,11 @@
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qfma_##S(spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c)                         \
     {                                                                                                                              \
         spmv__quad_##S q = { a.a * b.a + c.a, a.b * b.b + c.b, a.c * b.c + c.c, a.d * b.d + c.d };                                 \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qadd_##S(spmv__quad_##S a, spmv__quad_##S b)                                           \
+    {                                                                                                                              \
+        spmv__quad_##S q = { a.a + b.a, a.b + b.b, a.c + b.c, a.d + b.d };                                                         \
         return q;                                                                                                                  \
     }                                                                                                                              \
     SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }
@@ -165,6 +181,16 @@ SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
     return spmv__qsum_f32_avx2(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 SPMV__GATHERS(f32_avx2, float, 8)
+SPMV__FORCE_INLINE int spmv__vrun_f32_avx2(const uint32_t *c)
+{
+    const __m256i run = _mm256_add_epi32(_mm256_set1_epi32((int)*c), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return *c < SPMV_PAD - 7 && _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)c), run)) == -1;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_avx2(const uint16_t *c)
+{
+    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7));
+    return *c < SPMV_PAD16 - 7 && _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+}
 SPMV__FORCE_INLINE int spmv__vpads_f32_avx2(const uint32_t *c)
 {
     __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)c), _mm256_set1_epi32(-1));
@@ -180,10 +206,11 @@ SPMV__FORCE_INLINE __m128 spmv__qload_f32_avx2(const float *p, int n)
 {
     if (n == 4) return _mm_loadu_ps(p);
     if (n == 2) return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p));
-    return _mm_maskload_ps(p, _mm_loadu_si128((const __m128i *)(spmv__lanes32 + 8 - n)));
+    return _mm_movelh_ps(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)), _mm_load_ss(p + 2));
 }
 SPMV__FORCE_INLINE __m128 spmv__qfrom_f32_avx2(const float *p, int n) { return spmv__qload_f32_avx2(p, n); }
 SPMV__FORCE_INLINE __m128 spmv__qzero_f32_avx2(void) { return _mm_setzero_ps(); }
+SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
 SPMV__FORCE_INLINE __m128 spmv__qfma_f32_avx2(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
 
 #ifndef SPMV_NO_F64
@@ -208,6 +235,16 @@ SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(__m256d v)
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
 }
 SPMV__GATHERS(f64_avx2, double, 4)
+SPMV__FORCE_INLINE int spmv__vrun_f64_avx2(const uint32_t *c)
+{
+    const __m128i run = _mm_add_epi32(_mm_set1_epi32((int)*c), _mm_setr_epi32(0, 1, 2, 3));
+    return *c < SPMV_PAD - 3 && _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f64_avx2(const uint16_t *c)
+{
+    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 0, 0, 0, 0));
+    return *c < SPMV_PAD16 - 3 && (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), run)) & 255) == 255;
+}
 SPMV__FORCE_INLINE int spmv__vpads_f64_avx2(const uint32_t *c)
 {
     int bits = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), _mm_set1_epi32(-1))));
@@ -221,11 +258,12 @@ SPMV__FORCE_INLINE int spmv__vpads16_f64_avx2(const uint16_t *c)
 SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
 {
     if (n == 4) return _mm256_loadu_pd(p);
-    return _mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(spmv__lanes64 + 8 - n)));
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
 }
 SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
 SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return spmv__qload_f64_avx2(p, n); }
 SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
+SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
 SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
 SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64_avx2(q); }
 #endif
