@@ -5,7 +5,7 @@ CC     = cc
 CXX    = c++
 CLANG  = clang
 OPT    = -O2
-# OpenMP where the compiler has it; "make OMP=" builds without. This and CAIRO are found out when first needed, and once.
+# OpenMP if the compiler has it; "make OMP=" builds without. This and CAIRO are determined once, when they are first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
 # Pictures need cairo; "make CAIRO=" builds without.
 CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
@@ -17,10 +17,10 @@ HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-# A rule writes under a temporary name and renames the file when it is complete, so that two makes at once never see half a program.
+# Rules write to a temporary name and rename the file when it is complete, so that two makes at a time never see half a program.
 NEW    = $@.$$$$
 VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
-# Where "make install" puts things: $(DESTDIR)$(PREFIX)/include and so on; what is installed refers to PREFIX.
+# "make install" copies to $(DESTDIR)$(PREFIX)/include and so on; the installed files refer to PREFIX only.
 PREFIX  = /usr/local
 DESTDIR =
 CMAKE_FILES = cmake/spmvConfig.cmake cmake/spmvConfigVersion.cmake
@@ -33,39 +33,39 @@ help:
 	@echo 'make              builds the command line, build/spmv'
 	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
-	@echo 'make test-all     runs every test, those of make test first; a quarter of an hour'
+	@echo 'make test-all     runs every test, those of make test first; about a quarter of an hour'
 	@echo 'make single       writes the whole library as one header, dist/spmv.h'
 	@echo 'make dist         writes it with its version in the name, and a checksum'
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
 	@echo '                  (and its manual pages, if "make man" was run before)'
-	@echo 'make install-headers  installs all but the command line; make uninstall removes either'
-	@echo 'make headers      writes the generated headers anew (needs xxd)'
+	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
+	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
 	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
 	@echo 'make compile-checks  compiles with several compilers, languages and macros, and checks the symbols'
 	@echo 'make unit         runs the unit tests without sanitizers'
 	@echo 'make sanitize     runs the unit tests under the address and undefined-behaviour sanitizers'
-	@echo 'make pairs        tries every pair of values of two knobs on the first OpenCL device; some minutes'
-	@echo 'make suite        generates every matrix of the papers and checks its size; a minute or two'
+	@echo 'make pairs        tries every pair of values of two knobs on the first OpenCL device; takes some minutes'
+	@echo 'make suite        generates every matrix of the papers and checks its size; takes a minute or two'
 	@echo 'make oclgrind     runs every listed variant under a simulator that detects races and uninitialised memory'
 	@echo 'make rusticl      runs every listed variant on Mesa'"'"'s rusticl, and reproducible products there'
 	@echo 'make variants     prints how many variants work on the host and on the OpenCL drivers of the tests'
-	@echo 'make fuzz         fuzzes the readers, FUZZ_SECONDS (60) each'
-	@echo 'make sizes        prints object sizes of builds with parts left out, and the lines of each header'
+	@echo 'make fuzz         fuzzes the readers of files, for FUZZ_SECONDS (60) each'
+	@echo 'make sizes        prints the object sizes of builds with parts left out, and the number of lines of each header'
 	@echo 'make man          writes manual pages of the command line to build/man, by help2man; see one with man -l build/man/spmv.1'
-	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   times products beside other libraries'"'"': Eigen, librsb and MKL, or cuSPARSE'
+	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   compares with other libraries: Eigen, librsb and MKL, or cuSPARSE'
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
-	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the README'"'"'s table from what was measured'
+	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the table in the README from their output'
 	@echo 'make clean        removes build and dist'
 
 # ---- programs ----
-# Each .c of tools/ is compiled by itself, those of pictures only where cairo is; the .d file beside an object names what it was made of.
+# Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
 TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!p]*/*.c))
 DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
 OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
-# The second program's kernels can be given defects, to show that they are found; it is also the build without cairo, which refuses
-# pictures.
+# The kernels of spmv-defect can be given defects, so that tests can show that these are found. It is built without cairo, so tests use
+# it for the refusal of pictures as well.
 DEFECTS = build/obj-defect/library.o build/obj-defect/cmd/plot.o
 DEFECT_OBJECTS = $(DEFECTS) $(filter-out $(DEFECTS:build/obj-defect/%=build/obj/%),$(patsubst %,build/obj/%.o,$(TOOLS)))
 
@@ -85,7 +85,7 @@ build/obj-defect/%.o: tools/%.c build/obj/flags
 	$(TOOL_CC) -O1 -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
 
-# What the objects were compiled with: they are compiled again when it changes, as with "make CAIRO=".
+# This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags
 build/obj/flags: flags
 	@mkdir -p $(@D)
@@ -101,7 +101,7 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
-# this looks into the command line; what it tests is compiled with it
+# test_tools tests a module of the command line, which is compiled with it
 build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
 build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
 
@@ -126,7 +126,7 @@ dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
 	sh tools/single.sh >$(NEW) && mv $(NEW) $@
 
-# ---- releases and installation; no installed file refers to DESTDIR, which is only where the tree is staged ----
+# ---- releases and installation; DESTDIR is only where files are staged, so no installed file refers to it ----
 dist: dist/spmv.h
 	cp dist/spmv.h dist/spmv-$(VERSION).h.new && mv dist/spmv-$(VERSION).h.new dist/spmv-$(VERSION).h
 	cd dist && sha256sum spmv-$(VERSION).h >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS && cat SHA256SUMS
@@ -143,7 +143,7 @@ install-headers:
 	for p in $(PACKAGES); do \
 	    sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' cmake/$$p.in >"$(DESTDIR)$(PREFIX)/share/pkgconfig/$$p" || exit 1; done
 
-# removes what these two installed, and their own directory
+# removes the files that these two installed, and the directory that is theirs alone
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/spmv" $(MAN1)/spmv.1 $(MAN1)/spmv-*.1 $(foreach f,$(HEADERS),"$(DESTDIR)$(PREFIX)/include/$f") \
 	    $(foreach p,$(PACKAGES),"$(DESTDIR)$(PREFIX)/share/pkgconfig/$p") \
@@ -188,7 +188,7 @@ variants:
 man: build/spmv
 	sh tools/man.sh build/spmv build/man
 
-# ---- benchmarks; the scripts say what else can be set ----
+# ---- benchmarks; the comments of the scripts say what else can be set ----
 DEVICE = host
 TYPE   = f64
 bench-peers: build/spmv

@@ -7,8 +7,8 @@
  *     #define SPMV_IMPLEMENTATION
  *     #include "spmv.h"
  *
- * and only include it elsewhere. Without OpenCL (no headers, no library needed): define SPMV_NO_OPENCL, or compile with
- * -DSPMV_NO_OPENCL. Without the choice of a plan and its tuning tables: SPMV_NO_AUTO. Further configuration macros: spmv_formats.h.
+ * and only include it elsewhere. A program without OpenCL defines SPMV_NO_OPENCL and needs neither its headers nor its library.
+ * SPMV_NO_AUTO leaves out the choice of a plan and its tuning tables. spmv_formats.h lists all configuration macros.
  *
  *     spmv_desc d = {0};                            // zero means default everywhere
  *     d.matrix.rows = d.matrix.cols = n;
@@ -18,14 +18,21 @@
  *     spmv_mul(&a, 1.0, x, 0.0, y);                 // y = A x
  *     spmv_destroy(&a);
  *
- * Versions: 0.1.0 (2026-11) the first.
+ * The interface comes in three tiers. Most programs need only the first:
+ *     start here   spmv_desc, spmv_create, spmv_mul, spmv_destroy; spmv_input, which describes the matrix, is in spmv_formats.h
+ *     more         new values, OpenCL devices, questions about a matrix
+ *     for tools    the members of spmv_matrix and what the choice needs to know of a device
+ * Below it are spmv_io.h (files), spmv_plan.h (plans), spmv_auto.h (the choice), spmv_device.h (devices, your own vectors and queues).
+ *
+ * Versions: 0.1.0 (2026-11) is the first.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
-#elif defined(SPMV_DEVICE_H)
-#include "spmv_device.h" /* a back end of the caller's own: its bodies are wanted here as well */
+#endif
+#ifdef SPMV_DEVICE_H /* by spmv_cl.h, or by the caller, with a back end of their own: its bodies are wanted here as well */
+#include "spmv_check.h"
 #endif
 #ifdef SPMV_NO_AUTO
 #include "spmv_plan.h"
@@ -44,83 +51,106 @@
 extern "C" {
 #endif
 
-#ifndef SPMV_DEVICE_H
-typedef struct spmv_device spmv_device; /* never defined: only NULL, the host, can be given */
-#endif
+/* ---- start here --------------------------------------------------------------------------------------------------- */
 
+#ifndef SPMV_DEVICE_H
+typedef struct spmv_device spmv_device; /* never defined: without a back end a device can only be NULL, the host */
+#endif
+typedef struct spmv_matrix spmv_matrix; /* a prepared matrix; see "for tools" for its members */
+
+/* What spmv_create makes a matrix from. Zero-initialise it, then set what applies: zero is a valid default for every member but
+ * matrix, whose defaults spmv_input describes. spmv_create copies what it needs; the comments say what must outlive the matrix. */
 typedef struct spmv_desc {
-    spmv_input   matrix;   /* the matrix in the caller's form; see spmv_formats.h */
-    const spmv_csr *csr;   /* or one made before (by spmv_csr_from or a reader); then matrix is not looked at, and csr
-                              must outlive the spmv_matrix. Its value type must fit type */
-    spmv_type    type;     /* what to compute in; zero: f64 */
-    const char  *plan;     /* a plan or a builder as text, "cocktail", or "auto", which NULL is as well: the library chooses (spmv_auto.h);
-                              with reproducible NULL is "csr", since a choice differs from device to device. With SPMV_NO_AUTO NULL is
-                              "csr", and "auto" and "cocktail" are SPMV_ERR_UNSUPPORTED */
-    spmv_device *device;   /* where products run; NULL: on the host. Must outlive the matrix */
-    const char  *variant;  /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
-                              (spmv_device.h, spmv_variants_parse); NULL: what the choice found, else defaults. Not looked at on the host */
-    int          strict;   /* 1: no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
-                              the rows that use them */
-    int          updatable; /* 1: spmv_update may be called; costs 4 or 8 bytes for each stored slot */
-    int          reproducible; /* 1: the same bits of y on the host and on every OpenCL device (SPMV_REPEATS in spmv_formats.h);
-                              plans of csr, dia, bdia, ell, sell, bell, sbell, bcsr. On the host it needs SPMV_REPRODUCIBLE */
-    uint64_t     max_bytes; /* refuse parts that take more; 0: 16 times the CSR form plus 16 MiB */
-    const spmv_build_hints *hints; /* for builders and the choice; NULL: none */
-    spmv_hooks   hooks;    /* memory and messages; zero: the C library and stderr */
+    spmv_input      matrix;  /* the matrix in the caller's form: sizes, arrays, symmetry (spmv_formats.h) */
+    const spmv_csr *csr;     /* or one that spmv_csr_from or a reader made, which must outlive the spmv_matrix; matrix is then ignored. The
+                                type of its values must fit type. NULL: matrix is used */
+    spmv_type       type;    /* the type that products compute in; zero: f64 */
+    const char     *plan;    /* a plan or a builder as text (spmv_plan.h), "auto" or "cocktail" (spmv_auto.h). NULL: "auto", the library
+                                chooses; but "csr" with reproducible, since a choice differs from device to device, and with
+                                SPMV_NO_AUTO, where "auto" and "cocktail" are refused with SPMV_ERR_UNSUPPORTED */
+    spmv_device    *device;  /* where products run; it must outlive the matrix. NULL: on the host */
+    const char     *variant; /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
+                                (spmv_variants_parse of spmv_device.h). NULL: those that the choice found, else the defaults. Ignored on
+                                the host */
+    int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
+                                the rows that use them */
+    int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
+    int             reproducible; /* 1: the same bits of y on the host and on every OpenCL device (SPMV_REPEATS in spmv_formats.h), with
+                                plans of csr, dia, bdia, ell, sell, bell, sbell and bcsr. On the host it needs SPMV_REPRODUCIBLE */
+    uint64_t        max_bytes;    /* refuse a part that takes more bytes; 0: 16 times the CSR form plus 16 MiB */
+    const spmv_build_hints *hints; /* for builders and the choice (spmv_plan.h); needed only during the call. NULL: none */
+    spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
 } spmv_desc;
 
-/* A prepared matrix. Members are private but for on_device, from which spmv_exec_create makes execs of your own. Zeroed, it is safe to
- * destroy; it may be moved. It is the same struct with and without OpenCL, so that units of both kinds link together. */
-typedef struct spmv_matrix {
-    spmv_store      store;  /* on an OpenCL device without updates: sizes only, the arrays are gone */
-    spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
-    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
-    spmv_device    *device; /* NULL: products run on the host, and so are the next two */
-    struct spmv_device_matrix *on_device;
-    struct spmv_exec *exec; /* of the simple call, the only thing here that products change */
-} spmv_matrix;
-
-/* Analyses, splits, stores, and on an OpenCL device uploads the matrix and builds its kernels. m need not be initialised;
- * on failure it is zeroed and the message says why. A plan that is given is not weighed against others, so no table is read for it;
- * "csr" on the host with matrix.borrow and arrays of the form that needs allocates one spmv_part and row pointers, and spmv_create,
- * spmv_mul and spmv_destroy then take less than 1 KB of stack (optimised builds). */
+/* Prepares a matrix for products: checks the input, finds or reads the plan, converts, and on an OpenCL device uploads the arrays and
+ * builds the kernels.
+ *   m     need not be initialised. On failure it is zeroed and a message says why. Free it with spmv_destroy
+ *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
+ * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
+ * the caller's arrays already have the needed form, allocates only one spmv_part and row pointers; spmv_create, spmv_mul and
+ * spmv_destroy then use less than 1 KB of stack in an optimised build. */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
-/* y = alpha A x + beta y with host vectors of the type's vector elements (cols in x, rows in y; they may not overlap).
- * With beta 0 y is not read. On the host nothing is written but y, and any number of threads may call this on one matrix at a
- * time. On an OpenCL device the call waits for the result and uses the matrix's own exec: one thread at a time. A second one
- * gets SPMV_ERR_BUSY and leaves y as it is; threads that are to multiply at once, and vectors that stay on the device, want an
- * spmv_exec each (spmv_device.h). */
+/* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type.
+ *   m            a matrix from spmv_create
+ *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
+ *   x            spmv_cols(m) elements; may be NULL if there are none, or if alpha is 0
+ *   y            spmv_rows(m) elements, which may not overlap x; may be NULL if there are none
+ * On the host only y is written, so any number of threads may use one matrix at a time. On an OpenCL device the call waits for the
+ * result and uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For
+ * products in several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv_device.h). */
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
 
-/* New values on the same pattern: val as in desc->matrix.val (but not NULL), or, if the matrix was made from desc->csr, that CSR's
- * values in its order. No analysis again. No product may be running. SPMV_ERR_FIXED if the matrix was not made updatable. */
-SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
-
-/* Frees everything; never fails; zeroes *m. */
+/* Frees everything and zeroes *m. It cannot fail; a zeroed matrix or NULL is ignored. */
 SPMV_API void spmv_destroy(spmv_matrix *m);
 
+/* ---- more --------------------------------------------------------------------------------------------------------- */
+
+/* Replaces the values; the pattern stays. No product may be running.
+ *   m    a matrix that was made with updatable, else SPMV_ERR_FIXED
+ *   val  the new values, as in desc->matrix.val; or, if the matrix was made from desc->csr, that CSR's values in its order. Not NULL
+ *        unless the matrix has no nonzeros */
+SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
+
 #ifdef SPMV_DEVICE_H
-/* All devices of all back ends that are compiled in, in the order of their index: spmv_backends_list and spmv_backends_open of
- * spmv_device.h with those. */
+/* Describes the devices of all back ends in this build, in the order of their index (spmv_device.h).
+ *   out    room for max descriptions; may be NULL if max is 0
+ *   count  becomes the number of devices, which may be larger than max
+ *   hooks  may be NULL */
 SPMV_API spmv_status spmv_device_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks);
+/* Opens one of them, as desc says; desc may be NULL for the defaults. Close it with spmv_device_close. SPMV_ERR_NO_DEVICE. */
 SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *desc);
 #endif
-#if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
-/* A device as spmv_choose wants it; NULL: the host. The texts live as long as the device. */
-SPMV_API spmv_target spmv_target_of(const spmv_device *d);
-#endif
 
-/* Rows, columns and stored entries of the matrix that products multiply with: after transpose, with both halves, duplicates summed;
- * explicit zeros count, fill of a format does not. 0 for NULL and for a zeroed matrix. */
+/* Rows, columns and stored entries of the matrix that products use: after transposing, mirroring a half and summing duplicates.
+ * Explicit zeros count, the fill of a format does not. 0 for NULL and for a zeroed matrix. */
 SPMV_API uint64_t spmv_rows(const spmv_matrix *m);
 SPMV_API uint64_t spmv_cols(const spmv_matrix *m);
 SPMV_API uint64_t spmv_nnz(const spmv_matrix *m);
 
-/* The plan in use, its shares ("ELL(81%)COO(19%)"), and the bytes that a product reads of the matrix. The text lives as long as m. */
+/* The plan in use; its shares as text, such as "ELL(81%)COO(19%)"; the bytes of the matrix that one product reads. The plan and the
+ * text live as long as m. NULL gives NULL, "" and 0. */
 SPMV_API const spmv_plan *spmv_plan_of(const spmv_matrix *m);
 SPMV_API const char *spmv_shares(const spmv_matrix *m);
 SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
+
+/* ---- for tools ---------------------------------------------------------------------------------------------------- */
+
+/* Members are private but for on_device, from which spmv_exec_create makes execs of your own. A zeroed matrix may be destroyed, and
+ * a matrix may be moved in memory. The struct is the same with and without OpenCL, so that units of both kinds can be linked. */
+struct spmv_matrix {
+    spmv_store      store;  /* on an OpenCL device without updates it keeps the sizes only; the arrays are freed */
+    spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
+    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
+    spmv_device    *device; /* NULL: products run on the host, and the next two are NULL */
+    struct spmv_device_matrix *on_device;
+    struct spmv_exec *exec; /* for spmv_mul; the only member that products change */
+};
+
+#if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
+/* What spmv_choose needs to know of a device, its name and class; NULL: of the host. The name lives as long as the device. */
+SPMV_API spmv_target spmv_target_of(const spmv_device *d);
+#endif
 
 #ifdef __cplusplus
 }
@@ -131,7 +161,7 @@ SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
 
-/* What the parts need not hold on the host once they are on a device. */
+/* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
 static void spmv__release_arrays(spmv_store *st)
 {
     int i, j;
@@ -158,7 +188,7 @@ static void spmv__off_device(spmv_matrix *m) { (void)m; }
 #else
 enum { SPMV__BACKENDS = 1 }; /* the most that a build can have: one for each statement below */
 
-/* All that are compiled in, with NULL at the end. A new one needs a statement here and SPMV__BACKENDS one larger. */
+/* The back ends of this build, with NULL at the end. A new one needs a statement here and SPMV__BACKENDS one larger. */
 static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
 {
     int n = 0;
@@ -184,6 +214,8 @@ SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *
     return spmv_backends_open(all, out, desc);
 }
 
+/* Uploads the stored parts to the device, with kernels of the given variant, and makes the exec of spmv_mul. Does nothing for the host.
+ * What was made before a failure is freed by spmv__off_device. */
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
 {
     const spmv_hooks *h = &d->hooks;
@@ -227,7 +259,7 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 #endif
 #endif
 
-/* Stores by the plan that the text says. */
+/* Stores the matrix by a plan or a builder given as text. */
 static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
 {
     spmv_status s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
@@ -245,14 +277,14 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
     return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
 }
 #else
-/* What a plan needs of memory or device can be more than there is; a choice has others then. On the way to a device no kernel
- * runs yet, so that a failed OpenCL call (CL_OUT_OF_RESOURCES, say) is about room there as well. */
+/* Is another plan worth trying after this status? A plan may need more memory than there is, and then another one may fit. No kernel runs
+ * while a matrix is prepared, so a failed driver call (such as CL_OUT_OF_RESOURCES) is most likely a lack of memory as well. */
 static int spmv__try_next(spmv_status s)
 {
     return spmv_status_is_refusal(s) || s == SPMV_ERR_BUILD || s == SPMV_ERR_BACKEND;
 }
 
-/* What comes behind the options of a choice: csr, which takes the least memory. 0: it may not be used, or was among them. */
+/* 1 if csr, which takes the least memory, is still to be tried after all options of a choice; 0 if it was among them or may not be used. */
 static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints)
 {
     int i, left = c->count && spmv_format_built(SPMV_CSR) && !(hints && hints->without >> SPMV_CSR & 1u);
@@ -260,7 +292,8 @@ static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints
     return left;
 }
 
-/* Stores by the choice's plan and, where it was a choice, by the next option as long as one cannot be had. */
+/* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
+ * at the end. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     int i = 0, count = c->count + spmv__csr_is_left(c, d->hints);
@@ -281,24 +314,26 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     }
 }
 
+/* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_target place = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
 #ifdef SPMV_DEVICE_H
-    place = spmv_target_of(d->device);
+    target = spmv_target_of(d->device);
 #endif
-    s = spmv_choose(c, d->plan, csr, how, &place, d->hints, NULL, &d->hooks);
+    s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
     return s;
 }
 
-/* A choice takes memory and reads a table: it is for those who ask for one, and for matrices that it can do something for. */
+/* Stores the matrix by the plan of the description. A choice allocates memory and reads a table, so it is made only where it was requested
+ * and the matrix is large enough to gain by it. */
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
@@ -308,7 +343,7 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
 }
 #endif
 
-/* Do parts of the store point into the CSR matrix? */
+/* Does any part of the store point into the CSR matrix? */
 static int spmv__borrows(const spmv_store *st)
 {
     int i;
@@ -317,7 +352,7 @@ static int spmv__borrows(const spmv_store *st)
     return 0;
 }
 
-/* What is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
+/* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
 static void spmv__release_csr(spmv_matrix *m)
 {
     if (!spmv__borrows(&m->store)) {
@@ -329,7 +364,7 @@ static void spmv__release_csr(spmv_matrix *m)
     m->own.ptr = NULL;
 }
 
-/* The caller's matrix as CSR. */
+/* Makes the CSR form of the caller's matrix. */
 static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
@@ -352,7 +387,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.strict = d->strict;
     how.reproducible = d->reproducible;
     how.max_bytes = d->max_bytes;
-    how.borrow = 1; /* on a device only until the upload */
+    how.borrow = 1; /* with a device, only until the arrays are uploaded */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);
 #ifndef SPMV_DEVICE_H
     if (d->device) return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "a device was given, but this build has no OpenCL");

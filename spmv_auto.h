@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_auto.h - the library chooses: tuning tables, features of a matrix, the cost of a plan, and the plans "cocktail"
- * and "auto" (Su, Keutzer 2012: clSpMV and the Cocktail format).
+ * spmv_auto.h - the library chooses the plan: "auto" and "cocktail" (Su, Keutzer 2012: clSpMV and the Cocktail format), the tuning
+ * tables that they go by, and the features of a matrix that they look at.
  *
- * A tuning table says how fast each way to store and multiply ran on one device, over the size of a matrix and its
- * nonzeros a row. It is text, written by "spmv tune". Lines of one word and a value come first, a row of rates for
- * each candidate after them:
+ * The interface comes in three tiers:
+ *     start here   spmv_choose and spmv_explain; spmv_create of spmv.h calls the first, so most programs need neither
+ *     more         tuning tables: reading one, the bundled ones
+ *     for tools    rates of a table, features of a matrix
+ *
+ * A tuning table says how fast each way to store and multiply a matrix was on one device, for several numbers of rows and of nonzeros in a
+ * row. It is text, written by "spmv tune". Its head comes first, a word and its value in each line; then a line of rates for each
+ * candidate:
  *
  *     spmv tuning table 1
- *     device NVIDIA H200          its name as the device tells it; "host" for products on the host
- *     class gpu                   gpu, cpu (OpenCL), or host
- *     driver 580.159.04           or what compiled the host products
+ *     device NVIDIA H200          the name that the device reports; "host" for products on the host
+ *     class gpu                   gpu, cpu (OpenCL) or host
+ *     driver 580.159.04           or the compiler of the host products
  *     units 132                   compute units, or cores
  *     memory 143771               MiB
  *     copy 3900                   GB/s, measured
  *     read 4100
- *     cache 56 7100               MiB that the device reads again faster than memory, GB/s from there; optional
- *     launch 2.9                  microseconds that the smallest product takes
+ *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
+ *     launch 2.9                  microseconds of the smallest product
  *     date 2026-11-21
- *     rows 1024 16384 262144      the sizes that were measured, rising
- *     per_row 1 4 16 64           nonzeros a row, rising
+ *     rows 1024 16384 262144      the numbers of rows that were measured, rising
+ *     per_row 1 4 16 64           nonzeros in a row, rising
  *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
  *
- * that is: type, kind of matrix, plan of one part, "/", knobs of its kernel (may be empty, and is opaque here), then
- * GFLOP/s (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was
- * measured, "-3" for three such in a row. "#" begins a comment line.
+ * The last line has the type, the kind of matrix, a plan of one part, "/", the knobs of its kernel (may be empty), and then GFLOP/s
+ * (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was measured, "-3" for three
+ * such values in a row. A line that begins with "#" is a comment.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -36,104 +41,141 @@
 extern "C" {
 #endif
 
-/* ---- tuning tables ------------------------------------------------------------------------------------------------ */
+/* ---- start here: the choice --------------------------------------------------------------------------------------- */
 
-SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
+enum {
+    SPMV_TUNE_AXIS    = 16,  /* the most points of each axis of a table */
+    SPMV_TUNE_VARIANT = 96,  /* bytes of the text of a variant of one part, with its end */
+    SPMV_TUNE_NAME    = 128, /* bytes of the name of a device, with its end */
+    SPMV_CHOICE_TEXT  = 320, /* bytes of the text of an option's plan or variant, with its end; a plan with a longer one is no option */
+    SPMV_CHOICE_MAX   = 24   /* the most options that a choice keeps */
+};
 
-enum { SPMV_TUNE_AXIS = 16, SPMV_TUNE_VARIANT = 96, SPMV_TUNE_NAME = 128 };
+/* Matrices of up to so many bytes as CSR are tiny: "auto" takes csr without looking at them. Half of 32 KiB, the smallest first-level cache
+ * in use, so that the matrix stays there together with x and y; on a GPU every way to multiply it takes as long as the launch. On a host,
+ * with banded, blocked, scattered and uneven matrices of 4 to 32 KiB, a choice took 400 us, as long as 700 products of csr, and found
+ * nothing that was more than 3% faster than csr. */
+enum { SPMV_TINY_BYTES = 16384 };
 
+/* A plan with the knobs of its kernels, and what it would cost. */
+typedef struct spmv_option {
+    char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
+    double predicted;  /* seconds of a product, by the tuning table */
+    double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
+    double convert;    /* analysis and conversion, in products of csr, roughly */
+    double cost;       /* seconds by which options are ranked: the predicted time; 15% (not GPUs: 50%) of it more for each part after the
+                          first; 10% more for all but csr where the table is of another processor (hosts: always); and the share of
+                          convert that falls on each of hints->expected_calls products */
+} spmv_option;
+
+typedef struct spmv_choice {
+    spmv_plan     plan;                      /* the plan that was chosen */
+    char          variant[SPMV_CHOICE_TEXT]; /* its knobs, for spmv_desc.variant */
+    int           count;                     /* options, the best first; 0 if the plan was given as text, or the matrix is tiny */
+    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, so the plan is csr and nothing was compared */
+    spmv_option   option[SPMV_CHOICE_MAX];
+    spmv_features features;
+    double        csr;                       /* predicted seconds of a product of the fastest csr */
+    char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
+    int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
+} spmv_choice;
+
+/* What the choice needs to know of the device where products will run: its name and its class, as a tuning table has them. spmv_target_of
+ * of spmv.h makes it from an open device. All zero: the host. */
+typedef struct spmv_target {
+    const char       *device;       /* NULL: unknown, so that no table counts as the device's own; on the host: "host" */
+    spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
+} spmv_target;
+
+/* Chooses a plan and the knobs of its kernels.
+ *   out     the choice, with all options and their estimates; on failure it is zeroed
+ *   text    "auto" or NULL: every format competes; "cocktail": the greedy policies and formats of clSpMV; any other text goes to
+ *           spmv_plan_make
+ *   a       the matrix
+ *   how     how it will be stored: type, strict, reproducible and max_bytes count
+ *   target  where products will run; NULL: on the host
+ *   hints   may be NULL: nothing is measured, conversion costs nothing, the bundled table is used
+ *   column  as in spmv_plan_make; may be NULL
+ *   hooks   may be NULL
+ * For a tiny matrix "auto" is csr and no table is read, unless the hints have a table or a clock with refine, or exclude csr.
+ * SPMV_ERR_MEMORY; for other texts the statuses of spmv_plan_make. */
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
+                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
+/* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first and the
+ * chosen one marked, and a sentence with the reason. As snprintf does, it returns the length of the whole text without its end, of
+ * which at most size bytes, a 0 at the end included, are written. */
+SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
+
+/* ---- more: tuning tables ------------------------------------------------------------------------------------------ */
+
+/* A line of rates. */
 typedef struct spmv_tune_row {
-    spmv_spec      layout;                     /* format and layout keys */
+    spmv_spec      layout;                     /* a format with the keys of its layout */
     spmv_type      type;
     spmv_tune_kind kind;
-    char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": defaults */
+    char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": the defaults */
     float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
-    float         *curve;                      /* what look-up goes by, with the gaps filled; NULL: nothing was measured */
+    float         *curve;                      /* what spmv_tuning_rate reads, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
 typedef struct spmv_tuning {
     char           device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
     spmv_device_class device_class;
-    uint64_t       units, memory; /* memory: MiB */
-    double         copy, read;    /* GB/s */
+    uint64_t       units, memory;     /* compute units or cores; MiB */
+    double         copy, read;        /* GB/s */
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
-    double         launch;        /* seconds */
-    int            rows, per_row; /* points on each axis */
+    double         launch;            /* seconds */
+    int            rows, per_row;     /* points on each axis */
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
-    size_t         count;
+    size_t         count;             /* lines of rates */
     spmv_tune_row *row;
     spmv_hooks     hooks;
 } spmv_tuning;
 
-/* Reads a table; text need not end in a 0, and zeros in it are blanks. name is for messages: "name, line 3: ..."; NULL: "tuning
- * table". Nothing in the text is trusted. out need not be initialised; on failure it is zeroed. SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+/* Reads a table. Nothing in the text is trusted.
+ *   out     need not be initialised; on failure it is zeroed. Free it with spmv_tuning_free
+ *   text    the table; need not end in a 0, and zeros in it count as blanks
+ *   length  bytes of text
+ *   name    for messages such as "name, line 3: ..."; NULL: "tuning table"
+ *   hooks   may be NULL
+ * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
 SPMV_API void spmv_tuning_free(spmv_tuning *t);
-/* The bundled table for a device by its name, else one of its class: its text and length, or NULL if
- * there is none. *exact: 1 if the device is the very one. device NULL: none is; length and exact may be NULL. */
+/* The text of the bundled table for a device, else of one for its class; NULL if there is neither.
+ *   device        its name; NULL: unknown
+ *   device_class  its class
+ *   length        becomes the bytes of the text; may be NULL
+ *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
-/* Number of bundled tables and the text of each; zeros stand between some of its lines and behind the last one. length may
- * be NULL. */
+/* The number of bundled tables, and the text of each: zeros stand between some of its lines and after the last. length may be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
-/* Rate at any size in GFLOP/s, bilinear in the logarithms of rows, of nonzeros a row, and of the rate over what launch and memory by the
- * head would give; outside the table as at its edge, where longer rows count as more of them. At sizes that were not measured the row is
- * as far behind the best of its format, and that behind the best of all, as at the measured sizes around. 0: the row has no sample. */
+/* ---- for tools ---------------------------------------------------------------------------------------------------- */
+
+/* "banded"; "unknown" if there is no such kind. */
+SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
+
+/* The rate of one row of a table at any size.
+ *   t, row   the table and one of its rows
+ *   rows     rows of the matrix
+ *   per_row  nonzeros in a row
+ * Returns GFLOP/s, 0 if the row has no sample. Between the samples it is bilinear in the logarithms of rows, of nonzeros in a row, and of
+ * the ratio of the rate to the one that launch and memory speed of the head allow. Outside the table it is that of the edge, where longer
+ * rows count as more rows. At a size where the row has no sample, it is as far behind the best of its format as at the samples around
+ * it, and the best of the format likewise behind the best of all. */
 SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
 
-/* ---- features ---------------------------------------------------------------------------------------------------- */
-
-/* Reads the pattern of v->a (or of the rest of it that a view shows): rows and diagonals once, blocks and the locality of x in samples
- * of about sample nonzeros for each block size (0: a 32nd of them, at most 2^17; the shares found then err by about
- * 1 / sqrt(slices seen)). without: bits of formats that will not be used, which spares their part of the work. */
+/* Finds the features of a matrix, or of those of its nonzeros that a view shows. Rows and diagonals are read once; blocks, and how x is
+ * read, are estimated from samples.
+ *   out      the features; on failure zeroed
+ *   v        the view; its row list is ignored
+ *   sample   nonzeros in the sample for each block size; 0: a 32nd of them and 8192 more, at most 2^17. Shares found in blocks err by
+ *            about 1 / sqrt(slices in the sample)
+ *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
+ *   hooks    may be NULL
+ * SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks);
-
-/* ---- the choice --------------------------------------------------------------------------------------------------
- * "auto" and "cocktail" as plans; any other text is handed to spmv_plan_make. */
-enum { SPMV_CHOICE_TEXT = 320 /* a plan that is longer is no option */, SPMV_CHOICE_MAX = 24 };
-
-/* Half of the smallest first-level cache in use, 32 KiB: the matrix stays there with x and y, and on a GPU every way to multiply takes
- * as long as the launch. On a host, bands, blocks, scattered and uneven rows of 4 to 32 KiB: a choice took 400 us, as long as 700
- * products of csr at this size, and nothing that it found was more than 3% faster than csr. */
-enum { SPMV_TINY_BYTES = 16384 };
-
-typedef struct spmv_option {
-    char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
-    double predicted;  /* seconds of a product, by the tuning table */
-    double measured;   /* seconds, by hints->measure; 0: not measured, negative: it cannot run */
-    double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* what options are ranked by: the time of a product, 15% (not GPUs: 50%) more for each part after the first,
-                          10% more for all but csr where the table is of another processor (hosts: always), its share of convert */
-} spmv_option;
-
-typedef struct spmv_choice {
-    spmv_plan     plan;
-    char          variant[SPMV_CHOICE_TEXT]; /* knobs for spmv_desc.variant */
-    int           count;                     /* options, the best first; 0 if the plan was given as text, or tiny */
-    int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES: the plan is csr, and nothing was looked at */
-    spmv_option   option[SPMV_CHOICE_MAX];
-    spmv_features features;
-    double        csr;                       /* predicted seconds of the best csr */
-    char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
-    int           exact;                     /* 1: it is the device's own, or the caller's; 0: one of its class, or the general one */
-} spmv_choice;
-
-/* Where products will run, by name and class as in a tuning table. All zero: on the host. */
-typedef struct spmv_target {
-    const char       *device; /* NULL: no table is the device's own, but for the host's */
-    spmv_device_class device_class;
-} spmv_target;
-
-/* Chooses: text is "auto" (everything competes), "cocktail" (clSpMV's greedy policies), NULL for "auto", or anything that
- * spmv_plan_make takes. how tells type, strict, reproducible and max_bytes. place (NULL: the host), hints and column may be NULL. On
- * failure *out is zeroed. "auto" is csr, and no table is read, for a matrix of up to SPMV_TINY_BYTES as CSR, unless the hints bring a
- * table, a clock with refine, or leave out csr. */
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *place,
-                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
-/* Why, as text: the features, a table of the options with their estimates, the least cost first and the chosen one marked, and a
- * sentence with the reason. Returns the length without the end, however much of it fitted into size bytes, as snprintf does. */
-SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 
 #ifdef __cplusplus
 }
@@ -158,7 +200,7 @@ SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k)
     return (unsigned)k < SPMV_TUNE_KIND_COUNT ? names[k] : "unknown";
 }
 
-/* A reader of one line: words are cut out of a copy. */
+/* Where the reader is in the text, and the word it has read. */
 typedef struct spmv__lines {
     const char       *at, *end, *name;
     uint64_t          line;
@@ -171,10 +213,11 @@ static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
     return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
 }
 
-/* A zero is a blank, as zeros fill up the pieces of the bundled tables. */
+/* Zeros count as blanks, because they fill up the pieces of the bundled tables. */
 static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r' || !c; }
 
-/* The next word of the line into l->word; 0 at its end. One that is too long is cut, and means nothing then. */
+/* Copies the next word of the line into l->word and returns its length, 0 at the end of the line. A word that is too long is cut off; no
+ * valid one is that long. */
 static size_t spmv__next_word(spmv__lines *l)
 {
     size_t n = 0;
@@ -185,7 +228,7 @@ static size_t spmv__next_word(spmv__lines *l)
     return n;
 }
 
-/* What is left of the line, without blanks around it. */
+/* Copies the rest of the line without the blanks around it; characters that do not print become "?". */
 static void spmv__rest_of_line(spmv__lines *l, char *out, size_t size)
 {
     size_t n = 0;
@@ -196,7 +239,7 @@ static void spmv__rest_of_line(spmv__lines *l, char *out, size_t size)
     out[n] = 0;
 }
 
-/* To the start of the next line that is neither empty nor a comment; 0 at the end. */
+/* Goes to the start of the next line that is neither empty nor a comment. 0: there is none. */
 static int spmv__next_line(spmv__lines *l)
 {
     for (;;) {
@@ -209,10 +252,10 @@ static int spmv__next_line(spmv__lines *l)
     }
 }
 
-/* A decimal number without sign or exponent, as "spmv tune" writes them; 0 if w is none. */
+/* Reads a decimal number without sign or exponent, as "spmv tune" writes it. 0 if w is not one. */
 static int spmv__decimal(const char *w, double *v)
 {
-    enum { DECIMALS = 18 /* more would not change a double */ };
+    enum { DECIMALS = 18 /* further ones would not change a double */ };
     double unit = 1;
     int64_t whole;
     int digits = 0;
@@ -224,11 +267,12 @@ static int spmv__decimal(const char *w, double *v)
     return !*w;
 }
 
+/* Reads the rest of the line as the points of an axis, which must rise. */
 static spmv_status spmv__tune_axis(spmv__lines *l, int *count, uint64_t *at)
 {
     double v, before = 0;
     for (*count = 0; spmv__next_word(l); at[(*count)++] = (uint64_t)v) {
-        if (*count == SPMV_TUNE_AXIS) return spmv__bad_line(l, "more than 16 sizes");
+        if (*count == SPMV_TUNE_AXIS) return spmv__bad_line(l, "there are more than 16 sizes");
         if (!spmv__decimal(l->word, &v) || v <= before || v > 1e12 || v < 1) return spmv__bad_line(l, "sizes must be numbers that rise");
         before = v;
     }
@@ -242,7 +286,7 @@ static spmv_status spmv__tune_number(spmv__lines *l, double scale, double *v)
     return SPMV_OK;
 }
 
-/* One line of the head; *known 0 if its word is none of the head's. */
+/* Reads one line of the head. *known becomes 0 if its first word does not belong to the head. */
 static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
 {
     const char *w = l->word;
@@ -282,7 +326,7 @@ static void spmv__hush(void *user, spmv_status s, const char *message)
     (void)message;
 }
 
-/* "csr:run=1024/WG=256" in l->word. *ignore 1: of a format that this build leaves out. */
+/* Reads a candidate such as "csr:run=1024/WG=256" from l->word. *ignore becomes 1 if its format is left out of this build. */
 static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *ignore)
 {
     char *slash = strchr(l->word, '/');
@@ -303,7 +347,7 @@ static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *i
     return SPMV_OK;
 }
 
-/* How many sizes the word passes over: "-" or "-12"; 0: it is something else. */
+/* The number of sizes that a word such as "-" or "-12" skips, at most most; 0: the word is something else. */
 static int spmv__tune_gaps(const char *word, int most)
 {
     int64_t n;
@@ -313,6 +357,7 @@ static int spmv__tune_gaps(const char *word, int most)
     return word && !*word && n <= most ? (int)n : 0;
 }
 
+/* Reads the rest of the line as the rates of a row, and allocates its curve if there is any rate. */
 static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
 {
     int i, gaps, n = t->rows * t->per_row, any = 0;
@@ -322,20 +367,21 @@ static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv
     if (s) return s;
     r->rate = (float *)block;
     for (i = 0; i < n; i += gaps ? gaps : 1) {
-        if (!spmv__next_word(l)) return spmv__bad_line(l, "too few rates");
+        if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few rates");
         gaps = spmv__tune_gaps(l->word, n - i);
         if (gaps) continue;
-        if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "a rate is a number of GFLOP/s, or -, or - and how many");
+        if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "expected a rate in GFLOP/s, or gaps such as - or -3");
         r->rate[i] = (float)v;
         any = any || v > 0;
     }
-    if (spmv__next_word(l)) return spmv__bad_line(l, "too many rates");
+    if (spmv__next_word(l)) return spmv__bad_line(l, "there are too many rates");
     if (!any) return SPMV_OK;
     s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
     r->curve = s ? NULL : (float *)block;
     return s;
 }
 
+/* Makes room for at least one more row. *room: the rows that there is room for. */
 static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
 {
     void *more;
@@ -349,6 +395,7 @@ static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
     return SPMV_OK;
 }
 
+/* Reads a line of rates and appends it to the table, unless its format is left out of this build. */
 static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
 {
     spmv_tune_row r;
@@ -356,8 +403,8 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
     spmv_status s;
     memset(&r, 0, sizeof r);
     r.type = spmv_type_from(l->word);
-    if (r.type == SPMV_TYPE_COUNT) return spmv__bad_line(l, "neither a word of the head nor a type");
-    if (!t->rows || !t->per_row) return spmv__bad_line(l, "rates before the lines \"rows\" and \"per_row\"");
+    if (r.type == SPMV_TYPE_COUNT) return spmv__bad_line(l, "expected a word of the head or a type");
+    if (!t->rows || !t->per_row) return spmv__bad_line(l, "rates must follow the lines \"rows\" and \"per_row\"");
     spmv__next_word(l);
     while (kind < SPMV_TUNE_KIND_COUNT && strcmp(l->word, spmv_tune_kind_name((spmv_tune_kind)kind)) != 0) kind++;
     if (kind == SPMV_TUNE_KIND_COUNT) return spmv__bad_line(l, "there is no such kind of matrix");
@@ -377,11 +424,12 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
 }
 
 /* ---- tuning tables: what was not measured ----------------------------------------------------------------------------
- * Curves are logarithms of rates over the model's, which knows what a launch and the reading of the bytes cost: what is left is smooth. A
- * gap is filled with what is best at that size, less by as much as the row is behind at the sizes around, in three steps: the best of all
- * rows of a type and kind; the best of each format among those; the row. */
+ * A curve holds the logarithm of the ratio of each rate to that of a model, which knows what a launch and reading the bytes cost, because
+ * this ratio changes little from one size to the next. A gap is filled with the best value at that size, lowered by as much as the row is
+ * behind at the sizes around it. This takes three steps: the best of all rows of a type and kind; the best of each format, compared with
+ * those; the row, compared with its format. */
 
-/* Logarithm to base 2 of a positive, normal number, to about 1e-5; the headers want no libm. */
+/* The logarithm to base 2 of a positive, normal number, to about 1e-5; -1000 for others. The headers do without libm. */
 static double spmv__log2(double v)
 {
     uint64_t bits;
@@ -396,6 +444,7 @@ static double spmv__log2(double v)
     return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
 }
 
+/* 2 to the power of v, to the last few bits. */
 static double spmv__exp2(double v)
 {
     double scale = 1, t, term = 1, sum = 1;
@@ -407,8 +456,8 @@ static double spmv__exp2(double v)
     return scale * sum;
 }
 
-/* Seconds to read so many bytes: from the cache, if x, y and what else there is leave room for them (H200: up to 40 MB, from 50 MB on
- * not, of the 56 MiB that reading alone shows). */
+/* Seconds to read so many bytes: from the cache as long as they fit there beside x, y and the rest. On an H200, whose cache appears as
+ * 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from 50 MB on. */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 {
     double slow = bytes / (t->read * 1e9), fast, out;
@@ -418,7 +467,8 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
-/* Logarithm of the rate of a layout if it took a launch and the reading of its bytes; 0 if the head does not say. */
+/* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks
+ * the speed of memory. */
 static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
@@ -426,18 +476,18 @@ static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_
     return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, bytes))) : 0;
 }
 
-#define SPMV__GAP (-1e9f)
+#define SPMV__GAP (-1e9f) /* in a curve: not measured; below any logarithm of a rate */
 
 typedef struct spmv__filling {
     const spmv_tuning *t;
     int                points;
-    float             *near_by;  /* for each two points of the grid, how much one counts in a gap at the other */
-    float             *measured; /* with gaps, what is being filled */
+    float             *near_by;  /* [points][points]: the weight of the second point in a gap at the first */
+    float             *measured; /* what is being filled, with its gaps */
     float             *all;      /* the best of a type and kind */
-    float             *format[SPMV_FORMAT_COUNT];
+    float             *format[SPMV_FORMAT_COUNT]; /* the best of each format, of a type and kind */
 } spmv__filling;
 
-/* Nearest are sizes with as many nonzeros a row, of those the ones with about as many nonzeros. */
+/* Fills in near_by. The nearest points are those with as many nonzeros in a row, and of these the ones with about as many nonzeros. */
 static void spmv__fill_weigh(const spmv__filling *f)
 {
     const spmv_tuning *t = f->t;
@@ -451,7 +501,7 @@ static void spmv__fill_weigh(const spmv__filling *f)
         }
 }
 
-/* The row's samples into its curve, gaps as such. */
+/* Turns the row's samples into its curve, with gaps where there are none. */
 static void spmv__fill_samples(const spmv__filling *f, const spmv_tune_row *r)
 {
     const spmv_tuning *t = f->t;
@@ -464,7 +514,7 @@ static void spmv__fill_samples(const spmv__filling *f, const spmv_tune_row *r)
     }
 }
 
-/* f->measured becomes the best rates of a type and kind, format SPMV_FORMAT_COUNT: of every format. 0: there are none. */
+/* Sets f->measured to the best curves of a type, kind and format (SPMV_FORMAT_COUNT: of all formats). 0: there are none. */
 static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kind kind, spmv_format format)
 {
     size_t k;
@@ -481,7 +531,7 @@ static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kin
     return any;
 }
 
-/* out: f->measured, its gaps filled as far below like (NULL: level ground) as it is below elsewhere. */
+/* Copies f->measured to out and fills the gaps: as far below like as f->measured is at the points around. like NULL: below 0. */
 static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *out)
 {
     int i, j;
@@ -499,6 +549,7 @@ static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *ou
     }
 }
 
+/* Fills the curves of all rows of a type and kind, in the three steps. */
 static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_kind kind)
 {
     const spmv_tuning *t = f->t;
@@ -516,7 +567,7 @@ static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_ki
     }
 }
 
-/* The curve of every row. */
+/* Makes the curves of all rows of the table. */
 static spmv_status spmv__fill_curves(const spmv_tuning *t)
 {
     spmv__filling f;
@@ -565,7 +616,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         int known = 1, sizes;
         spmv__next_word(&l);
         sizes = !strcmp(l.word, "rows") || !strcmp(l.word, "per_row");
-        if (sizes && out->count) s = spmv__bad_line(&l, "sizes after rates");
+        if (sizes && out->count) s = spmv__bad_line(&l, "sizes must precede the rates");
         if (!s) s = spmv__tune_head(out, &l, &known);
         if (!s && !known) s = spmv__tune_line(out, &l, &room);
     }
@@ -604,7 +655,7 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
     return spmv__tuning[i].text;
 }
 
-/* The value of a word of a table's head. */
+/* Copies the value after a word in the head of bundled table i; "" if the word is not there. */
 static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAME])
 {
     spmv__lines l;
@@ -639,7 +690,8 @@ SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class d
 
 /* ---- tuning tables: rates between the samples ---------------------------------------------------------------------- */
 
-/* Where v lies on a rising axis: between *i and *i + 1, *part of the way in logarithms; at the edges, at the edge. */
+/* Finds v on a rising axis: it lies between points *i and *i + 1, *part of the way in logarithms. Outside the axis it is moved to the
+ * edge. */
 static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, double *part)
 {
     *part = 0;
@@ -648,12 +700,14 @@ static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, do
         *part = spmv__log2(v / (double)at[*i]) / spmv__log2((double)at[*i + 1] / (double)at[*i]);
 }
 
-/* A place in a table for a layout. */
+/* A place between the points of a table, for one layout. */
 typedef struct spmv__tune_place {
-    int    corner[4];
-    double weight[4], model;
+    int    corner[4]; /* the points around it */
+    double weight[4]; /* what each of them counts; together 1 */
+    double model;     /* logarithm of the model's rate there */
 } spmv__tune_place;
 
+/* The place for a matrix with so many rows and nonzeros in a row. */
 static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     spmv__tune_place p;
@@ -661,7 +715,7 @@ static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, cons
     double down, right;
     memset(&p, 0, sizeof p);
     p.model = spmv__model_rate(t, type, layout, rows, per_row);
-    /* beyond the longest rows that were measured: as many nonzeros in more rows */
+    /* rows longer than those that were measured count as more rows of the longest length */
     if (per_row > (double)t->per_row_at[t->per_row - 1]) rows *= per_row / (double)t->per_row_at[t->per_row - 1];
     spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
     spmv__axis_place(t->per_row_at, t->per_row, per_row, &j, &right);
@@ -698,6 +752,7 @@ static void spmv__look_free(spmv__look *l)
     spmv_free(l->h, l->longer);
 }
 
+/* Fills in the length of row r and its first and last column, and adds it to the totals. */
 static void spmv__look_at_row(spmv__look *l, uint64_t r)
 {
     const spmv_csr *a = l->v->a;
@@ -719,6 +774,7 @@ static void spmv__look_at_row(spmv__look *l, uint64_t r)
     if (n > l->longest) l->longest = n;
 }
 
+/* The square root by Newton's method; 0 for what is not positive. */
 static double spmv__square_root(double v)
 {
     double r = v > 1 ? v : 1;
@@ -727,8 +783,8 @@ static double spmv__square_root(double v)
     return v > 0 ? r : 0;
 }
 
-/* sigma of Koza et al.: their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
- * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46). */
+/* sigma of Koza et al. Their equation 3 is the deviation of all row lengths, but their tables print that over the square root of the mean
+ * (mc2depi: 0.076 and 4.0 give 0.04; Chebyshev4: 1061 and 78.9 give 119.46), and so does this. */
 static double spmv__look_sigma(const spmv__look *l)
 {
     double rows = (double)l->v->a->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, squares = 0;
@@ -737,7 +793,8 @@ static double spmv__look_sigma(const spmv__look *l)
     return mean > 0 ? spmv__square_root((squares / rows - mean * mean) / mean) : 0;
 }
 
-/* 64 means: the longest rows of the uneven matrices that are measured. */
+/* The deviation of the lengths of rows that are not empty over their mean, where longer rows than 64 means count as 64 means: those are the
+ * longest of the uneven matrices that tables are measured on. */
 static double spmv__look_uneven(const spmv__look *l)
 {
     double rows = (double)l->rows, mean = rows > 0 ? (double)l->nnz / rows : 0, sum = 0, squares = 0;
@@ -749,6 +806,7 @@ static double spmv__look_uneven(const spmv__look *l)
     return sum > 0 ? spmv__square_root(squares / rows - sum / rows * (sum / rows)) * rows / sum : 0;
 }
 
+/* Reads the lengths of all rows and counts how many rows reach each length. Free l with spmv__look_free. */
 static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
 {
     void *len = NULL, *low = NULL, *high = NULL, *longer = NULL;
@@ -772,10 +830,10 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     return s;
 }
 
-/* What rows keep beyond their first w entries: w only grows, so that the whole walk costs one pass over the lengths. */
+/* What is left of the rows after their first w entries. w only grows, so that trying every width costs one pass over the lengths. */
 typedef struct spmv__beyond_w {
     uint64_t w;
-    double   rows, nnz;    /* rows that keep any, nonzeros they keep */
+    double   rows, nnz;    /* rows that have entries left, and those entries */
     double   weighted;     /* sum over k > w of k longer[k], for the deviation */
 } spmv__beyond_w;
 
@@ -800,7 +858,7 @@ static void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
     b->rows = b->w < l->longest ? (double)l->longer[b->w + 1] : 0;
 }
 
-/* Standard deviation of those lengths: the sum of squares of k - w is that of (2 (k - w) - 1) longer[k]. */
+/* The standard deviation of the entries left in those rows: the sum of the squares of k - w is that of (2 (k - w) - 1) longer[k]. */
 static double spmv__beyond_deviation(const spmv__beyond_w *b)
 {
     double mean, squares;
@@ -810,10 +868,11 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
     return spmv__square_root(squares / b->rows - mean * mean);
 }
 
-/* How x is met: a direct-mapped cache of 2048 lines of eight is played through for windows of rows; the misses among the nonzeros. */
+/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache of 2048 lines with eight elements
+ * each, which is simulated for windows of rows. */
 static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
 {
-    enum { LINES = 2048, WINDOW = 512 };
+    enum { LINES = 2048, WINDOW = 512 /* rows */ };
     const spmv_csr *a = l->v->a;
     void *block;
     uint32_t *tag;
@@ -839,6 +898,7 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
     return SPMV_OK;
 }
 
+/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. */
 static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
 {
     spmv__diagonals d;
@@ -856,16 +916,16 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
     return SPMV_OK;
 }
 
-/* The blocks of one block row, as they are found. */
+/* Where the blocks of one block row are collected. */
 typedef struct spmv__block_scratch {
-    uint32_t   *stamp, *slot;  /* of each block column: the block row that saw it last, its place in load; NULL: too many block columns */
-    spmv__pair *seen;          /* used in their stead: the block column of each nonzero, to be sorted */
+    uint32_t   *stamp, *slot;  /* for each block column: the block row that used it last, its place in load; NULL: too many of them */
+    spmv__pair *seen;          /* used instead of stamp and slot: the block column of each nonzero, which are then sorted */
     uint32_t   *load;          /* nonzeros of each block */
-    uint64_t    columns, count; /* block columns that there are room for; blocks found */
-    uint32_t    now;            /* the block row, in the order in which they are looked at */
+    uint64_t    columns, count; /* block columns that there is room for; blocks found */
+    uint32_t    now;            /* number of the block row, counted in the order in which they are read */
 } spmv__block_scratch;
 
-/* Adds the nonzeros among entries k .. end - 1, all of the block row that is being looked at. */
+/* Adds the nonzeros among entries k .. end - 1, which lie in the current block row, to the blocks found. */
 static void spmv__look_entries(const spmv__look *l, spmv__block_scratch *t, uint64_t k, uint64_t end, uint64_t bw)
 {
     const spmv_csr *a = l->v->a;
@@ -884,7 +944,7 @@ static void spmv__look_entries(const spmv__look *l, spmv__block_scratch *t, uint
     }
 }
 
-/* The first entry of a row whose column is c or higher; the row's end if there is none. */
+/* The first entry of a row in column c or a later one; the end of the row if there is none. */
 static uint64_t spmv__entry_from(const spmv_csr *a, uint64_t row, uint64_t c)
 {
     uint64_t low = a->ptr[row], n = a->ptr[row + 1] - low;
@@ -899,14 +959,14 @@ static uint64_t spmv__entry_from(const spmv_csr *a, uint64_t row, uint64_t c)
     return low;
 }
 
-/* A number from 0 to below 1 for each i, spread evenly whichever i follow each other: the golden section, in 2^-32. */
+/* A number of 0 <= v < 1 for each i. Any run of successive i spreads evenly, by the golden section in units of 2^-32. */
 static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 2654435769u) / 4294967296.0; }
 
-/* Looks at rows first .. end - 1, in those columns between which about a share of the longest of them lies. Returns the entries that lie
- * there. */
+/* Collects the blocks of rows first .. end - 1 in a range of columns that holds about that share of the longest row. Returns the number of
+ * entries in the range. */
 static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, uint64_t first, uint64_t end, uint64_t bw, double share)
 {
-    const uint64_t least = 32; /* entries: the blocks at both ends, which are looked at in full, count for too much among fewer */
+    const uint64_t least = 32; /* entries; the blocks at both ends are read in full and would count for too much among fewer */
     const spmv_csr *a = l->v->a;
     uint64_t r, longest = first, n, taken, begin, low, high, entries = 0;
     for (r = first; r < end; r++)
@@ -926,9 +986,10 @@ static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, 
     return entries;
 }
 
-enum { SPMV__LOOK_SLICE = 32 /* block rows that are looked at together: the default height of sbell's slices, whose padding they show */ };
+enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default height of slices of sbell, so that their padding shows */ };
 
-/* Adds a slice to b, each of its blocks as weight blocks; of the columns only a share is looked at. Returns the entries that were. */
+/* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
+ * the block row. Returns the number of entries that were read. */
 static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, uint64_t slice, double weight, double share,
                                  spmv_block_features *b)
 {
@@ -938,7 +999,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, ui
     double most = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
-        double times; /* as many such blocks are in the block row, for one that was seen */
+        double times; /* entries of the block row for each that was read */
         if (!all) continue;
         t->count = 0;
         t->now++;
@@ -965,7 +1026,7 @@ static uint64_t spmv__slice_entries(const spmv__look *l, uint64_t slice, uint64_
     return a->ptr[spmv__smaller((slice + 1) * rows, a->rows)] - a->ptr[slice * rows];
 }
 
-/* The row that entry k lies in, first being one that begins at k or before. */
+/* The row in which entry k lies; first is a row that begins at k or before. */
 static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
 {
     uint64_t end = a->rows;
@@ -977,17 +1038,17 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
     return first;
 }
 
-/* Slices in which picked entries lie. All entries are divided into stretches, and one is picked in every step-th, at a place that differs
- * from stretch to stretch: so no slice is always among them, none is missed by a pattern of the matrix, and other block heights find the
- * same rows, which are in the cache then. A slice is picked in proportion to its entries, which its weight makes up for: its blocks count
- * for the entries that it stands for. most: entries looked at in one slice. */
+/* Reads a sample of the slices. All entries are divided into equal stretches, and in every step-th stretch one entry is picked, at a place
+ * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
+ * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
+ * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
 static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint64_t stretches, uint64_t step, uint64_t most,
                               spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
     uint64_t rows = SPMV__LOOK_SLICE * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
-    for (group = 0; group < stretches + step; group += step) { /* the last is behind all and only ends a slice */
+    for (group = 0; group < stretches + step; group += step) { /* the last one is past the end and only completes a slice */
         uint64_t next = UINT64_MAX;
         i = group + group / step % step;
         if (i < stretches) {
@@ -1004,12 +1065,12 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint6
     }
 }
 
-/* Slices with about sample entries, or all. What they hold is scaled to the nonzeros of the view. */
+/* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
 static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t least_picks = 8;
-    const uint64_t least_stretches = 72; /* more than picks, so that heights with few picks have them in different stretches */
-    const uint64_t uneven = 4; /* times the mean: of slices with more entries than that, only as many are looked at */
+    const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
+    const uint64_t uneven = 4; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = l->v->a;
     uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
     double held = 0, scale;
@@ -1019,7 +1080,7 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
         t->now = 0;
     }
     if (a->nnz > sample) {
-        /* slices that are picked by entries hold more of them than the mean, up to twice as many on graphs: half the picks suffice */
+        /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
@@ -1034,6 +1095,7 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 
+/* Fills in f->block for every block size. */
 static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
 {
     const spmv_csr *a = l->v->a;
@@ -1059,7 +1121,7 @@ static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_
     return s;
 }
 
-/* Bits of the formats of a class. */
+/* The bits of all formats of a class. */
 static unsigned spmv__class_bits(spmv_format_class category)
 {
     unsigned bits = 0;
@@ -1069,6 +1131,7 @@ static unsigned spmv__class_bits(spmv_format_class category)
     return bits;
 }
 
+/* Fills in the features of what l has read; sample and without are those of spmv_features_make. */
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     static const int sizes[][2] = {
@@ -1106,22 +1169,26 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
     if (!out || !v || !v->a) return spmv__null(hooks, "spmv_features_make", !out ? "out" : !v ? "v" : "v->a", out, sizeof *out);
     spmv__look l;
     spmv_status s = spmv__look_make(&l, v, hooks);
-    if (s) return s;
+    if (s) {
+        memset(out, 0, sizeof *out);
+        return s;
+    }
     s = spmv__look_features(&l, out, sample, without);
     spmv__look_free(&l);
+    if (s) memset(out, 0, sizeof *out);
     return s;
 }
 
 /* ---- candidates ---------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__GROUPS = (int)SPMV_FORMAT_COUNT + (int)SPMV_CLASS_COUNT };
+enum { SPMV__GROUPS = (int)SPMV_FORMAT_COUNT + (int)SPMV_CLASS_COUNT }; /* a group: a format, or SPMV_FORMAT_COUNT + a class */
 
 /* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
 typedef struct spmv__candidate {
     const spmv_spec     *layout;
     const char          *variant;
     const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
-    unsigned             lent; /* bit of a kind: the row is of other knobs, as these were not measured there */
+    unsigned             lent; /* bits of kinds for which these knobs were not measured, so that the row is of other knobs */
 } spmv__candidate;
 
 typedef struct spmv__chooser {
@@ -1133,15 +1200,16 @@ typedef struct spmv__chooser {
     spmv_choice            *out;
     spmv__candidate        *cand;
     size_t                  cands;
-    spmv_type               rates; /* the type of all candidates' rows */
-    float                  *best;  /* the highest curve of all candidates of a group for a kind: [group][kind][rows][per_row] */
-    unsigned char           any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is one */
-    double                  flat; /* least predicted seconds of a flat format for the whole matrix */
-    unsigned                without;
-    int                     greedy; /* 1: "cocktail" */
-    double                  limit; /* bytes that a part may take */
+    spmv_type               rates;   /* the type that all rows of the candidates were measured with */
+    float                  *best;    /* the highest curve of all candidates of a group for a kind: [group][kind][rows][per_row] */
+    unsigned char           any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
+    double                  flat;    /* the least predicted seconds of a flat format for the whole matrix */
+    unsigned                without; /* bits of formats that must not be used */
+    int                     greedy;  /* 1: "cocktail" */
+    double                  limit;   /* the most bytes that a part may take */
 } spmv__chooser;
 
+/* May the format be used: by the build, the hints, strict mode and reproducibility? */
 static int spmv__usable(const spmv__chooser *c, spmv_format f)
 {
     unsigned flags = spmv_format_flags(f);
@@ -1155,7 +1223,7 @@ static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
 }
 
-/* Flat formats without fill, which can take whatever other parts leave. */
+/* Is it a flat format without fill, which can take whatever other parts leave? */
 static int spmv__is_flat(spmv_format f)
 {
     return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
@@ -1163,7 +1231,7 @@ static int spmv__is_flat(spmv_format f)
 
 static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
 
-/* Group: a format, or SPMV_FORMAT_COUNT + a class. */
+/* The highest curve of a group for a kind. */
 static float *spmv__group_best(const spmv__chooser *c, int group, int kind)
 {
     return c->best + (size_t)(group * SPMV_TUNE_KIND_COUNT + kind) * (size_t)(c->t->rows * c->t->per_row);
@@ -1178,6 +1246,7 @@ static void spmv__raise_best(spmv__chooser *c, const spmv_tune_row *r, int group
     c->any[group][r->kind] = 1;
 }
 
+/* Collects the layouts and knobs of a type that may be used, each with its rows of the table, and the highest curves of all groups. */
 static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
 {
     void *block;
@@ -1204,7 +1273,7 @@ static spmv_status spmv__gather_candidates(spmv__chooser *c, spmv_type type)
     return SPMV_OK;
 }
 
-/* Mean of a row's curve. */
+/* The mean of a curve, to compare rows by. */
 static double spmv__curve_mean(const spmv__chooser *c, const spmv_tune_row *r)
 {
     double sum = 0;
@@ -1213,7 +1282,7 @@ static double spmv__curve_mean(const spmv__chooser *c, const spmv_tune_row *r)
     return sum / n;
 }
 
-/* Kinds at which a candidate was not measured: the best row of other knobs with the same layout. */
+/* For each kind that a candidate was not measured on, lends it the best row of the same layout with other knobs. */
 static void spmv__lend_rows(spmv__chooser *c)
 {
     size_t i, j;
@@ -1234,13 +1303,13 @@ static void spmv__lend_rows(spmv__chooser *c)
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
-/* Seconds for a kind of matrix. Where the table lacks this candidate it was never near the best: it counts as a little worse than its
- * layout, which as its format, or as worse than the best of its class; what one block size does says nothing of another. 0: nothing is
- * known. */
+/* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
+ * a candidate without a row counts as a little worse than its layout with other knobs, else than the best of its format, else as clearly
+ * worse than the best of its class. Block formats have no such substitute, as one block size says nothing about another. */
 static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
 {
     spmv_format_class category = spmv_format_class_of(k->layout->format);
-    /* dense is measured on full matrices only: what x costs it elsewhere goes by the flat formats */
+    /* dense is measured on full matrices only; for what x costs elsewhere, the flat formats stand in */
     int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + (int)(category == SPMV_CLASS_DENSE ? SPMV_CLASS_FLAT : category);
     spmv__tune_place p;
     spmv_spec plain;
@@ -1249,7 +1318,7 @@ static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *
         return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
     if (category == SPMV_CLASS_BLOCK) return 0;
-    plain = *k->layout; /* what others measured is no promise of what narrow columns bring */
+    plain = *k->layout; /* rows of other layouts do not show what narrow columns gain */
     plain.key[SPMV_KEY_IDX] = 0;
     p = spmv__tune_at(c->t, c->rates, &plain, rows, per_row);
     if (c->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(c, format, kind));
@@ -1257,7 +1326,7 @@ static double spmv__kind_seconds(const spmv__chooser *c, const spmv__candidate *
     return 0;
 }
 
-/* A knob's number in a variant's text, else 0. */
+/* The number of a knob such as "L=" in the text of a variant; 0 if it is not there. */
 static double spmv__knob_in(const char *variant, const char *name)
 {
     const char *at = strstr(variant, name);
@@ -1266,27 +1335,27 @@ static double spmv__knob_in(const char *variant, const char *name)
     return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
-/* How many lanes a kernel on a GPU has for a row, or block row: those that its knobs say, else about what spmv_device.h chooses. entries: a
- * row's in the mean. */
+/* The lanes that share a row, or block row, on a GPU: as its knobs say, else about what spmv_device.h chooses. entries: of a mean row. */
 static double spmv__lanes(const spmv__chooser *c, const spmv__candidate *k, double rows, double entries)
 {
-    spmv_format f = k->layout->format;
+    spmv__lane_rule rule = spmv__trait[k->layout->format]->lanes;
     double lanes = spmv__knob_in(k->variant, "L="), fill = (double)c->t->units * 1024;
-    if (f == SPMV_CMRS) return 4; /* 16, which wait for each other (H200) */
+    if (rule == SPMV__LANES_BY_STRIP) return 4; /* there are 16, but they wait for each other (H200) */
     if (lanes >= 1) return lanes;
     lanes = 1;
-    if (f == SPMV_CSR || f == SPMV_BCSR) while (lanes < 32 && lanes < entries) lanes *= 2;
+    if (rule == SPMV__LANES_BY_LENGTH) while (lanes < 32 && lanes < entries) lanes *= 2;
     else while (lanes < 8 && 4 * lanes <= entries && lanes * rows <= fill) lanes *= 2;
     return lanes;
 }
 
-/* The time that the longest row alone takes: its lanes go through it step by step. On a GPU a step waits for memory (H200, sell: 0.1 us an
- * entry in rows of about 100, 0.2 us in rows of thousands: bench/results/nvidia-h200-plans.txt); on a CPU one core has to do it. */
+/* Seconds that the longest row alone takes, as its lanes go through it step by step; 0 if it is divided among groups. On a GPU each step
+ * waits for memory (H200, sell: 0.1 us for an entry in rows of about 100, 0.2 us in rows of thousands;
+ * bench/results/nvidia-h200-plans.txt). On a CPU one core does all of it. */
 static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_spec *spec = k->layout;
     double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
-        if (spmv__spec_even(spec)) return 0;
+    if (spmv__spec_even(spec)) return 0;
     if (c->t->device_class != SPMV_DEVICE_CLASS_GPU)
         return c->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)c->t->units : 0;
     if (spmv__is_block(spec->format)) {
@@ -1299,38 +1368,43 @@ static double spmv__longest_seconds(const spmv__chooser *c, const spmv__candidat
     return c->t->launch + steps * (steps < 500 ? 0.1e-6 : 0.2e-6);
 }
 
-/* What no table measures, as factors seen on an H200 (bench/results/nvidia-h200-plans.txt): bcsr, whose blocks do not lie side by side in
- * real matrices (3x3 in f64, in groups of 32, does not mind: spmv_device.h), and on uneven rows; blocks that are mostly fill, for the same
- * reason; csr, whose lanes are a power of two as the measured rows are and most rows are not; slices of uneven rows, which end at
- * different times; bdia on bands that lie apart; on CPUs ell and bell wider than what is measured (host, f32, bell:b=8x8, 2000 wide: 6
- * times its estimate), and on OpenCL CPUs all columns of rows, more so where rows are sorted or in blocks (PoCL, 12 matrices beside csr:
- * bench/results/pocl-plans.txt). A kernel with knobs was the fastest of many, which is luck in part. */
+/* The factor by which a product takes longer than the table says, for what the measured matrices do not show. As far as it depends on the
+ * format alone, the format's traits have it. Measured on an H200 (bench/results/nvidia-h200-plans.txt):
+ * - blocks that are mostly fill, and blocks that do not lie side by side; 3x3 in f64 is an exception (spmv_device.h, groups of 32);
+ * - lanes that are a power of two while rows have other lengths; measured rows have such lengths;
+ * - slices of uneven rows, which end at different times;
+ * - bands that lie apart.
+ * On CPUs: rows or block rows padded to a width beyond the measured ones (host, f32, bell:b=8x8, 2000 wide: 6 times the estimate). On
+ * OpenCL CPUs: formats that store entries by columns, more so with sorted rows or blocks (PoCL, 12 matrices compared with csr,
+ * bench/results/pocl-plans.txt). A variant with knobs was the fastest of many, which is luck in part, so it counts 10% more. */
 static double spmv__unmeasured(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
     spmv_format f = k->layout->format;
+    const spmv__traits *own = spmv__trait[f];
     int gpu = c->t->device_class == SPMV_DEVICE_CLASS_GPU, cpu = c->t->device_class == SPMV_DEVICE_CLASS_CPU;
     double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
     double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
-    if (f == SPMV_BCSR)
-        more += (c->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : 0.2) +
-                (l->uneven > 0.3 ? 0.9 * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
+    more += (c->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : own->apart) +
+            (l->uneven > 0.3 ? own->ragged * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
     if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
-    if (gpu && f == SPMV_CSR && !k->layout->key[SPMV_KEY_RUN]) more = 1.3;
-    if (gpu && f == SPMV_SELL && !k->layout->key[SPMV_KEY_ROWS]) more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (gpu && !spmv__spec_even(k->layout)) more += own->rounded;
+    if (gpu && own->pads == SPMV__PADS_SLICES && spmv__is_flat(f) && !k->layout->key[SPMV_KEY_ROWS])
+        more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
     if (*k->variant) more *= 1.1;
-    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* those that find nothing to do */
-    if (cpu && (spmv__is_padded(f) || f == SPMV_BELL || f == SPMV_SBELL)) more *= spmv__is_block(f) ? 2 : 1.25;
-    if (cpu && f == SPMV_SELL && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
-    if (!gpu && (f == SPMV_ELL || f == SPMV_BELL) && entries > 64) more *= 1 + spmv__log2(entries / 64);
-    if (f == SPMV_BDIA) more += 0.15 * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
+    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* lanes beyond the row's end have nothing to do */
+    if (cpu && own->pads != SPMV__PADS_NONE) more *= spmv__is_block(f) ? 2 : 1.25;
+    if (cpu && own->pads == SPMV__PADS_SLICES && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
+    if (!gpu && own->pads == SPMV__PADS_ALL && entries > 64) more *= 1 + spmv__log2(entries / 64);
+    more += own->bands * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
     return more;
 }
 
-/* Predicted seconds: the banded matrix of this size, slower as far as x is scattered and rows are uneven, both as the
- * table has them. What x costs goes by its length, which is the number of columns. Negative: nothing is known. */
+/* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
+ * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
+ * Negative: nothing is known. */
 static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const spmv__load *l)
 {
-    const double deviation = 4; /* over the mean, of the uneven matrices that are measured */
+    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured */
     double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)c->a->cols, longest;
     double plain = spmv__kind_seconds(c, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(c, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
@@ -1348,10 +1422,10 @@ static double spmv__cost(const spmv__chooser *c, const spmv__candidate *k, const
     return longest > base ? longest : base;
 }
 
-/* May a part with so many slots be stored, as far as its values tell? */
+/* May a part with so many slots be stored, as far as the size of its values shows? */
 static int spmv__fits(const spmv__chooser *c, double slots) { return slots * (double)spmv_value_size(c->how->type) <= c->limit; }
 
-/* What a layout that takes all of the view would be. 0 if it makes no sense there. */
+/* Estimates a part of that layout for all of the view. 0: it makes no sense there, is too large, or *s is a failure. */
 static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out,
                          spmv_status *s)
 {
@@ -1365,20 +1439,23 @@ static int spmv__load_of(const spmv__chooser *c, const spmv_spec *spec, const sp
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
 
+/* A plan that is being put together, with its variants and what it costs. */
 typedef struct spmv__mix {
     int         count;
     spmv_spec   part[SPMV_MAX_PARTS];
     const char *variant[SPMV_MAX_PARTS];
-    double      seconds, convert;
+    double      seconds, convert; /* of a product; in products of csr */
 } spmv__mix;
 
+/* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
     m->part[m->count] = *spec;
-    if (spec->format == SPMV_CMRS) m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec); /* "cmrs" alone names the builder */
+    if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
+        m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
     m->variant[m->count++] = variant;
-    /* what no table has: the list is read and y read again ("spmv bench --plan csr:rows=nonempty --plan csr", clspmv_webbase and
-     * NotreDame_www, f64, three rounds: 1.16 to 1.51 times the time) */
+    /* no table has what it costs to read the list and to read y again (clspmv_webbase and NotreDame_www, f64, three rounds of
+     * "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51 times the time) */
     m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->t->device_class == SPMV_DEVICE_CLASS_HOST ? 1.4 * seconds : seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
@@ -1393,6 +1470,7 @@ static void spmv__mix_plan(const spmv__mix *m, spmv_plan *plan)
     for (i = 0; i < m->count; i++) plan->part[i] = m->part[i];
 }
 
+/* Writes the plan and its variants into an option. 0: they are too long. */
 static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
 {
     spmv_plan plan;
@@ -1408,17 +1486,17 @@ static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
     return spmv__text_close(&t) < sizeof o->variant;
 }
 
-/* First part's format of an option, for variety. */
+/* Do the texts of two plans begin with the same format? */
 static int spmv__first_word_same(const char *a, const char *b)
 {
     while (*a && *a == *b && *a != ':' && *a != '+') a++, b++;
     return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
 }
 
-/* Keeps the best, but no more than six that begin with one format. */
+/* Adds a plan to the options, which stay sorted by cost, unless they are full or six cheaper ones begin with the same format. */
 static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 {
-    enum { ALIKE = 6 };
+    enum { ALIKE = 6 /* options that may begin with one format, so that others are kept as well */ };
     spmv_choice *out = c->out;
     spmv_option o;
     double calls = c->hints ? (double)c->hints->expected_calls : 0;
@@ -1427,8 +1505,8 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    /* estimates of several parts err more (the regret files of bench/results), and so do those by a table of another processor, as every
-     * host's but one is */
+    /* estimates of several parts are less accurate (the regret files of bench/results), and so are those from the table of another
+     * processor, which the one of every host but one is */
     o.cost = o.predicted * (1 + (c->t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (m->count - 1));
     if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
     o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
@@ -1447,6 +1525,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
 
+/* Predicted seconds of a candidate that multiplies what rows keep after their first entries. longest: the most that a row keeps. */
 static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather, double longest)
 {
     spmv__load load;
@@ -1459,8 +1538,8 @@ static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *
     return spmv__cost(c, k, &load);
 }
 
-/* The candidate that multiplies best what rows keep beyond their first entries: CSR or COO, by load balance, which the rates on uneven
- * matrices stand for. NULL: none. */
+/* The candidate that is best for what rows keep after their first entries: CSR or COO, by load balance, which the rates on uneven
+ * matrices show. NULL: none. */
 static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather, double longest)
 {
     const spmv__candidate *best = NULL;
@@ -1478,7 +1557,7 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
     return best;
 }
 
-/* Slices (ell: one of all rows) whose longest row has w entries or more, for every w. */
+/* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
 static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
 {
     uint64_t r, i = 0, most = 0, rows = l->v->a->rows, k;
@@ -1496,7 +1575,7 @@ static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64
     return SPMV_OK;
 }
 
-/* Every width is tried, as the paper does ("brute force"), on a scale that thins out where widths get large. */
+/* The next width to be tried. The paper tries every one ("brute force"); here steps grow with the width. */
 static uint64_t spmv__next_width(uint64_t w) { return w < 16 ? w + 1 : w + w / 8; }
 
 typedef struct spmv__width {
@@ -1505,8 +1584,8 @@ typedef struct spmv__width {
     double                 first, tail, left; /* seconds of both parts; rows of the second */
 } spmv__width;
 
-/* Extract ELL, extract SELL: the width with the least predicted time of both parts. The second part is chosen anew where the
- * width has doubled. w 0: none pays. */
+/* The paper's policies "extract ELL" and "extract SELL": finds the width with the least predicted time of both parts. The second part is
+ * chosen again whenever the width has doubled. best->w 0: no width pays. */
 static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
                                       spmv__width *best)
 {
@@ -1518,7 +1597,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     spmv_status s;
     memset(best, 0, sizeof *best);
     memset(&load, 0, sizeof load);
-    if (k->layout->key[SPMV_KEY_ROWS]) return SPMV_OK; /* the list would be of other rows then */
+    if (k->layout->key[SPMV_KEY_ROWS]) return SPMV_OK; /* its row list would be a different one with a limited width */
     s = spmv__slices_reaching(l, h, &reach);
     if (s) return s;
     spmv__beyond_begin(l, &b);
@@ -1526,7 +1605,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     load.gather = f->gather;
     for (w = 1; w < l->longest; w = spmv__next_width(w)) {
         double first, tail;
-        if ((double)l->longer[w] * 50 < (double)l->rows) break; /* columns that few rows reach are never worth their padding */
+        if ((double)l->longer[w] * 50 < (double)l->rows) break; /* columns that few rows reach never pay for their padding */
         for (; at < w; at++) slots += (double)(reach[at + 1] * h);
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
@@ -1550,6 +1629,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     return SPMV_OK;
 }
 
+/* Offers the prefix followed by the candidate with its best width, and CSR or COO for the rest. */
 static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f,
                                      const spmv__mix *prefix)
 {
@@ -1567,19 +1647,17 @@ static spmv_status spmv__offer_width(spmv__chooser *c, const spmv__candidate *k,
     return SPMV_OK;
 }
 
-/* Where CMRS is worth a try; the estimate decides then. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its
- * efficiency against the HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and
- * the CMRS is more efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable"
- * (5.4; between 1.5 and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is ours. */
-static int spmv__policy_cmrs(const spmv_features *f)
+/* Is the format worth an estimate on this matrix? */
+static int spmv__suits(spmv_format format, const spmv_features *f)
 {
-    return f->sigma <= f->mean && (f->mean > 20 || f->sigma > 1.5);
+    return !spmv__trait[format]->suits || spmv__trait[format]->suits(f);
 }
 
-/* Offers every flat candidate for all that is left, and ELL or SELL for the columns that pay with CSR or COO behind it. */
+/* Offers the prefix followed by each flat candidate for all of the rest, or by ELL or SELL for the columns that pay and CSR or COO for the
+ * others. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
-    size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the number of the candidate whose slots take least */
+    size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the candidate with the least time for a slot */
     double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
     for (i = 0; i < c->cands && !s; i++) {
@@ -1590,7 +1668,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         spmv_spec spec = *k->layout;
         int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
-        if (spec.format == SPMV_CMRS && !spmv__policy_cmrs(f)) continue;
+        if (!spmv__suits(spec.format, f)) continue;
         if (!spmv__load_of(c, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
@@ -1598,7 +1676,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         t = spmv__cost(c, k, &load);
         if (t <= 0) continue;
         if (spmv__is_padded(spec.format)) {
-            double by_slot = t / (load.slots > 0 ? load.slots : 1); /* which knobs and heights serve best is told by the speed a slot */
+            double by_slot = t / (load.slots > 0 ? load.slots : 1); /* tells which knobs and heights are best */
             if (least[own] <= 0 || by_slot < least[own]) {
                 least[own] = by_slot;
                 best[own] = i + 1;
@@ -1618,15 +1696,18 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
 
 /* ---- dense diagonals and dense blocks (clSpMV 3.3) ------------------------------------------------------------------ */
 
-enum { SPMV__PREFIXES = 2 };
+enum { SPMV__PREFIXES = 2 /* that are kept of the diagonals, and of the blocks */ };
 
-/* A first part that takes some of the matrix: found by the histograms, with a guess of the whole. */
+/* A first part that takes some of the matrix, found by the histograms. */
 typedef struct spmv__prefix {
     spmv_spec   spec;
     const char *variant;
-    double      seconds, guess, rows, nnz;
+    double      seconds; /* predicted, of the part */
+    double      guess;   /* seconds of a whole product if the rest took its share of the best flat format's time; 0: no part */
+    double      rows, nnz;
 } spmv__prefix;
 
+/* Keeps p if it is among the best, of which no two have the same format; best is sorted by guess. */
 static void spmv__keep_prefix(spmv__prefix *best, const spmv__prefix *p)
 {
     int i = SPMV__PREFIXES, j;
@@ -1644,17 +1725,19 @@ static void spmv__keep_prefix(spmv__prefix *best, const spmv__prefix *p)
 
 static int64_t spmv__millionths(double v) { return v >= 1 ? 1000000 : v <= 0.01 ? 10000 : (int64_t)(v * 100 + 0.5) * 10000; }
 
-/* The guess of p against that of the threshold before it: the greedy policy stops at its formula's, else the best of all counts. */
+/* Replaces *best by p, which has a lower threshold, if p is better. The greedy policy lowers the threshold down to the value of its formula
+ * without comparing; otherwise the least guess decides. */
 static void spmv__prefer_prefix(const spmv__chooser *c, spmv__prefix *best, const spmv__prefix *p)
 {
     if (p->seconds <= 0) return;
     if (c->greedy || best->guess <= 0 || p->guess < best->guess) *best = *p;
 }
 
-/* How far below its formula's value a threshold may be moved. */
+/* The lowest threshold to be tried, where the formula of the paper gives threshold: "auto" goes down to half of that. */
 static double spmv__threshold_end(const spmv__chooser *c, double threshold) { return c->greedy ? threshold : 0.5 * threshold; }
 
-/* Dense diagonals: those filled beyond g_f / g_d (e_d > n_d g_f / g_d); DIA and BDIA compete. */
+/* Finds the best prefix of dense diagonals for a candidate: those filled beyond g_f / g_d (clSpMV: e_d > n_d g_f / g_d). DIA and BDIA
+ * compete. */
 static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double rows = (double)f->rows, nnz = 0, count = 0, threshold, flat_rate = 2e-9 * (double)f->nnz / c->flat, t;
@@ -1687,15 +1770,17 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
 
-/* Dense blocks: those filled beyond g_f / g_b (e_b > n_b g_f / g_b); SBELL, BELL and BCSR in every block size compete. */
+/* Finds the best prefix of dense blocks for a candidate: those filled beyond g_f / g_b (clSpMV: e_b > n_b g_f / g_b). SBELL and BCSR in
+ * every block size compete. */
 static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const spmv__candidate *k, spmv__prefix *best)
 {
     double flat_rate = 2e-9 * (double)f->nnz / c->flat, size, blocks = 0, nnz = 0, threshold, t;
     const spmv_block_features *b = spmv__features_of_block(f, k->layout);
+    spmv__padding pads = spmv__trait[k->layout->format]->pads;
     spmv__load load;
     spmv__prefix p, mine;
     int n;
-    if (!b || b->blocks <= 0 || k->layout->format == SPMV_BELL) return; /* the widest block row of a part is not known */
+    if (!b || b->blocks <= 0 || pads == SPMV__PADS_ALL) return; /* how wide the widest block row of the part would be is not known */
     size = (double)(b->bh * b->bw);
     memset(&load, 0, sizeof load);
     memset(&p, 0, sizeof p);
@@ -1716,7 +1801,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
         blocks += b->at[n];
         nnz += b->at[n] * n;
         if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
-        load.slots = blocks * size * (k->layout->format == SPMV_SBELL ? b->slots / (b->blocks * size) : 1);
+        load.slots = blocks * size * (pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
         load.nnz = nnz;
         p.spec.key[SPMV_KEY_D] = spmv__millionths((double)n / size - 0.005);
         p.nnz = nnz;
@@ -1727,7 +1812,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
 
-/* Splits the prefixes off, one or two, and offers them with every flat format for the rest. */
+/* Takes one or two prefixes out of the matrix and offers them together with every flat format for the rest. */
 static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *const *p, int count)
 {
     spmv_plan plan;
@@ -1746,7 +1831,7 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
     if (s) return s;
     rest = spmv_split_view(&split, c->a, count);
     for (i = 0; i < count; i++) {
-        double share = p[i]->nnz > 0 ? (double)split.nnz[i] / p[i]->nnz : 1; /* what an earlier part took is not there any more */
+        double share = p[i]->nnz > 0 ? (double)split.nnz[i] / p[i]->nnz : 1; /* less where an earlier part took some of it */
         all_there = all_there && split.nnz[i];
         spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, p[i]->seconds * (share < 1 ? share : 1), p[i]->rows);
     }
@@ -1764,7 +1849,7 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
 
 /* ---- builders' plans: the cost of any plan -------------------------------------------------------------------------- */
 
-/* The candidate for a part of a plan: same layout where there is one, else any of the format. */
+/* The fastest candidate with the same layout as a part of a plan, and its seconds; NULL: there is none. */
 static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const spmv_spec *spec, const spmv__load *load, double *seconds)
 {
     const spmv__candidate *best = NULL;
@@ -1784,8 +1869,8 @@ static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const 
     return best;
 }
 
-/* Offers a plan as builders make it: parts of ELL, each w wide and over the rows that still have entries if it has a list, then one
- * that takes the rest. What each takes follows from the lengths alone. */
+/* Offers a plan of a builder: parts of ELL, each w wide and with a row list over the rows that still have entries, then one part that takes
+ * the rest. What each part takes follows from the row lengths alone. */
 static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv__look *l, const spmv_features *f)
 {
     spmv__mix m;
@@ -1799,8 +1884,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
         const spmv__candidate *k;
         uint64_t w = spec->key[SPMV_KEY_W] ? (uint64_t)spec->key[SPMV_KEY_W] : l->longest;
         double t, before = b.nnz;
-        if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format)) return;
-        if (spec->format == SPMV_CMRS && !spmv__policy_cmrs(f)) return;
+        if (!spmv__usable(c, spec->format) || !spmv__is_flat(spec->format) || !spmv__suits(spec->format, f)) return;
         memset(&load, 0, sizeof load);
         load.rows = spec->key[SPMV_KEY_ROWS] ? b.rows : (double)f->rows;
         load.gather = f->gather;
@@ -1813,7 +1897,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
             load.nnz = before - b.nnz;
         } else {
             load.slots = load.nnz = before;
-            if (spmv_format_flags(spec->format) & SPMV_ADDS_ONLY) load.rows = b.rows; /* other rows of y are not touched */
+            if (spmv_format_flags(spec->format) & SPMV_ADDS_ONLY) load.rows = b.rows; /* it does not touch other rows of y */
         }
         if (load.nnz <= 0 || !spmv__fits(c, load.slots)) return;
         k = spmv__candidate_for(c, spec, &load, &t);
@@ -1823,6 +1907,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__offer(c, &m);
 }
 
+/* Offers the plan of every builder. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv_build_hints none;
@@ -1839,7 +1924,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
 
 /* ---- the whole choice ------------------------------------------------------------------------------------------------ */
 
-/* Valid everywhere: rates in proportion to the bytes that a nonzero costs, on a memory of 30 GB/s. */
+/* For devices without any table of their class: rates in proportion to the bytes that a nonzero takes, with memory of 30 GB/s. */
 static const char *const spmv__general_table =
     "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
     "f64 banded csr/ 4.6\nf64 banded csr:run=1024/ 4.7\nf64 banded sell/ 4.9\nf64 banded ell/ 4.8\nf64 banded dia/ 7\n"
@@ -1847,11 +1932,11 @@ static const char *const spmv__general_table =
     "f32 banded csr/ 6.9\nf32 banded csr:run=1024/ 7\nf32 banded sell/ 7.3\nf32 banded ell/ 7.2\nf32 banded dia/ 14\n"
     "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
 
-/* The caller's table, the device's own, one of its class, the general one. *own is freed by the caller. */
-static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *place, spmv_tuning *own)
+/* Finds the table to go by: the caller's, the device's own, one of its class, or the general one. The caller frees *own. */
+static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *target, spmv_tuning *own)
 {
-    const char *device = place && place->device ? place->device : "host";
-    spmv_device_class device_class = place ? place->device_class : SPMV_DEVICE_CLASS_HOST;
+    const char *device = target && target->device ? target->device : "host";
+    spmv_device_class device_class = target ? target->device_class : SPMV_DEVICE_CLASS_HOST;
     const char *text;
     size_t length;
     spmv_status s;
@@ -1870,7 +1955,8 @@ static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *place, 
     return s;
 }
 
-/* Rows of the type itself; the mixed type reads floats, else moves what f64 moves. */
+/* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,
+ * and its vectors are those of f64. */
 static spmv_status spmv__find_candidates(spmv__chooser *c)
 {
     static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
@@ -1889,7 +1975,7 @@ static spmv_status spmv__find_candidates(spmv__chooser *c)
     return s;
 }
 
-/* Singles that are not flat, and the time of csr, which conversion costs are counted in. */
+/* Finds the time of csr, in which conversion is counted, and offers the formats that are not flat for the whole matrix. */
 static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv__load load;
@@ -1913,10 +1999,10 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     return s;
 }
 
-/* The third case of BDIA and DIA: thick bands in the one, what else is dense in the other. */
+/* Offers thick bands in BDIA and other dense diagonals in DIA: the third case of clSpMV. */
 static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__prefix *diagonal)
 {
-    enum { THICK = 4 };
+    enum { THICK = 4 /* diagonals side by side that make a band thick */ };
     spmv__prefix bands = diagonal[0], lone = diagonal[1];
     const spmv__prefix *two[2];
     if (!spmv_format_takes_key(bands.spec.format, SPMV_KEY_W)) {
@@ -1929,9 +2015,9 @@ static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__pref
     return spmv__offer_prefix(c, two, 2);
 }
 
-/* Prefixes that might pay: alone, both kinds of diagonals, and diagonals before blocks (the categories' priority: the faster category
- * first; a diagonal is never slower than a block of the same fill). Merging small parts: what a small part costs is in its estimate, so
- * that the plan without it wins by itself. */
+/* Offers the prefixes that may pay: each by itself, both kinds of diagonals, and diagonals before blocks. clSpMV takes the faster category
+ * first, and a diagonal is never slower than a block that is as full. Its step of merging small parts is not needed, as the estimate of a
+ * small part includes what it costs, so that the plan without it wins. */
 static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f)
 {
     spmv__prefix diagonal[SPMV__PREFIXES], block[SPMV__PREFIXES];
@@ -1962,7 +2048,7 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     return s;
 }
 
-/* The caller's clock decides between the best few. */
+/* Measures the best few options by the caller's clock and moves the fastest to the front. */
 static void spmv__refine(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
@@ -1980,6 +2066,7 @@ static void spmv__refine(spmv__chooser *c)
     out->option[0] = first;
 }
 
+/* Reads the matrix once and offers every kind of plan. */
 static spmv_status spmv__choose_all(spmv__chooser *c)
 {
     spmv_view v;
@@ -2002,7 +2089,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     return s;
 }
 
-/* Whatever the table lacks, csr multiplies. */
+/* Makes the plan of the best option; csr, or coo where csr may not be used, if the table has nothing for any. */
 static spmv_status spmv__take_best(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
@@ -2011,14 +2098,14 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     return spmv_plan_parse(&out->plan, text, NULL, c->h);
 }
 
-/* Is the matrix too small for "auto" to look at it? With a table, a clock or a wish of the caller's own it never is. */
+/* Is the matrix too small for "auto" to look at it? Not if the hints have a table or a clock to use, or exclude csr. */
 static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
 {
     if (!spmv_format_built(SPMV_CSR) || spmv__csr_bytes(a) > SPMV_TINY_BYTES) return 0;
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *place,
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
 {
     if (!out || !a || !how) {
@@ -2028,7 +2115,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     spmv__chooser c;
     spmv_tuning own;
     spmv_status s;
-    int greedy = text && spmv__is_choice(text, "cocktail");
+    int f, greedy = text && spmv__is_choice(text, "cocktail");
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
     if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
@@ -2042,9 +2129,10 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.out = out;
     c.without = hints ? hints->without : 0;
     c.greedy = greedy;
-    if (greedy) c.without |= 1u << SPMV_DENSE | 1u << SPMV_CMRS;
+    for (f = 0; greedy && f < SPMV_FORMAT_COUNT; f++)
+        if (!spmv__trait[f]->cocktail) c.without |= 1u << f;
     c.limit = (double)spmv__most_bytes(a, how->max_bytes);
-    s = spmv__find_table(&c, place, &own);
+    s = spmv__find_table(&c, target, &own);
     if (!s) {
         memcpy(out->table, c.t->device, sizeof out->table);
         s = spmv__find_candidates(&c);
@@ -2067,6 +2155,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
         spmv__put_text(t, said_);                           \
     } while (0)
 
+/* Writes the lines about the matrix. */
 static void spmv__explain_features(spmv__text *t, const spmv_features *f)
 {
     double dense = 0;
@@ -2074,7 +2163,7 @@ static void spmv__explain_features(spmv__text *t, const spmv_features *f)
     SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)f->rows, (spmv__ull)f->cols, (spmv__ull)f->nnz);
     SPMV__SAY(t, "rows      %.*f nonzeros each, deviation %.*f, longest %llu, %llu empty\n", SPMV__FIGURE(f->mean),
               SPMV__FIGURE(f->deviation), (spmv__ull)f->longest, (spmv__ull)f->empty);
-    SPMV__SAY(t, "x         %.2f of the nonzeros take a line of x that was not there\n", f->gather);
+    SPMV__SAY(t, "x         %.2f of the reads miss a cache of 16384 elements\n", f->gather);
     for (bin = SPMV_FILL_BINS / 2; bin <= SPMV_FILL_BINS; bin++) dense += f->diagonal_nnz[bin];
     if (f->diagonals)
         SPMV__SAY(t, "diagonals %llu; those at least half full hold %.2f of the nonzeros\n", (spmv__ull)f->diagonals,
@@ -2118,7 +2207,7 @@ static void spmv__put_spaces(spmv__text *t, size_t n)
     while (n--) spmv__put_char(t, ' ');
 }
 
-/* To the right in its column. */
+/* Writes s at the right of its column. */
 static void spmv__put_cell(spmv__text *t, int column, const char *s)
 {
     size_t n = strlen(s), width = spmv__explain_column[column].width;
@@ -2126,7 +2215,7 @@ static void spmv__put_cell(spmv__text *t, int column, const char *s)
     spmv__put_text(t, s);
 }
 
-/* A figure, or - where there is none. */
+/* Writes a figure, or - if it is not known. */
 static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known)
 {
     char s[32] = "-";
@@ -2136,10 +2225,10 @@ static void spmv__put_figure_cell(spmv__text *t, int column, double v, int known
 
 static const char *spmv__option_variant(const spmv_option *o) { return o->variant[strspn(o->variant, "+")] ? o->variant : ""; }
 
-/* Of csr's time: a gain below the third digit, the last one printed, is no gain. */
+/* The least gain that counts, as a share of csr's time: below it the three printed digits do not differ. */
 #define SPMV__GAIN_SHOWS 0.001
 
-/* Products after which the gain over csr has paid for what conversion takes more; own and csr in seconds; 0: no gain that shows. */
+/* The number of products after which the gain over csr has paid for the longer conversion; own and csr in seconds. 0: it never does. */
 static uint64_t spmv__pays_after(double convert, double own, double csr)
 {
     double gain = csr - own, more = convert - (double)SPMV__CONVERT_CSR;
@@ -2147,7 +2236,7 @@ static uint64_t spmv__pays_after(double convert, double own, double csr)
     return more > 0 ? (uint64_t)(more * csr / gain) + 1 : 1;
 }
 
-/* Places for the longest plan that has a variant behind it; 0: none has. */
+/* The length of the longest plan that has a variant; 0: none has. */
 static size_t spmv__explain_plan_width(const spmv_choice *c)
 {
     size_t widest = 0, n;
@@ -2159,6 +2248,7 @@ static size_t spmv__explain_plan_width(const spmv_choice *c)
     return widest;
 }
 
+/* Writes the two lines above the table: heads and units. */
 static void spmv__explain_heading(spmv__text *t, size_t plan_width)
 {
     int i;
@@ -2174,6 +2264,7 @@ static void spmv__explain_heading(spmv__text *t, size_t plan_width)
     spmv__put_char(t, '\n');
 }
 
+/* Writes the line of one option; * marks the chosen one. */
 static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv_option *o, size_t plan_width)
 {
     uint64_t pays = spmv__pays_after(o->convert, o->predicted, c->csr);
@@ -2197,7 +2288,7 @@ static void spmv__explain_option(spmv__text *t, const spmv_choice *c, const spmv
     spmv__put_char(t, '\n');
 }
 
-/* All options, the least cost first; the chosen one, which --refine may have found elsewhere, has the mark. */
+/* Writes the table, the least cost first. The chosen option, which is first in c->option, may stand further down after refining. */
 static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *order[SPMV_CHOICE_MAX];
@@ -2216,10 +2307,10 @@ static int spmv__is_csr_alone(const spmv_option *o)
     return spmv__first_word_same(o->plan, "csr") && !strchr(o->plan, '+');
 }
 
-/* Seconds to argue with: as measured where the choice was made so, else as predicted. */
+/* The seconds that the sentence uses: measured if the choice was made by measuring, else predicted. */
 static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
 
-/* The fastest of the options that were measured, but for the chosen one; csr: of csr alone. NULL: none was. */
+/* The fastest measured option apart from the chosen one; with csr, the fastest that is csr alone. NULL: there is none. */
 static const spmv_option *spmv__fastest_measured(const spmv_choice *c, int csr)
 {
     const spmv_option *best = NULL;
@@ -2237,7 +2328,7 @@ static void spmv__say_option(spmv__text *t, const spmv_option *o)
     SPMV__SAY(t, "%s%s%s", o->plan, *spmv__option_variant(o) ? " / " : "", spmv__option_variant(o));
 }
 
-/* " 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
+/* Writes " 1.25 times the speed of the second, dia (51.5 us)"; own: seconds of the chosen option. */
 static void spmv__say_second(spmv__text *t, const spmv_option *second, double own, int measured)
 {
     double other = spmv__option_seconds(second, measured);
@@ -2246,7 +2337,7 @@ static void spmv__say_second(spmv__text *t, const spmv_option *second, double ow
     SPMV__SAY(t, " (%.*f us)", SPMV__FIGURE(other * 1e6));
 }
 
-/* One sentence: what the choice gains over csr and over the second, what it costs to convert and when that pays. */
+/* Writes one sentence: what the choice gains over csr and over the second option, what conversion costs and when that pays. */
 static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0], *second = spmv__fastest_measured(c, 0), *timed_csr = spmv__fastest_measured(c, 1);

@@ -2,9 +2,9 @@
  *
  * spmv_cl.h - the OpenCL 1.2 back end of spmv_device.h: the calls of OpenCL, and nothing else.
  *
- * Needs an OpenCL header (<CL/cl.h>, <OpenCL/opencl.h> on Apple) and library (-lOpenCL). Handles are OpenCL's objects: where
- * spmv_device.h says context, queue, program, kernel, buffer or event, it is a cl_context, cl_command_queue and so on, so that
- * device.queue, say, goes into calls of your own. CL_TARGET_OPENCL_VERSION is set to 120 unless the user has set it.
+ * Needs an OpenCL header (<CL/cl.h>, on Apple <OpenCL/opencl.h>) and library (-lOpenCL). Handles are OpenCL's objects: a context in
+ * spmv_device.h is a cl_context, a queue a cl_command_queue and so on, so that you can pass device.queue to OpenCL yourself.
+ * CL_TARGET_OPENCL_VERSION is set to 120 unless you have defined it.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -16,14 +16,14 @@
 #  define CL_TARGET_OPENCL_VERSION 120
 #endif
 #ifndef CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#  define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: all that a 1.2 platform has */
+#  define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clCreateCommandQueue: a 1.2 platform has nothing else */
 #endif
 #ifdef __APPLE__
 #  include <OpenCL/opencl.h>
 #else
 #  ifdef __has_include
 #    if !__has_include(<CL/cl.h>)
-#      error "spmv: the OpenCL header CL/cl.h is not there: define SPMV_NO_OPENCL (host only), or install it (Debian: opencl-headers)"
+#      error "spmv: the OpenCL header CL/cl.h was not found: define SPMV_NO_OPENCL (host only), or install it (Debian: opencl-headers)"
 #    endif
 #  endif
 #  include <CL/cl.h>
@@ -33,21 +33,27 @@
 extern "C" {
 #endif
 
-/* All devices of all platforms. Platforms without devices are normal, a platform that fails is skipped with a message. No
- * platform at all is SPMV_OK with a count of 0. */
-SPMV_API const spmv_backend *spmv_opencl(void);
+/* ---- start here -------------------------------------------------------------------------------------------------- */
 
-/* Enqueues y = alpha A x + beta y. x and y are vectors of the type's vector elements (cols and rows of them) that begin
- * at an offset, in elements, of a buffer; they may lie in one buffer but not overlap. With beta 0 y is not read; with alpha 0
- * neither the matrix nor x is, and x may be NULL. Allocates nothing, waits for nothing; but where a part has IMG=1, x and y
- * may not lie in one buffer, and the first product on an x creates an image of it, which e keeps, with x retained, until
- * another x comes (SPMV_ERR_LIMIT if x ends beyond the device's images). Starts after the num_wait events of
- * wait. event (may be NULL) gets an event that completes with the product, also where nothing is to be done.
- * One thread at a time: where another is in this or another function of spmv_device.h with e, SPMV_ERR_BUSY, and nothing is
- * done (by atomic operations of GCC, clang or MSVC; other compilers do not check). On an out-of-order queue a product must wait
- * for the exec's product before it. */
+/* Enqueues y = alpha A x + beta y and returns without waiting for it.
+ *   e                  one thread at a time. SPMV_ERR_BUSY if another thread is in a function with e; nothing is done then. (Needs atomic
+ *                      operations of GCC, clang or MSVC; other compilers do not check)
+ *   alpha, beta        with alpha 0 neither the matrix nor x is read, and x may be NULL; with beta 0 y is not read
+ *   x, x_offset        a buffer with a vector of the matrix's cols elements, in the type's vector elements, and where it begins in the
+ *                      buffer, in elements
+ *   y, y_offset        the same for rows elements. x and y may lie in one buffer (except with IMG=1), but must not overlap
+ *   num_wait, wait     events that the product waits for; on an out-of-order queue one must be that of the previous product with e
+ *   event              gets an event that completes with the product, even if there is nothing to do; may be NULL
+ * It allocates nothing, with one exception: where a part has the knob IMG=1, the first product with an x creates an image of it. e keeps
+ * the image, and retains x, until a product with another x (SPMV_ERR_LIMIT if x ends beyond the device's largest image). */
 SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_t x_offset, double beta, cl_mem y,
                                    uint64_t y_offset, cl_uint num_wait, const cl_event *wait, cl_event *event);
+
+/* ---- for authors of tools ---------------------------------------------------------------------------------------- */
+
+/* The back end. It lists the devices of all platforms: one that fails is skipped with a message, and one without devices is normal.
+ * Without any platform it lists none. */
+SPMV_API const spmv_backend *spmv_opencl(void);
 
 #ifdef __cplusplus
 }
@@ -60,8 +66,9 @@ SPMV_API spmv_status spmv_exec_mul(spmv_exec *e, double alpha, cl_mem x, uint64_
 
 #include <string.h>
 
-/* ---- the choke point of OpenCL calls ------------------------------------------------------------------------------ */
+/* ---- the status of OpenCL calls ------------------------------------------------------------------------------------ */
 
+/* OpenCL's name of an error, without "CL_". */
 static const char *spmv__cl_error_name(cl_int e)
 {
     static const char *const low[] = {
@@ -98,7 +105,8 @@ static spmv_status spmv__cl_status(cl_int e)
     }
 }
 
-/* Every OpenCL call's result comes through here; call is the call's text, of which the name is shown. */
+/* Turns the result of an OpenCL call into a status, and logs it unless it is CL_SUCCESS. call is the text of the call; the message
+ * shows its name only. */
 static spmv_status spmv__cl(const spmv_hooks *h, const char *call, cl_int e)
 {
     char name[64];
@@ -115,7 +123,7 @@ static spmv_status spmv__cl(const spmv_hooks *h, const char *call, cl_int e)
 
 /* ---- devices ----------------------------------------------------------------------------------------------------- */
 
-/* Text of a device or platform, cut to size; empty where the query fails. */
+/* Reads a text about a device or, if id is NULL, a platform, and cuts it to size; "" if the query fails. */
 static void spmv__cl_text(cl_device_id id, cl_platform_id platform, cl_uint what, char *out, size_t size, const spmv_hooks *h)
 {
     size_t n = 0;
@@ -166,7 +174,7 @@ static int spmv__cl_has_f64(cl_device_id id)
 #define CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
 #endif
 
-/* What hangs on extensions. */
+/* Fills in what depends on extensions: atomics64 and nvidia. */
 static void spmv__cl_describe_vendor(spmv_device_info *out, const spmv_hooks *h)
 {
     char text[4096]; /* of extensions; NVIDIA's and PoCL's take about 1000 */
@@ -189,6 +197,7 @@ static spmv_device_type spmv__cl_type(cl_device_type type)
     return type & CL_DEVICE_TYPE_ACCELERATOR ? SPMV_DEVICE_ACCELERATOR : SPMV_DEVICE_OTHER;
 }
 
+/* Fills in all of *out for a device. */
 static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, const spmv_hooks *h)
 {
     cl_command_queue_properties queue = 0;
@@ -224,7 +233,7 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     return s;
 }
 
-/* The devices of one platform behind the *count that are known. */
+/* Adds the devices of one platform to the *count that are listed already. */
 static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_info *out, size_t max, size_t *count,
                                           const spmv_hooks *h)
 {
@@ -248,6 +257,7 @@ static spmv_status spmv__cl_list_platform(cl_platform_id platform, spmv_device_i
     return s;
 }
 
+/* Lists the devices of all platforms; a platform that fails is skipped. */
 static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *hooks)
 {
     cl_uint i, n = 0;
@@ -269,7 +279,7 @@ static spmv_status spmv__cl_list(spmv_device_info *out, size_t max, size_t *coun
 
 /* ---- devices: context and queue ------------------------------------------------------------------------------------ */
 
-/* The caller's objects, retained. */
+/* Takes over the caller's context, device and queue, which it retains; the queue alone is enough. */
 static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
 {
     const spmv_hooks *h = &d->hooks;
@@ -283,7 +293,7 @@ static spmv_status spmv__cl_adopt(spmv_device *d, const spmv_device_desc *desc)
     }
     if (s) return s;
     if (!context || !id || (desc->context && desc->context != context) || (desc->device && desc->device != id))
-        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and be those of the queue");
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "context and device must be given together, and must be those of the queue");
     s = spmv__cl_describe(&d->info, id, h);
     if (!s) s = SPMV__CL(h, clRetainContext(context));
     if (!s) d->context = context;
@@ -323,7 +333,7 @@ static void spmv__cl_close(spmv_device *d)
 
 /* ---- programs and kernels -------------------------------------------------------------------------------------------- */
 
-/* The compiler's words, where there are any; to be freed. */
+/* The compiler's output, which the caller frees; NULL if there is none. */
 static char *spmv__cl_build_log(const spmv_device *d, cl_program program)
 {
     cl_device_id id = (cl_device_id)d->info.id;
@@ -336,6 +346,7 @@ static char *spmv__cl_build_log(const spmv_device *d, cl_program program)
     return text;
 }
 
+/* Compiles a program; the message of a failure has the options and the compiler's output. */
 static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
 {
     cl_device_id id = (cl_device_id)d->info.id;
@@ -384,8 +395,8 @@ static void spmv__cl_kernel_free(const spmv_device *d, void *kernel)
     clReleaseKernel((cl_kernel)kernel);
 }
 
-/* NVIDIA's driver was seen to answer 256 for a kernel compiled for groups of 512 alone (reqd_work_group_size, which bounds the
- * registers that the compiler may use), so there the size compiled for counts. */
+/* NVIDIA's driver has answered 256 for a kernel that was compiled for work-groups of exactly 512 (reqd_work_group_size, which limits
+ * the registers that the compiler uses), so for that driver the size compiled for counts. */
 static spmv_status spmv__cl_kernel_limits(const spmv_device *d, void *handle, uint64_t *group, uint64_t *local)
 {
     const spmv_hooks *h = &d->hooks;
@@ -454,6 +465,7 @@ static spmv_status spmv__cl_fill(const spmv_device *d, void *queue, void *buffer
 
 /* ---- queues, launches, events ---------------------------------------------------------------------------------------- */
 
+/* Checks that a queue belongs to d, tells its properties, and retains it. */
 static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *out_of_order, int *profiles)
 {
     const spmv_hooks *h = &d->hooks;
@@ -465,7 +477,7 @@ static spmv_status spmv__cl_queue_keep(const spmv_device *d, void *handle, int *
     if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, NULL));
     if (!s) s = SPMV__CL(h, clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (!s && (context != d->context || id != d->info.id))
-        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue is of another context or device than the matrix");
+        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the queue belongs to another context or device than the matrix");
     *out_of_order = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     *profiles = (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
     return s ? s : SPMV__CL(h, clRetainCommandQueue(queue));
@@ -536,7 +548,7 @@ static cl_image_format spmv__cl_image_format(spmv_type t, int texel)
     return f;
 }
 
-/* Images of one element a texel are made wherever those of four are, of an x that does not begin at a multiple of four. */
+/* Where a part uses texels of four elements, images with one are needed as well: for an x that does not begin at a multiple of four. */
 static spmv_status spmv__cl_image_check(const spmv_device *d, spmv_type type, int texel)
 {
     const spmv_hooks *h = &d->hooks;

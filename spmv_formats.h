@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_formats.h - sparse matrix formats: vocabulary, conversion from and to CSR.
+ * spmv_formats.h - sparse matrix formats: vocabulary, and conversion from and to CSR.
  *
- * The lowest layer of the spmv headers; it needs nothing but a C99 compiler (it also compiles as C++11). Most users
- * include spmv.h instead, which brings this file in. As with every header here, put
+ * This is the lowest layer of the spmv headers. It needs only a C99 compiler and also compiles as C++11. Most users include spmv.h,
+ * which includes this file. As with every header here, put
  *
  *     #define SPMV_IMPLEMENTATION
  *     #include "spmv.h"
  *
  * into exactly one C file; all others only include it.
  *
- * A stored matrix goes   spmv_input --spmv_csr_from--> spmv_csr --spmv_part_build--> spmv_part
- * and back again         spmv_part  --spmv_parts_to_csr--> spmv_csr.
- * CSR is the only interchange form: nothing converts from one format straight into another.
+ * A matrix is stored   spmv_input --spmv_csr_from--> spmv_csr --spmv_part_build--> spmv_part
+ * and read back        spmv_part  --spmv_parts_to_csr--> spmv_csr.
+ * CSR is the only interchange form: no format is converted directly into another.
  *
- * Configuration, to be defined before the include. No public struct or number depends on any of it, so units that link together may
- * differ: what counts is how the one with SPMV_IMPLEMENTATION was compiled. What that one lacks is refused with SPMV_ERR_UNSUPPORTED,
- * or is missing when linking.
- *   SPMV_IMPLEMENTATION   compile the bodies here
- *   SPMV_API              storage class of public functions, default: nothing
- *   SPMV_STATIC           make every function static (then each unit that uses it needs SPMV_IMPLEMENTATION)
+ * The interface has three tiers, in the order in which readers need them:
+ *   START HERE                         status, hooks, types, input, CSR: what every user of the library meets
+ *   MORE                               formats and their keys, stored parts: for plans made by hand and for products without spmv.h
+ *   FOR AUTHORS OF FORMATS AND TOOLS   the arrays of a part by name, layouts, features, small helpers
+ *
+ * Configuration macros are defined before the include. No public struct or constant depends on them, so translation units that are
+ * linked together may differ: only the unit with SPMV_IMPLEMENTATION counts. What that unit leaves out is refused with
+ * SPMV_ERR_UNSUPPORTED or is missing at link time.
+ *   SPMV_IMPLEMENTATION   compile the function bodies here
+ *   SPMV_API              storage class of public functions; default: nothing
+ *   SPMV_STATIC           make every function static (then each unit that uses the library needs SPMV_IMPLEMENTATION)
  *   SPMV_ASSERT(x)        default: assert of <assert.h>
- *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   all three or none, default: the C library's
- *   SPMV_NO_STDIO         no use of <stdio.h>: messages go to the log callback only
+ *   SPMV_MALLOC, SPMV_REALLOC, SPMV_FREE   define all three or none; default: those of the C library
+ *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
- *   SPMV_REPRODUCIBLE     compile the reproducible host products as well; they call fma and fmaf of libm (-lm)
- *   SPMV_NO_AUTO          leave out the choice of spmv_auto.h and its tuning tables: no plan means "csr" then
- *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd): a quarter of the object code remains
+ *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
+ *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
+ *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
- *   SPMV_ONLY             keep these formats only, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+ *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -49,28 +54,20 @@
 #  define SPMV_API
 #endif
 
-/* Compilers check the arguments from number first on against the format, which is parameter number text. Plain printf would mean
- * Microsoft's conversions to gcc on mingw. */
-#if defined(__clang__)
-#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
-#elif defined(__GNUC__)
-#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
-#else
-#  define SPMV__PRINTF(text, first)
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ================================================== START HERE ================================================== */
+
 /* ---- status ------------------------------------------------------------------------------------------------------
- * Every function that can fail returns one of these. The detail (file, line, column, index, build log) goes to the
- * log callback of spmv_hooks.
+ * Every function that can fail returns one of these. Details (file, line, column, index, build log) go to the log callback of
+ * spmv_hooks.
  *
- * NULL, in all headers: hooks may be NULL, and so may what has nothing to hold (vectors of length 0, arrays of count 0, text of
- * size 0). What frees or closes does nothing then. Functions without a status take NULL for a zeroed object: they return 0, NULL
- * or "", and print nothing. Every other pointer may be NULL only where its function says so; else it is SPMV_ERR_ARGUMENT, the
- * message names function and argument, and what the function would have filled in is zeroed.
+ * NULL, in all headers: hooks may be NULL, and so may a pointer to nothing (a vector of length 0, an array of count 0, text of
+ * size 0). Functions that free or close do nothing with NULL. Functions that return no status treat NULL as a zeroed object: they
+ * return 0, NULL or "", and print nothing. Any other pointer may be NULL only where its function says so; otherwise the result is
+ * SPMV_ERR_ARGUMENT, the message names the function and the argument, and what the function would have filled in is zeroed.
  *
  * X(NAME, refusal, "what it means"); refusal: see spmv_status_is_refusal. */
 #define SPMV_STATUS_LIST(X)                                                                 \
@@ -93,7 +90,7 @@ extern "C" {
     X(ERR_NO_F64,      0, "the device has no double precision")                             \
     X(ERR_BUILD,       0, "a kernel did not build")                                         \
     X(ERR_LIMIT,       1, "the device cannot take this size")                               \
-    X(ERR_BACKEND,     0, "a call of the device's driver failed")                                          \
+    X(ERR_BACKEND,     0, "a call of the device's driver failed")                           \
     X(ERR_BUSY,        0, "the object is in use by another thread")
 
 typedef enum spmv_status {
@@ -105,24 +102,25 @@ typedef enum spmv_status {
 
 /* One line of English for a status; never NULL. */
 SPMV_API const char *spmv_status_text(spmv_status s);
-/* Its name, for example "SPMV_ERR_INDEX"; never NULL. */
+/* The status's name, for example "SPMV_ERR_INDEX"; never NULL. */
 SPMV_API const char *spmv_status_name(spmv_status s);
-/* 1 if the matrix, the build or the device does not allow what was asked, though nothing is wrong with it and another plan may be
- * possible; 0 for success, for faulty input and for what broke. */
+/* 1 if the matrix, the build or the device rules out this request, although nothing is wrong with any of them and another plan may
+ * work; 0 for success, for faulty input and for failures. */
 SPMV_API int spmv_status_is_refusal(spmv_status s);
 
 /* ---- hooks -------------------------------------------------------------------------------------------------------
- * Where memory comes from and where messages go. All zero: SPMV_MALLOC and friends, and stderr (nowhere with
- * SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it need not live on. */
+ * Where memory comes from and where messages go. If all members are zero, memory comes from SPMV_MALLOC and its companions, and
+ * messages go to stderr (nowhere with SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it may be
+ * discarded after the call. */
 typedef struct spmv_hooks {
-    void *user;                                             /* handed to both functions */
-    void *(*resize)(void *user, void *block, size_t bytes); /* realloc's contract; bytes 0 frees and returns NULL */
-    /* One message, no newline at its end. s is the error, SPMV_OK for a warning. */
+    void *user;                                             /* passed to both functions */
+    void *(*resize)(void *user, void *block, size_t bytes); /* as realloc, except that bytes 0 frees the block and returns NULL */
+    /* Takes one message without a newline at its end. s is the error; SPMV_OK means a warning. */
     void (*log)(void *user, spmv_status s, const char *message);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
- * What a product computes in. Values are the matrix's, vectors are x and y. Sums are formed in the vectors' type. */
+ * What a product computes in. Values are those of the matrix; vectors are x and y. Sums are formed in the type of the vectors. */
 typedef enum spmv_type {
     SPMV_F64 = 0, /* double values, double vectors (the default) */
     SPMV_F32,     /* float values, float vectors */
@@ -130,40 +128,105 @@ typedef enum spmv_type {
     SPMV_TYPE_COUNT
 } spmv_type;
 
-/* "f64", "f32", "mixed"; and back: SPMV_TYPE_COUNT if the text is none of them. */
+/* The name of a type, "f64", "f32" or "mixed"; "unknown" if there is no such type. */
 SPMV_API const char *spmv_type_name(spmv_type t);
+/* The type of that name; SPMV_TYPE_COUNT if there is none. */
 SPMV_API spmv_type spmv_type_from(const char *name);
-/* Bytes of one value of the matrix, and of one element of x or y. */
+/* Bytes of one value of the matrix. */
 SPMV_API size_t spmv_value_size(spmv_type t);
+/* Bytes of one element of x or y. */
 SPMV_API size_t spmv_vector_size(spmv_type t);
 
-/* ---- where products run ------------------------------------------------------------------------------------------
- * X(NAME, "name"): what tuning tables and estimates tell apart. */
-#define SPMV_DEVICE_CLASS_LIST(X)                    \
-    X(HOST, "host") /* functions of these headers */ \
-    X(GPU,  "gpu")                                   \
-    X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
+/* ---- input -------------------------------------------------------------------------------------------------------
+ * A matrix as the caller has it. Zero-initialise the struct, then set what applies. */
+typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;
+typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
 
-typedef enum spmv_device_class {
-#define X(NAME, name) SPMV_DEVICE_CLASS_##NAME,
-    SPMV_DEVICE_CLASS_LIST(X)
-#undef X
-    SPMV_DEVICE_CLASS_COUNT
-} spmv_device_class;
+/* Which entries the arrays hold. A symmetric or skew-symmetric matrix is square and is given by its diagonal and one of its halves,
+ * below or above the diagonal; an entry at (r, c) off the diagonal then also stands for the one at (c, r). Entries in both halves are
+ * refused with SPMV_ERR_INDEX, and the message says where they are. For BSR, blocks must be square and the half consists of whole
+ * blocks; a block on the diagonal is given in full and is refused with SPMV_ERR_ARGUMENT if it is not symmetric in itself. */
+typedef enum spmv_symmetry {
+    SPMV_GENERAL = 0, /* every entry */
+    SPMV_SYMMETRIC,   /* the entry at (c, r) has the same value */
+    SPMV_SKEW         /* the entry at (c, r) has the opposite value. The diagonal is empty or holds zeros; any other value on it is
+                         refused with SPMV_ERR_ARGUMENT */
+} spmv_symmetry;
 
-/* "gpu"; and back: SPMV_DEVICE_CLASS_COUNT if the text is none of them. */
-SPMV_API const char *spmv_device_class_name(spmv_device_class c);
-SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+typedef struct spmv_input {
+    int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
+                                block's */
+    int64_t     nnz;         /* COO: number of entries. CSR, CSC, BSR: 0, or what the last pointer must be, less base; needed where
+                                a 32-bit pointer exceeds 2^31 - 1 */
+    const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
+    const void *row;         /* COO, CSC: row indices; else NULL */
+    const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
+    const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
+    spmv_input_form form;
+    int         ptr_bits;    /* 32 or 64; 0: 32 */
+    int         index_bits;  /* of row and col: 32 or 64; 0: 32 */
+    int         base;        /* 0 or 1: the number from which pointers and indices count */
+    spmv_type   val_type;    /* type of val: SPMV_F64 or SPMV_F32 */
+    int         block_rows, block_cols; /* BSR only */
+    int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
+    spmv_symmetry   symmetry;           /* whether the arrays leave out one half of the matrix; 0: they do not */
+    int         transpose;   /* 1: make the transpose of the stored matrix, with cols rows and rows columns */
+    spmv_duplicates duplicates;         /* entries at the same place: summed in the order given, or refused */
+    int         drop_zeros;  /* 1: leave out entries with value 0 (after duplicates are summed) */
+    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
+                                zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
+                                they must then outlive the spmv_csr and not change */
+    int         updatable;   /* 1: remember where each entry of val went, for spmv_csr_update */
+} spmv_input;
+
+/* ---- CSR ---------------------------------------------------------------------------------------------------------
+ * The interchange form: zero-based, columns strictly rising within each row. Members may be read but not changed. */
+typedef struct spmv_csr {
+    uint64_t        rows, cols, nnz;
+    const uint64_t *ptr;   /* rows + 1 */
+    const uint32_t *col;   /* nnz */
+    const void     *val;   /* nnz floats or doubles */
+    spmv_type       type;  /* type of val: SPMV_F32 or SPMV_F64 */
+    unsigned        owned; /* bits 0, 1, 2: ptr, col, val belong to this object */
+    uint64_t       *from;  /* updatable: nonzero k is the sum of the caller's values order[from[k]] ... */
+    uint64_t       *order; /* ... order[from[k+1]-1], negated where bit 63 (SPMV_NEGATED) is set; if both are NULL, nonzero k is the
+                              caller's value k */
+    uint64_t        source; /* how many values the caller gave */
+    int             updatable;
+    spmv_type       source_type;
+    spmv_symmetry   symmetry; /* of the caller's arrays */
+    spmv_hooks      hooks;
+} spmv_csr;
+
+#define SPMV_NEGATED ((uint64_t)1 << 63)
+
+/* Makes a CSR matrix. Checks every pointer and index and logs the position of the first that is wrong. Takes time and memory
+ * proportional to the entries and the rows; all memory for entries is allocated before the first is read.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   in      the matrix; its arrays are copied unless it says borrow
+ *   store   type of the values in out: SPMV_F64 or SPMV_F32 (SPMV_MIXED means SPMV_F32)
+ *   hooks   copied into out
+ * Threads: reentrant, but each call needs an out of its own. */
+SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
+/* Replaces the values; the pattern stays. val has the order, type and number of values of in->val at spmv_csr_from, so for a symmetric
+ * matrix it holds one half. If the values are borrowed, val is borrowed in their place and must not be NULL; otherwise NULL sets every
+ * value to 1. SPMV_ERR_FIXED if the matrix was not made updatable. For a skew-symmetric matrix, values on the diagonal must be zero;
+ * otherwise the result is SPMV_ERR_ARGUMENT and nothing changes. Whether diagonal blocks of BSR are still symmetric is not checked. */
+SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
+/* Frees what the matrix owns and zeroes it. */
+SPMV_API void spmv_csr_free(spmv_csr *a);
+
+/* ===================================================== MORE ===================================================== */
 
 /* ---- instruction sets ---------------------------------------------------------------------------------------------
- * X(NAME, "name", "what it is"): levels of vector instructions that products on the host are compiled for. Which of them a machine
- * has is found out when a part is built. Other compilers than gcc and clang, and SPMV_NO_SIMD, leave plain only. */
-#define SPMV_SIMD_LIST(X)                                                 \
-    X(BEST,   "best",   "the best of these that build and machine have")  \
-    X(PLAIN,  "plain",  "C as it is, for any processor")                  \
-    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA: 32 bytes at a time")   \
-    X(AVX512, "avx512", "x86-64 with AVX-512F: 64 bytes at a time")       \
-    X(NEON,   "neon",   "64-bit ARM: 16 bytes at a time")
+ * X(NAME, "name", "description"): the levels of vector instructions for which products on the host are compiled. Only plain is there
+ * if SPMV_NO_SIMD is defined, and with compilers other than gcc and clang. */
+#define SPMV_SIMD_LIST(X)                                                \
+    X(BEST,   "best",   "the best level that the build and the machine have") \
+    X(PLAIN,  "plain",  "standard C, for any processor")                 \
+    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA, vectors of 32 bytes") \
+    X(AVX512, "avx512", "x86-64 with AVX-512F, vectors of 64 bytes")     \
+    X(NEON,   "neon",   "64-bit ARM, vectors of 16 bytes")
 
 typedef enum spmv_simd {
 #define X(NAME, name, text) SPMV_SIMD_##NAME,
@@ -172,15 +235,16 @@ typedef enum spmv_simd {
     SPMV_SIMD_COUNT
 } spmv_simd;
 
-/* "avx2"; and back: SPMV_SIMD_COUNT if the text is none of them. */
+/* The name of a level, for example "avx2"; "?" if it is none. */
 SPMV_API const char *spmv_simd_name(spmv_simd s);
+/* The level of that name; SPMV_SIMD_COUNT if there is none, or if name is NULL. */
 SPMV_API spmv_simd spmv_simd_from(const char *name);
-/* 1 if the build has the level and this machine can run it; SPMV_SIMD_BEST and SPMV_SIMD_PLAIN always. */
+/* 1 if the library was compiled with the level and this machine can run it. Always 1 for SPMV_SIMD_BEST and SPMV_SIMD_PLAIN. */
 SPMV_API int spmv_simd_usable(spmv_simd s);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
- * X(NAME, name, "what it is called"). Every list of formats in these headers, the tools and the tests expands from
- * here. Cuts (SPMV_NO_<NAME>, SPMV_ONLY) empty a row but leave the enum whole, so that units with different cuts
+ * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
+ * out a format (SPMV_NO_<NAME>, SPMV_ONLY) removes its functions but does not change the enum, so that units with different cuts
  * agree on every number. */
 #define SPMV_FORMAT_LIST(X)                                                                          \
     X(DENSE, dense, "every element, by rows (Kuresson 2012, 4)")                                     \
@@ -202,7 +266,7 @@ typedef enum spmv_format {
     SPMV_FORMAT_COUNT
 } spmv_format;
 
-/* The same numbers for the preprocessor, for SPMV_ONLY. */
+/* 1 << the number of each format, for the preprocessor and SPMV_ONLY; the implementation checks them against the enum. */
 #define SPMV_BIT_DENSE 1
 #define SPMV_BIT_COO   2
 #define SPMV_BIT_CSR   4
@@ -215,29 +279,33 @@ typedef enum spmv_format {
 #define SPMV_BIT_BCSR  512
 #define SPMV_BIT_CMRS  1024
 
-/* "ell"; and back: SPMV_FORMAT_COUNT if the text names no format. */
+/* The name of a format, for example "ell"; "unknown" if there is no such format. */
 SPMV_API const char *spmv_format_name(spmv_format f);
+/* Its description in the table above. */
 SPMV_API const char *spmv_format_text(spmv_format f);
+/* The format of that name; SPMV_FORMAT_COUNT if there is none. */
 SPMV_API spmv_format spmv_format_from(const char *name);
-/* 1 if the format is compiled in, 0 if a cut removed it. */
+/* 1 if the format is compiled in, 0 if it was left out or does not exist. */
 SPMV_API int spmv_format_built(spmv_format f);
 
 /* What a format can do, as flags. */
 enum {
     SPMV_CAN_LIST  = 1, /* its rows may follow a row list */
-    SPMV_HAS_FILL  = 2, /* it stores zeros between nonzeros and multiplies them by x: an Inf or NaN in x may turn up as
-                           NaN in a row that does not use that element. Kept out of every plan in strict mode. */
+    SPMV_HAS_FILL  = 2, /* it stores zeros between nonzeros and multiplies them by x: an Inf or NaN in x can cause a NaN in a row that
+                           does not use that element. No plan uses such a format in strict mode */
     SPMV_ROW_BLOCK = 4, /* it stores blocks (key b) */
     SPMV_ADDS_ONLY = 8, /* its product can only add to y */
-    SPMV_REPEATS   = 16, /* it has a reproducible product: fused multiply-adds in one fixed order, a row (csr: 16, bcsr: 8 lanes, each
-                           every 16th entry or 8th block of the row, then a tree; all others: entry after entry), so that y is
-                           bitwise the same on the host and on any device, whatever the group size or number of threads. It
-                           rests on IEEE arithmetic with subnormals: a compiler told otherwise (-ffast-math) breaks it */
-    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which rows of thousands of nonzeros gain by (clSpMV 3.2) */
+    SPMV_REPEATS   = 16, /* it has a reproducible product: each row is summed by fused multiply-adds in one fixed order, so that y is
+                            bitwise the same on the host and on any device, whatever the group size or number of threads. In csr, 16
+                            lanes each take every 16th entry of a row; in bcsr, 8 lanes each take every 8th block; the lanes are added
+                            in a tree. All other formats add entry after entry. This relies on IEEE arithmetic with subnormals, which
+                            compiler options such as -ffast-math break */
+    SPMV_LONG_ROWS = 32 /* many work-items of a device can share a row, which speeds up rows of thousands of nonzeros (clSpMV 3.2) */
 };
+/* The flags of a format; 0 if there is no such format. */
 SPMV_API unsigned spmv_format_flags(spmv_format f);
 
-/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, stands alone). */
+/* Which formats compete for the same nonzeros (the categories of clSpMV 2; dense, which that paper lacks, has its own). */
 typedef enum spmv_format_class {
     SPMV_CLASS_FLAT = 0, /* any nonzeros */
     SPMV_CLASS_DIAGONAL, /* diagonals that are mostly full */
@@ -246,12 +314,12 @@ typedef enum spmv_format_class {
     SPMV_CLASS_COUNT
 } spmv_format_class;
 
-/* SPMV_CLASS_COUNT if there is no such format. Formats that a cut removed keep their class. */
+/* The class of a format, whether or not it is compiled in; SPMV_CLASS_COUNT if there is no such format. */
 SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
 
 /* ---- specification of a part -------------------------------------------------------------------------------------
- * X(KEY, key, kind). What a part takes and how it is laid out follows from these and the matrix alone. Zero is every
- * key's default. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
+ * X(KEY, key, kind). The keys and the matrix alone decide what a part takes and how it is laid out. Zero is the default of every
+ * key. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
 #define SPMV_KEY_LIST(X)                                                                                      \
     X(W,     w,     INT)   /* ell, sell: take at most w entries of a row; bdia: bands at least w wide; 0: no limit */ \
     X(FILL,  fill,  FRAC)  /* ell, sell: take the widest part that is filled to this fraction (sell: a slice) */ \
@@ -262,9 +330,9 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(ROWS,  rows,  ROWS)  /* row list: all, nonempty, sorted (nonempty, by falling length) */                \
     X(SIGMA, sigma, INT)   /* rows=sorted: sort within windows of this many rows; 0: all rows */              \
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
-    X(WIDE,  wide,  INT)   /* cmrs: 1 keeps row and column apart even where 28 bits hold a column */          \
+    X(WIDE,  wide,  INT)   /* cmrs: 1 stores row and column apart even where 28 bits hold a column */         \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
-    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 keeps columns as 16-bit offsets from a base, if all fit */
+    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -273,10 +341,11 @@ typedef enum spmv_key {
     SPMV_KEY_COUNT
 } spmv_key;
 
+/* Values of the key rows. */
 enum { SPMV_ROWS_ALL, SPMV_ROWS_NONEMPTY, SPMV_ROWS_SORTED };
 
-/* X(rows, columns, unit): the blocks that key b can name; unit is the width of what is loaded at once. clSpMV's sizes, and 2x2, 3x3,
- * 6x6 for meshes with that many unknowns a node. */
+/* X(rows, columns, unit): the block sizes that the key b accepts; unit is the number of elements loaded at once. These are the sizes of
+ * clSpMV, and 2x2, 3x3 and 6x6 for meshes with that many unknowns per node. */
 #define SPMV_BLOCK_LIST(X) \
     X(1, 4, 4) X(2, 4, 4) X(4, 4, 4) X(8, 4, 4) X(1, 8, 4) X(2, 8, 4) X(4, 8, 4) X(8, 8, 4) X(2, 2, 2) X(3, 3, 3) X(6, 6, 2)
 
@@ -286,7 +355,7 @@ enum {
 #undef X
 };
 
-/* Description structs begin with a number or a pointer, so that C++ takes "= {0}" as C does. */
+/* Structs that describe something begin with a number or a pointer, so that "= {0}" initialises them in C++ as in C. */
 typedef struct spmv_spec {
     int64_t     key[SPMV_KEY_COUNT];
     spmv_format format;
@@ -294,149 +363,161 @@ typedef struct spmv_spec {
 
 /* 1 if the format understands the key. */
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k);
-/* Checks every key of a specification against the format; SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED, with the reason
- * in *why (may be NULL; a string that lives as long as the program). */
+/* Checks every key of a specification against the format. Returns SPMV_ERR_ARGUMENT or SPMV_ERR_UNSUPPORTED with the reason in *why,
+ * a string that lives as long as the program; *why is NULL on success. why may be NULL. */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 
-/* ---- layouts ------------------------------------------------------------------------------------------------------
- * Of the many specifications of a format, those that are worth measuring, and on which matrices. */
-/* X(IDENT, "name", "the matrices that were measured: M rows, k nonzeros a row"). All are M x M; cut at the edges. */
-#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
-    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
-    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
-    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
-
-typedef enum spmv_tune_kind {
-#define X(ID, name, text) SPMV_TUNE_##ID,
-    SPMV_TUNE_KIND_LIST(X)
-#undef X
-    SPMV_TUNE_KIND_COUNT
-} spmv_tune_kind;
-
-typedef struct spmv_format_layout {
-    const char *plan;  /* of one part: "sell:h=8" */
-    unsigned    kinds; /* bits 1u << SPMV_TUNE_BANDED of the kinds of matrices that it suits */
-} spmv_format_layout;
-
-/* The layouts of a format, the one without keys first (block formats: all sizes, in the order of SPMV_BLOCK_LIST), and how many there
- * are; 0 and NULL if the format is not built. The array lives as long as the program. */
-SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
-
-/* ---- input -------------------------------------------------------------------------------------------------------
- * A matrix as the caller has it. Zero-initialise, then set what applies. */
-typedef enum spmv_input_form { SPMV_IN_CSR = 0, SPMV_IN_CSC, SPMV_IN_COO, SPMV_IN_BSR } spmv_input_form;
-typedef enum spmv_duplicates { SPMV_DUP_SUM = 0, SPMV_DUP_REFUSE } spmv_duplicates;
-
-/* Which entries the arrays hold. A matrix of the other two kinds is square and given by the diagonal and one of its halves, below or
- * above the diagonal; an entry at (r, c) off the diagonal stands for one at (c, r) as well. Entries in both halves are refused by
- * place (SPMV_ERR_INDEX). BSR: blocks are square and halves are made of whole blocks; a block on the diagonal is given in full, and
- * refused (SPMV_ERR_ARGUMENT) where it is not symmetric in itself. */
-typedef enum spmv_symmetry {
-    SPMV_GENERAL = 0, /* every entry */
-    SPMV_SYMMETRIC,   /* the entry at (c, r) has the same value */
-    SPMV_SKEW         /* the entry at (c, r) has the opposite value. The diagonal is empty or holds zeros: SPMV_ERR_ARGUMENT
-                         where it holds anything else */
-} spmv_symmetry;
-
-typedef struct spmv_input {
-    int64_t     rows, cols;  /* elements of the stored matrix (before transpose); at most 2^32 - 2 each. BSR: multiples of the
-                                block's */
-    int64_t     nnz;         /* COO: entries. CSR, CSC, BSR: 0, or what the last pointer must say */
-    const void *ptr;         /* CSR, BSR: (block) rows + 1; CSC: columns + 1; COO: NULL */
-    const void *row;         /* COO, CSC: row indices; else NULL */
-    const void *col;         /* COO, CSR: column indices; BSR: block columns; CSC: NULL */
-    const void *val;         /* values; NULL: every value is 1. BSR: blocks one after another */
-    spmv_input_form form;
-    int         ptr_bits;    /* 32 or 64; 0: 32 */
-    int         index_bits;  /* 32 or 64, of row and col; 0: 32 */
-    int         base;        /* 0 or 1: what pointers and indices count from */
-    spmv_type   val_type;    /* SPMV_F64 or SPMV_F32: the type of val */
-    int         block_rows, block_cols; /* BSR only */
-    int         block_by_columns;       /* BSR: 1 if blocks are stored column by column */
-    spmv_symmetry   symmetry;           /* which half of the matrix the arrays leave out; 0: none */
-    int         transpose;   /* 1: what is made is the transpose of the stored matrix, with cols rows and rows columns */
-    spmv_duplicates duplicates;         /* entries at one place: summed in the order given, or refused */
-    int         drop_zeros;  /* 1: entries with value 0 are left out (after summing duplicates) */
-    int         borrow;      /* 1: use the caller's arrays where they already have the form needed (CSR, or CSC with transpose;
-                                zero-based, rows sorted, no duplicates, general; ptr 64, indices 32 bits; values of the type stored);
-                                they must then outlive the spmv_csr and not change */
-    int         updatable;   /* 1: remember which entry of val went where, for spmv_csr_update */
-} spmv_input;
-
-/* ---- CSR ---------------------------------------------------------------------------------------------------------
- * The interchange form: zero-based, columns strictly rising within each row. Read the members freely; change none. */
-typedef struct spmv_csr {
-    uint64_t        rows, cols, nnz;
-    const uint64_t *ptr;   /* rows + 1 */
-    const uint32_t *col;   /* nnz */
-    const void     *val;   /* nnz floats or doubles */
-    spmv_type       type;  /* SPMV_F32 or SPMV_F64: the type of val */
-    unsigned        owned; /* bits 0 1 2: ptr, col, val are ours to free */
-    uint64_t       *from;  /* updatable: nonzero k is the sum of the caller's values order[from[k]] ... */
-    uint64_t       *order; /* ... order[from[k+1]-1], those with bit 63 set (SPMV_NEGATED) negated; both NULL: nonzero k is the
-                              caller's value k */
-    uint64_t        source; /* how many values the caller gave */
-    int             updatable;
-    spmv_type       source_type;
-    spmv_symmetry   symmetry; /* of the caller's arrays */
-    spmv_hooks      hooks;
-} spmv_csr;
-
-#define SPMV_NEGATED ((uint64_t)1 << 63)
-
-/* Makes a CSR matrix with values of type store (SPMV_F32 or SPMV_F64; SPMV_MIXED means SPMV_F32) from in.
- * Checks every pointer and index and logs the first that is wrong by its position. out need not be initialised; on
- * failure it is zeroed. Free with spmv_csr_free. Not safe on one out from two threads; otherwise reentrant.
- * Time and memory are proportional to the entries and the rows; memory for all entries is asked for before the first is read. */
-SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks);
-/* New values for the same pattern, in the caller's order and type (in->val of spmv_csr_from; NULL: every value is 1, but not if the
- * values are borrowed): as many as then, so for a symmetric matrix those of the half that was given. Values on the diagonal of a
- * skew-symmetric matrix must be zero again, else SPMV_ERR_ARGUMENT and nothing changes; the halves of diagonal blocks are taken as
- * they are. */
-SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
-SPMV_API void spmv_csr_free(spmv_csr *a);
-
 /* ---- a stored part -----------------------------------------------------------------------------------------------
- * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which its kernel
- * takes them. Array 0 always holds the values. off is 4 bytes where every offset fits, else 8. PAD = 2^32 - 1 marks
- * padding in column arrays; x is never read for it. R is the number of rows of the part (the row list's length if there
- * is one), S the number of block rows ceil(R / bh); a unit is 1 x uw elements of a block, U = bh * bw / uw units a block.
+ * Some of a matrix's nonzeros in one format: a few integers and a few flat arrays, in the order in which the kernel takes them. Array
+ * 0 always holds the values. off is an unsigned integer of 4 bytes if every offset fits, else of 8. SPMV_PAD marks padding in column
+ * arrays; x is never read for it. R is the number of rows of the part (the length of the row list if there is one), S the number of
+ * block rows, ceil(R / bh). A unit is 1 x uw elements of a block; a block has U = bh * bw / uw units.
  *
  *  format | integers n[]              | arrays a[] (values first)
  *  dense  |                           | val[R * cols] by rows
  *  coo    |                           | val[nnz], row u32[nnz], col u32[nnz]
  *  csr    | runs, longs               | val[nnz], ptr off[R+1], col u32[nnz]; with key run also: run_row u32[runs+1], the row where
- *         |                           |   a run begins; run_at off[runs+1], its first slot; base; long_run u32[longs], the first
- *         |                           |   run of each row in pieces. A run is whole rows, together up to run nonzeros, or one longer
- *         |                           |   row, or, where that is longer than 4 run, a piece of run of it
- *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals], rising
- *  bdia   | bands, ld                 | val as dia, offset i32[bands] of each band's first, band_ptr u32[bands+1] counts diagonals
- *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; base for each 32 rows
+ *         |                           |   each run begins; run_at off[runs+1], its first slot; one base per run; long_run
+ *         |                           |   u32[longs], the first run of each row in pieces. A run is whole rows with up to run nonzeros
+ *         |                           |   together, or one longer row; a row of over 4 * run nonzeros is cut into pieces of run
+ *  dia    | diagonals, ld             | val[diagonals * ld]: element (d, row) at d * ld + row; offset i32[diagonals]: column - row, rising
+ *  bdia   | bands, ld                 | val as in dia; offset i32[bands]: of the first diagonal of each band; band_ptr u32[bands+1]:
+ *         |                           |   the number of diagonals before each band
+ *  ell    | width, ld                 | val[width * ld]: k-th entry of row r at k * ld + r; col u32 likewise; one base per 32
+ *         |                           |   rows
  *  sell   | h, slices                 | h is at most R rounded up to 32
  *         |                           | val, ptr off[slices+1] in elements, col u32, slice_row u32[slices+1] if key grow
- *         |                           |   was given, else empty; base a slice; k-th entry of the slice's row i at
+ *         |                           |   was given, else empty; one base per slice; k-th entry of row i of slice s at
  *         |                           |   ptr[s] + k * height + i; height is h, or slice_row[s+1] - slice_row[s]
  *  bell   | bh, bw, uw, width, ld     | val: element j of unit u of the k-th block of block row s at
- *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column, k * ld + s;
- *         |                           |   base for each 32 block rows
+ *         |                           |   ((k * U + u) * ld + s) * uw + j; col u32[width * ld]: first column of that block, at
+ *         |                           |   k * ld + s; one base per 32 block rows
  *  sbell  | bh, bw, uw, h, slices     | val, ptr off[slices+1] in blocks, col u32[blocks]: k-th block of block row i of the
  *         |                           |   slice at ptr[s] + k * h + i; val: (ptr[s] * U + (k * U + u) * h + i) * uw + j;
- *         |                           |   base a slice
- *  bcsr   | bh, bw, uw, blocks        | val: (u * blocks + b) * uw + j, ptr off[S+1], col u32[blocks]: first column; base for
- *         |                           |   each 32 block rows
- *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in strip if packed,
+ *         |                           |   one base per slice
+ *  bcsr   | bh, bw, uw, blocks        | val: element j of unit u of block b at (u * blocks + b) * uw + j; ptr off[S+1], col
+ *         |                           |   u32[blocks]: first column; one base per 32 block rows
+ *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in the strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
- * With key idx=16, where every one fits, col is u16 and base u32 is not empty: column = base + col (blocks: base + col * bw),
- * and 2^16 - 1 marks padding. */
+ * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
+ * 2^16 - 1 marks padding. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
-enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
+enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 }; /* the most that any format has */
 
-/* The same names for the compiler: p->n[SPMV_ELL_WIDTH], p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays expands from
- * here. X(FORMAT, NAME, "name"), where the name of an integer is that in the kernel: capital letters make it a macro, known
- * when the kernel is compiled, small letters an argument. X(FORMAT, NAME) for arrays. */
+typedef struct spmv_array {
+    void    *data;     /* count * width bytes; NULL if count is 0 */
+    uint64_t count;    /* elements */
+    uint32_t width;    /* bytes of an element: 1, 2, 4 or 8 */
+    uint32_t borrowed; /* 1: belongs to the CSR matrix that the part was built from */
+} spmv_array;
+
+typedef struct spmv_part {
+    spmv_spec  spec;
+    spmv_type  type;
+    int        reproducible;
+    uint64_t   rows;   /* R: rows of the part */
+    uint64_t   cols;   /* columns of the whole matrix */
+    uint64_t   nnz;    /* nonzeros held, including explicit zeros */
+    uint64_t   n[SPMV_MAX_INTS];
+    spmv_array a[SPMV_MAX_ARRAYS];
+    spmv_array list;   /* u32[R]: the row of y for each row of the part; empty: row r is row r of y */
+    spmv_array zeros;  /* u64: slots of val that hold explicit zeros, in rising order; formats with fill only */
+    spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
+    spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
+    uint64_t   longest; /* csr: nonzeros of the longest row */
+    int        uneven;  /* csr: 1 if more than a quarter of the rows differ in length from the row before */
+    spmv_hooks hooks;
+} spmv_part;
+
+/* The nonzeros of a CSR matrix that a part is to hold. */
+typedef struct spmv_view {
+    const spmv_csr *a;
+    const uint8_t  *owner; /* nnz bytes: nonzero k belongs to the part if owner[k] == part; NULL: all of them belong to it */
+    unsigned        part;
+    const uint32_t *list;  /* rows of the part, each at most once; NULL: all rows in order */
+    uint64_t        rows;  /* length of list, or a->rows */
+} spmv_view;
+
+typedef struct spmv_build {
+    int       updatable;    /* 1: keep the map that spmv_part_update needs */
+    spmv_type type;         /* what the product will compute in; must fit the value type of the CSR matrix */
+    int       strict;       /* 1: refuse formats with fill */
+    int       reproducible; /* 1: products are bitwise the same on the host and on every OpenCL device; see SPMV_REPEATS */
+    int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
+    spmv_simd simd;         /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if it is not usable here */
+    uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
+} spmv_build;
+
+/* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
+ * hold them under these settings.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_part_free
+ *   spec    the format and its keys
+ *   view    the nonzeros and the rows; not needed after the call unless the part borrows from view->a
+ *   how     settings, such as the type and the limit of memory
+ *   hooks   copied into out */
+SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
+                                     const spmv_build *how, const spmv_hooks *hooks);
+/* Replaces the part's values. val holds all values of the CSR matrix that the part was built from, in its order and value type.
+ * SPMV_ERR_FIXED if the part was not made updatable. */
+SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
+/* Frees what the part owns and zeroes it. */
+SPMV_API void spmv_part_free(spmv_part *p);
+/* Bytes of the part that a product reads: its arrays and its row list. */
+SPMV_API uint64_t spmv_part_bytes(const spmv_part *p);
+/* Slots of val: stored elements, including padding and fill. */
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
+
+/* Makes the CSR matrix that some parts hold together. It has as many columns as each part has, or 0 without parts. Explicit zeros
+ * are kept; fill and padding are not.
+ *   out     need not be initialised; zeroed on failure. Free it with spmv_csr_free
+ *   rows    rows of the matrix
+ *   parts   parts of the same type and number of columns. SPMV_ERR_DUPLICATE if two of them hold an element at the same place
+ *   count   number of parts
+ *   hooks   copied into out */
+SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
+                                       const spmv_hooks *hooks);
+
+/* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
+ * Converts the arrays of a CSR matrix to CMRS and back without further memory. The order of the entries stays, so val needs no change.
+ * Nothing is changed on failure.
+ *   rows       rows of the matrix
+ *   height     rows of a strip: 1, 2, 4, 8 or 16
+ *   ptr        rows + 1 row pointers; in CMRS, the strip pointers take the first ceil(rows / height) + 1 entries
+ *   ptr_bits   size of a pointer: 32 or 64
+ *   col        column of each entry; in CMRS, column * 16 + row in the strip. Columns must be below 2^28, else SPMV_ERR_OVERFLOW
+ * spmv_cmrs_to_csr returns SPMV_ERR_ARGUMENT for a strip that was sorted by column (key sort), whose rows are no longer together. */
+SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
+
+/* ---- where products run ------------------------------------------------------------------------------------------
+ * X(NAME, "name"): the classes of devices that tuning tables and estimates distinguish. */
+#define SPMV_DEVICE_CLASS_LIST(X)                    \
+    X(HOST, "host") /* this process, by the functions of these headers */ \
+    X(GPU,  "gpu")                                   \
+    X(CPU,  "cpu")  /* any OpenCL device that is not a GPU */
+
+typedef enum spmv_device_class {
+#define X(NAME, name) SPMV_DEVICE_CLASS_##NAME,
+    SPMV_DEVICE_CLASS_LIST(X)
+#undef X
+    SPMV_DEVICE_CLASS_COUNT
+} spmv_device_class;
+
+/* The name of a device class, for example "gpu"; "unknown" if there is no such class. */
+SPMV_API const char *spmv_device_class_name(spmv_device_class c);
+/* The class of that name; SPMV_DEVICE_CLASS_COUNT if there is none. */
+SPMV_API spmv_device_class spmv_device_class_from(const char *name);
+
+/* ====================================== FOR AUTHORS OF FORMATS AND TOOLS ======================================= */
+
+/* ---- the integers and arrays of a part, by name -------------------------------------------------------------------
+ * For example p->n[SPMV_ELL_WIDTH] and p->a[SPMV_ELL_COL]. Every list of a format's integers and arrays is generated from these, in
+ * the order of the table under "a stored part".
+ * Integers: X(FORMAT, NAME, "name"), with the name that the integer has in the kernel. A name in capital letters is a macro, known
+ * when the kernel is compiled; one in small letters is an argument. Arrays: X(FORMAT, NAME). */
 #define SPMV_DENSE_INTS(X)
 #define SPMV_COO_INTS(X)
 #define SPMV_CSR_INTS(X)   X(CSR, RUNS, "runs") X(CSR, LONGS, "longs")
@@ -469,114 +550,80 @@ enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 };
     enum { SPMV_##NAME##_ARRAYS(SPMV__ARRAY) SPMV_##NAME##_ARRAY_COUNT };
 SPMV_FORMAT_LIST(X)
 #undef X
-/* What formats have in common: values are array 0 of each; the first integers of block formats describe a block. */
+/* What formats have in common: array 0 holds the values; in block formats, the first three integers describe a block. */
 enum { SPMV_VAL = 0 };
 enum { SPMV_BLOCK_BH = 0, SPMV_BLOCK_BW, SPMV_BLOCK_UW };
 
-typedef struct spmv_array {
-    void    *data;     /* count * width bytes, NULL if there are none */
-    uint64_t count;    /* elements */
-    uint32_t width;    /* bytes of an element: 1, 2, 4 or 8 */
-    uint32_t borrowed; /* 1: belongs to the CSR matrix it was built from */
-} spmv_array;
+/* ---- layouts -----------------------------------------------------------------------------------------------------
+ * The specifications of each format that are worth measuring, and the kinds of matrices to measure them on.
+ * X(IDENT, "name", "the matrices, with M rows and k nonzeros in a row"). All are M x M; whatever would lie outside is left out. */
+#define SPMV_TUNE_KIND_LIST(X)                                                                                        \
+    X(BANDED,    "banded",    "k full diagonals side by side (clSpMV 5.1); blocks: on their grid, side by side")      \
+    X(SCATTERED, "scattered", "k different columns a row, anywhere; blocks: anywhere on their grid")                  \
+    X(UNEVEN,    "uneven",    "row lengths that fall off as 1/t up to 64 k, in any order, columns side by side")
 
-typedef struct spmv_part {
-    spmv_spec  spec;
-    spmv_type  type;
-    int        reproducible;
-    spmv_simd  simd;   /* the level of its products on the host, never SPMV_SIMD_BEST; it changes no array */
-    int        uneven; /* csr: 1 if neighbouring rows mostly differ in length */
-    uint64_t   longest; /* csr: nonzeros of its longest row */
-    uint64_t   rows;   /* R: rows of the part */
-    uint64_t   cols;   /* columns of the whole matrix */
-    uint64_t   nnz;    /* nonzeros held, explicit zeros counted */
-    uint64_t   n[SPMV_MAX_INTS];
-    spmv_array a[SPMV_MAX_ARRAYS];
-    spmv_array list;   /* u32[R]: which row of y each row of the part is; empty: row r is row r */
-    spmv_array zeros;  /* u64: slots of val that hold explicit zeros, rising; formats with fill only */
-    spmv_array map;    /* updatable: for each slot of val 1 + its nonzero's number in the CSR matrix, 0: none */
-    spmv_hooks hooks;
-} spmv_part;
+typedef enum spmv_tune_kind {
+#define X(ID, name, text) SPMV_TUNE_##ID,
+    SPMV_TUNE_KIND_LIST(X)
+#undef X
+    SPMV_TUNE_KIND_COUNT
+} spmv_tune_kind;
 
-/* Which of a CSR matrix's nonzeros a part holds. */
-typedef struct spmv_view {
-    const spmv_csr *a;
-    const uint8_t  *owner; /* nnz bytes: nonzero k belongs to the part if owner[k] == part; NULL: all do */
-    unsigned        part;
-    const uint32_t *list;  /* rows of the part, each at most once; NULL: all rows in order */
-    uint64_t        rows;  /* length of list, or a->rows */
-} spmv_view;
+typedef struct spmv_format_layout {
+    const char *plan;  /* a plan with one part, for example "sell:h=8" */
+    unsigned    kinds; /* bits 1u << SPMV_TUNE_... of the kinds of matrices that it suits */
+} spmv_format_layout;
 
-typedef struct spmv_build {
-    int       updatable;  /* 1: keep the map that spmv_part_update needs */
-    spmv_type type;       /* what the product will compute in; must fit the CSR's value type */
-    int       strict;     /* 1: refuse formats with fill */
-    int       reproducible; /* 1: products whose bits are the same on the host and on every OpenCL device: see SPMV_REPEATS */
-    int       borrow;     /* 1: csr may use the CSR matrix's own arrays, which must then outlive the part */
-    spmv_simd simd;       /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if build or machine lack it */
-    uint64_t  max_bytes;  /* refuse what would take more; 0: 16 times the CSR form plus 16 MiB */
-} spmv_build;
-
-/* Stores the nonzeros of view as spec says. out need not be initialised; on failure it is zeroed. */
-SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
-                                     const spmv_build *how, const spmv_hooks *hooks);
-/* New values: val are the CSR matrix's, in its order and value type. */
-SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
-SPMV_API void spmv_part_free(spmv_part *p);
-/* Bytes that a product reads of the part: its arrays and its row list. */
-SPMV_API uint64_t spmv_part_bytes(const spmv_part *p);
-/* Slots of val: stored elements, padding and fill included. */
-SPMV_API uint64_t spmv_part_slots(const spmv_part *p);
-
-/* The matrix that the parts hold together: rows x the parts' cols (0 without parts), no two parts holding one place
- * (checked: SPMV_ERR_DUPLICATE).
- * Padding does not come back, explicit zeros do. */
-SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count,
-                                       const spmv_hooks *hooks);
+/* Returns the number of layouts of a format and sets *out to them: the one without keys first (block formats: all sizes, in the order
+ * of SPMV_BLOCK_LIST). 0 and NULL if the format is not compiled in. The array lives as long as the program. out may be NULL. */
+SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **out);
 
 /* ---- features ----------------------------------------------------------------------------------------------------
- * What the choice looks at, and what the size of a part is estimated from without building it (clSpMV 3.3: histograms over diagonals,
- * blocks and rows). spmv_features_make of spmv_auto.h fills it. */
+ * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
+ * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_auto.h computes them. */
 enum { SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {
     int      bh, bw;
-    double   sampled;                    /* share of the nonzeros that were looked at; 0: none were */
-    double   blocks, widest, slots;      /* all blocks; the most in a block row that was seen; slots of sbell with the default height */
+    double   sampled;                    /* share of the nonzeros that were examined; 0: none, and nothing below is known */
+    double   blocks, widest, slots;      /* all blocks; the most in any block row examined; slots of sbell with the default height */
     double   at[SPMV_FILL_BINS + 1];     /* at[n]: blocks with exactly n nonzeros */
 } spmv_block_features;
 
 typedef struct spmv_features {
     uint64_t rows, cols, nnz;
-    uint64_t longest, empty;             /* row lengths */
-    double   mean, deviation;            /* of row lengths; the mean of all rows, the deviation of those that are not empty */
-    double   sigma;                      /* deviation of all row lengths over the square root of their mean, as Koza et al. 2013 have it */
-    double   uneven;                     /* deviation of rows that are not empty over their mean, as if none were longer than 64 means */
-    double   gather;                     /* 0: neighbours share lines of x, 1: every nonzero takes a line of x of its own */
-    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of such side by side */
+    uint64_t longest, empty;             /* nonzeros of the longest row; number of empty rows */
+    double   mean, deviation;            /* of row lengths: the mean over all rows, the standard deviation over nonempty rows */
+    double   sigma;                      /* standard deviation of all row lengths over the square root of their mean (Koza et al. 2013) */
+    double   uneven;                     /* standard deviation over mean of the nonempty rows, lengths being capped at 64 means */
+    double   gather;                     /* 0: neighbouring nonzeros share cache lines of x; 1: each nonzero needs a line of its own */
+    uint64_t diagonals, bands;           /* diagonals that hold nonzeros; groups of adjacent ones */
     double   diagonal_nnz[SPMV_FILL_BINS + 1], diagonal_count[SPMV_FILL_BINS + 1]; /* [n]: of diagonals filled n/64 to (n+1)/64 */
     spmv_block_features block[SPMV_BLOCK_SIZES];
 } spmv_features;
 
-/* ---- CMRS in place (Koza et al. 2013, 3) ---------------------------------------------------------------------------
- * Turns the arrays of a CSR matrix into CMRS without further memory and back. ptr has rows + 1 entries of ptr_bits (32 or
- * 64); the strip pointers take the first ceil(rows / height) + 1 of them. col becomes column * 16 + row in strip, so
- * columns must be below 2^28 (else SPMV_ERR_OVERFLOW). Entries keep their order, so val needs no change; a strip sorted by
- * column (key sort) therefore cannot go back this way: SPMV_ERR_ARGUMENT. Nothing is changed on failure. */
-SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
-SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col);
-
 /* ---- small helpers shared by the headers ------------------------------------------------------------------------- */
 
-/* Memory by the hooks' rules. NULL when bytes is 0 or there is none. count * size is checked. */
+/* Allocates count * size bytes through the hooks. NULL if that is 0, too large for size_t, or not available. */
 SPMV_API void *spmv_alloc(const spmv_hooks *h, uint64_t count, uint64_t size);
+/* Frees a block of spmv_alloc through the same hooks. */
 SPMV_API void spmv_free(const spmv_hooks *h, void *block);
-/* Hands a message to h->log and returns s. format is printf's with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
- * a precision of up to 9 digits for %f (6 without one): "%llu", "%.2f", "%.*f". From any other conversion on, the format is copied
- * as it stands. The locale makes no difference. Messages longer than 4095 bytes are cut. */
+/* Makes compilers check the arguments from number first onwards against the format, which is argument number text. On mingw, gcc would
+ * take plain printf to mean Microsoft's conversions. */
+#if defined(__clang__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(printf, text, first)))
+#elif defined(__GNUC__)
+#  define SPMV__PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
+#  define SPMV__PRINTF(text, first)
+#endif
+
+/* Passes a message to h->log and returns s. format is as for printf, with %s, %c, %d, %u, %f and %%, the length modifiers l and ll, and
+ * a precision of up to 9 digits for %f (6 by default): "%llu", "%.2f", "%.*f". From the first other conversion on, the format is
+ * copied unchanged. The result does not depend on the locale. Messages are cut at 4095 bytes. */
 SPMV__PRINTF(3, 4) SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...);
-/* The same into a buffer of size bytes, always terminated where size is not 0 (then out may be NULL); returns the length of the
- * whole text, its end not counted. */
+/* Writes such a text into a buffer of size bytes, cut and terminated as snprintf does; out may be NULL if size is 0. Returns the length
+ * of the whole text without its terminator. */
 SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...);
 
 #ifdef __cplusplus
@@ -607,15 +654,15 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #endif
 
 #ifdef __GNUC__
-#define SPMV__SHARED static __attribute__((unused)) /* by formats that a cut may leave out */
-#define SPMV__APART static __attribute__((noinline)) /* its frame is large and not to become its caller's */
+#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out */
+#define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
 #endif
-/* Host products with vectors need gcc's or clang's way to compile single functions for other processors. */
+/* Levels of vector instructions need the ways of gcc and clang to compile single functions for other processors. */
 #if !defined(SPMV_NO_SIMD) && defined(__GNUC__) && !defined(_MSC_VER)
-#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 7 : __GNUC__ >= 8)
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 8 : __GNUC__ >= 8)
 #define SPMV__SIMD_X86
 #elif defined(__aarch64__) && defined(__ARM_NEON)
 #define SPMV__SIMD_NEON
@@ -721,6 +768,7 @@ SPMV_API spmv_simd spmv_simd_from(const char *name)
     return SPMV_SIMD_COUNT;
 }
 
+/* The compiler's functions ask the processor, and for AVX also the operating system, once. */
 SPMV_API int spmv_simd_usable(spmv_simd s)
 {
     switch (s) {
@@ -728,6 +776,7 @@ SPMV_API int spmv_simd_usable(spmv_simd s)
     case SPMV_SIMD_PLAIN: return 1;
 #ifdef SPMV__SIMD_X86
     case SPMV_SIMD_AVX2: __builtin_cpu_init(); return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case SPMV_SIMD_AVX512: return spmv_simd_usable(SPMV_SIMD_AVX2) && __builtin_cpu_supports("avx512f");
 #endif
 #ifdef SPMV__SIMD_NEON
     case SPMV_SIMD_NEON: return 1;
@@ -736,11 +785,12 @@ SPMV_API int spmv_simd_usable(spmv_simd s)
     }
 }
 
-/* The level that SPMV_SIMD_BEST stands for. */
+/* The level that SPMV_SIMD_BEST stands for: the last of the list that is usable. */
 static spmv_simd spmv__simd_best(void)
 {
-    if (spmv_simd_usable(SPMV_SIMD_NEON)) return SPMV_SIMD_NEON;
-    return spmv_simd_usable(SPMV_SIMD_AVX2) ? SPMV_SIMD_AVX2 : SPMV_SIMD_PLAIN;
+    int s = SPMV_SIMD_COUNT - 1;
+    while (!spmv_simd_usable((spmv_simd)s)) s--;
+    return (spmv_simd)s;
 }
 
 SPMV_API const char *spmv_format_name(spmv_format f)
@@ -767,7 +817,7 @@ SPMV_API spmv_format spmv_format_from(const char *name)
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-typedef unsigned long long spmv__ull; /* what %llu takes */
+typedef unsigned long long spmv__ull; /* the type of %llu */
 
 typedef struct spmv__text {
     char  *out;
@@ -802,6 +852,7 @@ static void spmv__put_integer(spmv__text *t, long long v)
     spmv__put_count(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
+/* Puts a number with up to 9 decimals, rounded half up. Above 1e18 only that it is larger. */
 static void spmv__put_real(spmv__text *t, double v, int decimals)
 {
     uint64_t unit = 1, whole, part;
@@ -817,10 +868,11 @@ static void spmv__put_real(spmv__text *t, double v, int decimals)
     for (unit /= 10; unit; unit /= 10) spmv__put_char(t, '0' + (int)(part / unit % 10));
 }
 
-/* Three significant digits of a figure: SPMV__FIGURE(v) for "%.*f". */
+/* SPMV__FIGURE(v) gives "%.*f" its two arguments for three significant digits of v. */
 SPMV__SHARED int spmv__decimals(double v) { return v < 9.995 && v > -9.995 ? 2 : v < 99.95 && v > -99.95 ? 1 : 0; }
 #define SPMV__FIGURE(v) spmv__decimals(v), (v)
 
+/* Puts the text of a format and its arguments, and terminates it. See spmv_log for the conversions. */
 static void spmv__format_text(spmv__text *t, const char *f, va_list args)
 {
     for (; *f; f++) {
@@ -844,7 +896,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
         case 'u': spmv__put_count(t, longs == 2 ? va_arg(args, unsigned long long)
                                                 : longs ? va_arg(args, unsigned long) : va_arg(args, unsigned)); break;
         case 'f': spmv__put_real(t, va_arg(args, double), decimals); break;
-        default: /* what its argument is nobody knows, nor then where the next one lies */
+        default: /* the type of its argument is unknown, so the arguments after it cannot be found either */
             spmv__put_text(t, begin);
             f = begin + strlen(begin) - 1;
         }
@@ -852,6 +904,7 @@ static void spmv__format_text(spmv__text *t, const char *f, va_list args)
     if (t->size) t->out[t->length < t->size ? t->length : t->size - 1] = 0;
 }
 
+/* A spmv__text on the caller's buffer. */
 SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
 {
     spmv__text t;
@@ -865,6 +918,7 @@ SPMV_API size_t spmv_print(char *out, size_t size, const char *format, ...)
     return t.length;
 }
 
+/* A spmv__text on the stack, so that a message about lack of memory needs none. */
 SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *format, ...)
 {
     char line[4096];
@@ -886,7 +940,8 @@ SPMV_API spmv_status spmv_log(const spmv_hooks *h, spmv_status s, const char *fo
     return s;
 }
 
-/* What a public function says to a pointer that may not be NULL; out, unless it is NULL itself, is zeroed as on every failure. */
+/* Refuses a NULL pointer that a public function needs: logs the argument's name, zeroes out (unless that is NULL), and returns
+ * SPMV_ERR_ARGUMENT. */
 SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, const char *argument, void *out, size_t size)
 {
     if (out) memset(out, 0, size);
@@ -894,7 +949,7 @@ SPMV__SHARED spmv_status spmv__null(const spmv_hooks *h, const char *function, c
     return SPMV_ERR_ARGUMENT; /* so that compilers see that what follows the check is not reached */
 }
 
-/* Which vector a product of that size would need and has not; NULL: none. */
+/* The name of the vector that a product of this size needs but that is NULL; NULL if none is missing. */
 SPMV__SHARED const char *spmv__vector_missing(uint64_t rows, uint64_t cols, double alpha, const void *x, const void *y)
 {
     if (rows && !y) return "y";
@@ -927,14 +982,14 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
-/* The one way in which the headers get memory: *out is NULL for nothing, else count * size bytes, not set to anything. */
+/* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
 static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
     *out = spmv_alloc(h, count, size);
     return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
 }
 
-/* The same with each byte set to fill. */
+/* As spmv__room, with each byte set to fill. */
 static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, uint64_t size, int fill)
 {
     spmv_status s = spmv__room(h, out, count, size);
@@ -948,7 +1003,7 @@ SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a :
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
-/* Arrays of offsets and of row lists carry their width. */
+/* Element i of an array of unsigned integers of any width. */
 static uint64_t spmv__at(const spmv_array *a, uint64_t i)
 {
     if (a->width == 4) return ((const uint32_t *)a->data)[i];
@@ -964,7 +1019,9 @@ static void spmv__set(spmv_array *a, uint64_t i, uint64_t v)
     else ((uint8_t *)a->data)[i] = (uint8_t)v;
 }
 
-/* ---- sorting: keys with a payload, by key; small runs by insertion, the rest by heap, so that nothing is worse than n log n ---- */
+/* ---- sorting ----------------------------------------------------------------------------------------------------- */
+
+/* Pairs are sorted by key, then by load. */
 
 typedef struct spmv__pair {
     uint64_t key, load;
@@ -975,6 +1032,7 @@ static int spmv__pair_less(const spmv__pair *a, const spmv__pair *b)
     return a->key < b->key || (a->key == b->key && a->load < b->load);
 }
 
+/* Moves the pair at root down until the heap of n pairs is in order below it. */
 static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
 {
     spmv__pair top = p[root];
@@ -989,10 +1047,12 @@ static void spmv__sift(spmv__pair *p, uint64_t root, uint64_t n)
     p[root] = top;
 }
 
+/* Sorts n pairs in O(n log n): few of them by insertion, which is faster there, more by a heap, unless they are in order already. */
 SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
 {
+    const uint64_t few = 24;
     uint64_t i, j;
-    if (n <= 24) {
+    if (n <= few) {
         for (i = 1; i < n; i++) {
             spmv__pair v = p[i];
             for (j = i; j && spmv__pair_less(&v, &p[j - 1]); j--) p[j] = p[j - 1];
@@ -1011,7 +1071,7 @@ SPMV__SHARED void spmv__sort(spmv__pair *p, uint64_t n)
     }
 }
 
-/* The place of a key among n sorted ones, one of which it is. */
+/* The place of a key among n sorted pairs; the key must be one of theirs. */
 SPMV__SHARED uint64_t spmv__find(const spmv__pair *p, uint64_t n, uint64_t key)
 {
     uint64_t low = 0;
@@ -1023,7 +1083,7 @@ SPMV__SHARED uint64_t spmv__find(const spmv__pair *p, uint64_t n, uint64_t key)
     return low;
 }
 
-/* Sorts n keys and makes one of those that are equal, their loads added up; returns how many are left. */
+/* Sorts n pairs and merges those with equal keys into one, adding their loads; returns how many are left. */
 SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 {
     uint64_t i, kept = 0;
@@ -1037,14 +1097,14 @@ SPMV__SHARED uint64_t spmv__sort_and_merge(spmv__pair *p, uint64_t n)
 
 /* ---- input to CSR ------------------------------------------------------------------------------------------------ */
 
-/* Entry i of an index array as a zero-based number. Negative ones become larger than any matrix. */
+/* Entry i of an index array as a zero-based number. A negative one becomes larger than any matrix. */
 static uint64_t spmv__index(const void *array, int bits, int base, uint64_t i)
 {
     int64_t v = bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const uint32_t *)array)[i];
     return v < base ? UINT64_MAX : (uint64_t)(v - base);
 }
 
-/* The same as the caller wrote it, for messages. */
+/* Entry i as the caller wrote it, for messages. */
 static int64_t spmv__raw_index(const void *array, int bits, uint64_t i)
 {
     return bits == 64 ? ((const int64_t *)array)[i] : (int64_t)((const int32_t *)array)[i];
@@ -1062,28 +1122,30 @@ static void spmv__store_value(void *val, spmv_type t, uint64_t i, double v)
     else ((float *)val)[i] = (float)v;
 }
 
-/* Value number source of the caller's, with the sign that its place asks for. */
+/* The caller's value with number source, negated where SPMV_NEGATED is set. */
 static double spmv__signed_value(const void *val, spmv_type t, uint64_t source)
 {
     double v = spmv__value(val, t, source & ~SPMV_NEGATED);
     return source & SPMV_NEGATED ? -v : v;
 }
 
+/* The work of spmv_csr_from. A line is a row, column or block row of the input, whichever its pointers count. */
 typedef struct spmv__import {
     const spmv_input *in;
     const spmv_hooks *h;
     int       ptr_bits, index_bits;
     const void *index;             /* CSR, CSC, BSR: the indices within a line; COO: NULL */
-    uint64_t  lines, inner;        /* CSR, CSC, BSR: rows, columns or block rows that ptr is about, and what index is below */
-    int       by_columns;          /* 1: lines are columns of what is made */
-    uint64_t  rows, cols, entries; /* shape of what is made; values of in, blocks expanded */
-    uint64_t *count;               /* rows + 1: counts, then where the next entry of a row goes */
+    uint64_t  lines, inner;        /* CSR, CSC, BSR: number of lines, and the bound that indices must stay below */
+    int       by_columns;          /* 1: lines are columns of the CSR matrix */
+    uint64_t  rows, cols, entries; /* shape of the CSR matrix; number of values of in, with blocks expanded */
+    uint64_t *count;               /* rows + 1: in the counting pass entries of each row, then where the next entry of a row goes */
     uint32_t *col;                 /* NULL in the counting pass */
-    uint64_t *order;
-    int       half;                /* with symmetry, the half that entries make: -1 below the diagonal, 1 above, 0 not known yet */
-    uint64_t  half_entry;          /* the entry (BSR: block) that said so */
+    uint64_t *order;               /* the number of the caller's value for each entry placed */
+    int       half;                /* with symmetry, the half that was given: -1 below the diagonal, 1 above it, 0 not known yet */
+    uint64_t  half_entry;          /* the first entry (BSR: block) in that half */
 } spmv__import;
 
+/* Reports entry i of an index array, which is to be below limit. */
 static spmv_status spmv__bad_index(const spmv__import *m, const char *what, const void *array, uint64_t i, uint64_t limit)
 {
     int64_t v = spmv__raw_index(array, m->index_bits, i);
@@ -1092,7 +1154,7 @@ static spmv_status spmv__bad_index(const spmv__import *m, const char *what, cons
                     (spmv__ull)(v < 0 ? 0 - (uint64_t)v : (uint64_t)v), (spmv__ull)low, (spmv__ull)(limit ? limit - 1 + low : low));
 }
 
-/* Entry (BSR: block) i goes to row r and column c: is that the half of those before it? */
+/* Refuses entry (BSR: block) i at row r and column c if it lies in the other half than the entries before it. */
 static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, uint64_t i)
 {
     const char *what = m->in->form == SPMV_IN_BSR ? "block" : "entry";
@@ -1100,24 +1162,24 @@ static spmv_status spmv__import_half(spmv__import *m, uint64_t r, uint64_t c, ui
     int half = r > c ? -1 : r < c;
     if (!half || half == m->half) return SPMV_OK;
     if (m->half)
-        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu %s it: of a "
-                        "symmetric or skew-symmetric matrix only one half is given", what, (spmv__ull)i, row + base, col + base,
+        return spmv_log(m->h, SPMV_ERR_INDEX, "%s %llu at row %llu, column %llu lies %s the diagonal, but %s %llu lies %s it: give only "
+                        "one half of a symmetric or skew-symmetric matrix", what, (spmv__ull)i, row + base, col + base,
                         row > col ? "below" : "above", what, (spmv__ull)m->half_entry, row > col ? "above" : "below");
     m->half = half;
     m->half_entry = i;
     return SPMV_OK;
 }
 
-/* The value of an entry on the diagonal, at row r: zero where the matrix is skew-symmetric? */
+/* Refuses a value on the diagonal, at row r, that is not zero if the matrix is skew-symmetric. */
 static spmv_status spmv__import_diagonal(const spmv__import *m, uint64_t r, uint64_t source)
 {
     const spmv_input *in = m->in;
     if (in->symmetry != SPMV_SKEW || spmv__value(in->val, in->val_type, source) == 0) return SPMV_OK;
-    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but on the diagonal of a skew-symmetric "
-                    "matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
+    return spmv_log(m->h, SPMV_ERR_ARGUMENT, "value %llu, at row and column %llu, is not zero, but lies on the diagonal of a "
+                    "skew-symmetric matrix", (spmv__ull)source, (spmv__ull)(r + (uint64_t)in->base));
 }
 
-/* One nonzero of what is made: counted in the first pass, placed in its row in the second. */
+/* Takes one entry of the CSR matrix: counts it in the first pass, places it in its row in the second. */
 static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     uint64_t slot;
@@ -1130,14 +1192,14 @@ static void spmv__import_place(spmv__import *m, uint64_t r, uint64_t c, uint64_t
     m->order[slot] = source;
 }
 
-/* The same with its mirror image. */
+/* Takes an entry and its mirror image. */
 static void spmv__import_both(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv__import_place(m, r, c, source);
     spmv__import_place(m, c, r, m->in->symmetry == SPMV_SKEW ? source | SPMV_NEGATED : source);
 }
 
-/* One entry of COO, CSR or CSC where symmetry is promised. */
+/* Takes one entry of COO, CSR or CSC, and its mirror image if it has one, where in->symmetry is set. */
 static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c, uint64_t source)
 {
     spmv_status s = SPMV_OK;
@@ -1148,6 +1210,7 @@ static spmv_status spmv__import_mirrored(spmv__import *m, uint64_t r, uint64_t c
     return SPMV_OK;
 }
 
+/* One pass over the entries of COO, whose indices are checked. */
 static spmv_status spmv__import_coo(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1166,14 +1229,14 @@ static spmv_status spmv__import_coo(spmv__import *m)
     return s;
 }
 
-/* The number of the value at row i and column j of a block. */
+/* The number of the caller's value at row i and column j of a block. */
 static uint64_t spmv__block_value(const spmv_input *in, uint64_t block, uint64_t i, uint64_t j)
 {
     uint64_t bh = (uint64_t)in->block_rows, bw = (uint64_t)in->block_cols;
     return block * bh * bw + (in->block_by_columns ? j * bh + i : i * bw + j);
 }
 
-/* A block on the diagonal of a symmetric or skew-symmetric matrix must be so in itself. */
+/* Refuses a block on the diagonal of a symmetric (skew-symmetric) matrix that is not symmetric (skew-symmetric) itself. */
 static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t block_row, uint64_t block)
 {
     const spmv_input *in = m->in;
@@ -1193,6 +1256,7 @@ static spmv_status spmv__import_diagonal_block(const spmv__import *m, uint64_t b
     return SPMV_OK;
 }
 
+/* Takes the entries of one block of BSR, and their mirror images where in->symmetry is set. */
 static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint64_t block_col, uint64_t block)
 {
     const spmv_input *in = m->in;
@@ -1211,7 +1275,7 @@ static spmv_status spmv__import_block(spmv__import *m, uint64_t block_row, uint6
     return s;
 }
 
-/* CSR, CSC and BSR: lines of indices. The pointers were checked before. */
+/* One pass over the lines of CSR, CSC or BSR, whose indices are checked; the pointers have been checked before. */
 static spmv_status spmv__import_lines(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1239,7 +1303,7 @@ static spmv_status spmv__import_pass(spmv__import *m)
     return m->in->form == SPMV_IN_COO ? spmv__import_coo(m) : spmv__import_lines(m);
 }
 
-/* Shapes, bit widths and words. */
+/* Checks the members of the input that are not arrays. */
 static spmv_status spmv__import_settings(const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1267,7 +1331,7 @@ static spmv_status spmv__import_settings(const spmv__import *m)
     return SPMV_OK;
 }
 
-/* CSR, CSC and BSR: the pointers; sets how many entries there are. */
+/* Checks the pointers of CSR, CSC or BSR and sets the number of entries. */
 static spmv_status spmv__import_pointers(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1286,16 +1350,16 @@ static spmv_status spmv__import_pointers(spmv__import *m)
         last = p;
     }
     if (!in->nnz && m->ptr_bits == 32 && last > 0x7fffffff)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative, or above 2^31 - 1: then nnz must be given as well");
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer is negative or above 2^31 - 1; in the latter case nnz must be given as well");
     if (in->nnz && last != (uint64_t)in->nnz)
-        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer says %llu entries, nnz says %llu", (spmv__ull)last, (spmv__ull)in->nnz);
+        return spmv_log(h, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)last, (spmv__ull)in->nnz);
     if (last && !m->index) return spmv_log(h, SPMV_ERR_ARGUMENT, "the index array is NULL");
     m->entries = spmv__sat_mul(last, per);
-    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold over 2^64 values");
+    if (m->entries == UINT64_MAX) return spmv_log(h, SPMV_ERR_OVERFLOW, "the blocks hold more than 2^64 values");
     return SPMV_OK;
 }
 
-/* Everything but the indices themselves; sets what there is to read and what is to be made. */
+/* Checks everything but the indices themselves, and sets the members of m that describe the input and the CSR matrix. */
 static spmv_status spmv__import_check(spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1317,7 +1381,7 @@ static spmv_status spmv__import_check(spmv__import *m)
     return spmv__import_pointers(m);
 }
 
-/* Lines of entries that are the rows to be made, in canonical order already, need no sorting: CSR, or CSC to be transposed. */
+/* 1 if the lines are the rows of the CSR matrix and are sorted already, so that they can be copied: CSR, or CSC to be transposed. */
 static int spmv__import_in_order(const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1335,6 +1399,7 @@ static int spmv__import_in_order(const spmv__import *m)
     return 1;
 }
 
+/* Borrows, copies or converts the values of an input that is in order. */
 static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
 {
     void *val;
@@ -1354,6 +1419,7 @@ static spmv_status spmv__import_copy_values(spmv_csr *out, const spmv_input *in)
     return SPMV_OK;
 }
 
+/* Borrows, copies or converts the arrays of an input that is in order. */
 static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
 {
     const spmv_input *in = m->in;
@@ -1382,7 +1448,7 @@ static spmv_status spmv__import_copy(spmv_csr *out, const spmv__import *m)
     return spmv__import_copy_values(out, in);
 }
 
-/* Sorts each row by column and, among equals, by the order given. */
+/* Sorts each row by column, and entries of one column in the order given. */
 static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
 {
     void *block = NULL;
@@ -1414,7 +1480,7 @@ static spmv_status spmv__import_sort(spmv__import *m, const uint64_t *ptr)
     return SPMV_OK;
 }
 
-/* Two entries at row r and column c of what is made: named as the caller stored them. */
+/* Refuses a second entry at row r and column c of the CSR matrix; the message says where it is in the caller's matrix. */
 static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_t c)
 {
     const spmv__ull base = (spmv__ull)m->in->base;
@@ -1422,7 +1488,8 @@ static spmv_status spmv__import_twice(const spmv__import *m, uint64_t r, uint64_
     return spmv_log(m->h, SPMV_ERR_DUPLICATE, "row %llu, column %llu occurs twice", (turn ? c : r) + base, (turn ? r : c) + base);
 }
 
-/* Sums duplicates, drops zeros where asked, in place; ptr is rewritten, from says which values make a nonzero. */
+/* Sums duplicates and drops zeros as the input says, in place. Rewrites ptr; from (or NULL) becomes the values of each nonzero, as in
+ * spmv_csr. */
 static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *ptr, uint64_t *from, void *val)
 {
     const spmv_input *in = m->in;
@@ -1455,7 +1522,7 @@ static spmv_status spmv__import_merge(spmv_csr *out, spmv__import *m, uint64_t *
     return SPMV_OK;
 }
 
-/* Counts each row's entries, then places them: ptr becomes row pointers. */
+/* Counts the entries of each row, then places them; ptr becomes the row pointers. */
 static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t *col)
 {
     uint64_t r, sum = 0;
@@ -1476,8 +1543,9 @@ static spmv_status spmv__import_bucket(spmv__import *m, uint64_t *ptr, uint32_t 
     return s;
 }
 
-/* Any input: bucket by row, sort the rows, merge. All memory for entries is had before the first is read: sizes can be claimed that
- * nothing could hold or walk through. With symmetry each entry may make two, so that up to half of the arrays stay unused. */
+/* Converts any input: sorts the entries into rows, sorts each row, and merges duplicates. All memory for entries is allocated before
+ * the first is read, because an input can claim sizes that no machine could hold or walk through. With symmetry, one entry can become
+ * two, so up to half of the arrays may stay unused. */
 static spmv_status spmv__import_general(spmv_csr *out, spmv__import *m)
 {
     void *ptr = NULL, *col = NULL, *order = NULL, *val = NULL, *from = NULL;
@@ -1510,6 +1578,7 @@ done:
     return s;
 }
 
+/* Checks the input, then copies or borrows it if it is in order, else sorts it. */
 SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_type store, const spmv_hooks *hooks)
 {
     if (!out || !in) return spmv__null(hooks, "spmv_csr_from", !out ? "out" : "in", out, sizeof *out);
@@ -1536,7 +1605,7 @@ SPMV_API spmv_status spmv_csr_from(spmv_csr *out, const spmv_input *in, spmv_typ
     return s;
 }
 
-/* New values must leave the diagonal of a skew-symmetric matrix zero. */
+/* Refuses new values of a skew-symmetric matrix that are not zero on its diagonal. */
 static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
 {
     uint64_t r, k, i;
@@ -1544,11 +1613,12 @@ static spmv_status spmv__update_skew(const spmv_csr *a, const void *val)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             for (i = a->col[k] == r ? a->from[k] : a->from[k + 1]; i < a->from[k + 1]; i++)
                 if (spmv__value(val, a->source_type, a->order[i]) != 0)
-                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but on the diagonal of a skew-symmetric matrix",
-                                    (spmv__ull)a->order[i]);
+                    return spmv_log(&a->hooks, SPMV_ERR_ARGUMENT, "value %llu is not zero, but lies on the diagonal of a "
+                                    "skew-symmetric matrix", (spmv__ull)a->order[i]);
     return SPMV_OK;
 }
 
+/* Sums the new values of each nonzero in the order in which spmv_csr_from summed the old ones. */
 SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
 {
     if (!a) return spmv__null(NULL, "spmv_csr_update", "a", NULL, 0);
@@ -1572,6 +1642,7 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val)
     return s;
 }
 
+/* The hooks are copied, because the matrix that holds them is zeroed. */
 SPMV_API void spmv_csr_free(spmv_csr *a)
 {
     spmv_hooks h;
@@ -1587,65 +1658,17 @@ SPMV_API void spmv_csr_free(spmv_csr *a)
 
 /* ---- keys and cuts ----------------------------------------------------------------------------------------------- */
 
-/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; it becomes the cuts it means. */
+/* SPMV_ONLY is a sum of SPMV_BIT_<NAME>; the formats that it leaves out are cut as by SPMV_NO_<NAME>. */
 #ifdef SPMV_ONLY
-#if !((SPMV_ONLY) & SPMV_BIT_DENSE)
-#define SPMV_NO_DENSE
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_COO)
-#define SPMV_NO_COO
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_CSR)
-#define SPMV_NO_CSR
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_DIA)
-#define SPMV_NO_DIA
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BDIA)
-#define SPMV_NO_BDIA
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_ELL)
-#define SPMV_NO_ELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_SELL)
-#define SPMV_NO_SELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BELL)
-#define SPMV_NO_BELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_SBELL)
-#define SPMV_NO_SBELL
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_BCSR)
-#define SPMV_NO_BCSR
-#endif
-#if !((SPMV_ONLY) & SPMV_BIT_CMRS)
-#define SPMV_NO_CMRS
-#endif
-#endif
-
-/* Every format has its bit. */
-enum {
-#define X(NAME, name, text) SPMV__BIT_AGREES_##NAME = 1 / (SPMV_BIT_##NAME == 1 << SPMV_##NAME),
-    SPMV_FORMAT_LIST(X)
-#undef X
-};
-
-/* Shared bodies are there when one of their formats is. */
-#if !defined(SPMV_NO_DIA) || !defined(SPMV_NO_BDIA)
-#define SPMV__ANY_DIA
-#endif
-#if !defined(SPMV_NO_ELL) || !defined(SPMV_NO_SELL)
-#define SPMV__ANY_ELL
-#endif
-#if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL) || !defined(SPMV_NO_BCSR)
-#define SPMV__ANY_BLOCK
+#define SPMV__ONLY (SPMV_ONLY)
+#else
+#define SPMV__ONLY (~0)
 #endif
 
 SPMV__SHARED int64_t spmv__block_height(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] >> 8 : 4; }
 SPMV__SHARED int64_t spmv__block_width(const spmv_spec *s) { return s->key[SPMV_KEY_B] ? s->key[SPMV_KEY_B] & 255 : 4; }
 
-/* Slice or strip height with its default. */
+/* The height of a slice or strip, or the default of the key. */
 SPMV__SHARED uint64_t spmv__height(const spmv_spec *s)
 {
     if (s->key[SPMV_KEY_H]) return (uint64_t)s->key[SPMV_KEY_H];
@@ -1660,6 +1683,7 @@ static int spmv__block_known(int64_t b)
     return b == 0;
 }
 
+/* The first key of a specification that is not valid, as a sentence for the user; NULL if all are. */
 static const char *spmv__spec_fault(const spmv_spec *s)
 {
     const int64_t *k = s->key;
@@ -1687,6 +1711,7 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     return NULL;
 }
 
+/* Checks the format, its keys, and then whether the format is compiled in. */
 SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 {
     if (!spec) {
@@ -1708,8 +1733,8 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 
 /* ---- building a part: what every format shares ------------------------------------------------------------------- */
 
-/* Is an array with one 32-bit number for each of so many keys no larger than the matrix? Keys are block columns or diagonals, of which a
- * matrix may have any number however few its nonzeros. 3 nnz + 2 rows numbers are the bytes of its CSR form in f64. */
+/* 1 if an array of one 32-bit number per key is no larger than the matrix. Keys are block columns or diagonals, which can be many
+ * even if the nonzeros are few. 3 nnz + 2 rows numbers take as many bytes as the CSR form in f64. */
 SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 {
     return keys <= spmv__sat_add(spmv__sat_mul(3, a->nnz), 2 * a->rows);
@@ -1717,23 +1742,24 @@ SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
 
 /* The diagonals that hold nonzeros, numbered by column - row + rows - 1. */
 typedef struct spmv__diagonals {
-    uint64_t    numbers; /* rows + columns: no number is higher */
+    uint64_t    numbers; /* rows + columns, which is above every number */
     uint64_t    count;   /* entries of list */
-    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0: it was dropped */
-    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL: too many numbers, bisection finds it */
+    spmv__pair *list;    /* by rising number. key: the number; load: how many nonzeros, 0 if the diagonal was dropped */
+    uint32_t   *place;   /* by number: place in the list + 1; 0: no nonzeros, or dropped. NULL if there are too many numbers: then the
+                            list is searched by bisection */
 } spmv__diagonals;
 
-/* What size and fill see: the part's nonzeros, counted by row, and scratch that both use. */
+/* The input of size and fill: the part's nonzeros, counted by row, and scratch memory that both use. */
 typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
     uint32_t         *mark;    /* block columns: place in the block row + 1, or NULL: see spmv__blocks_begin */
-    spmv__pair       *seen;    /* block columns of one block row; a strip's entries */
+    spmv__pair       *seen;    /* the block columns of one block row, or the entries of one strip */
     const spmv_hooks *h;
 } spmv__source;
 
-/* Where values go. Without src the number of the nonzero + 1 is stored in their stead: the map for updates. */
+/* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
 typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
@@ -1742,45 +1768,66 @@ typedef struct spmv__sink {
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
 
-/* ---- what a part would be without being built ---------------------------------------------------------------------- */
+/* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
 
-/* A view with what is known of its rows. */
+/* A view, and what was found out about its rows. */
 typedef struct spmv__look {
     const spmv_view  *v;
     const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: none) */
-    uint64_t         *longer;           /* longer[k]: rows with k or more, k up to longest + 1 */
-    uint64_t          longest, nnz, rows; /* rows that are not empty */
+    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
+    uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
+    uint64_t          longest, nnz, rows; /* rows: those that are not empty */
 } spmv__look;
 
-/* What a product with a part would have to do. */
+/* The work of a product with a part. */
 typedef struct spmv__load {
     double rows, slots, nnz;
     double gather;  /* as in spmv_features */
-    double uneven;  /* deviation of row lengths over their mean, where the layout does not pad it away */
-    double spread;  /* deviation of row lengths over their mean */
-    double longest; /* slots of the longest row (block row: of one of its rows) */
-    double bands;   /* groups of neighbouring diagonals */
+    double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
+    double spread;  /* standard deviation of row lengths over their mean */
+    double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
+    double bands;   /* groups of adjacent diagonals */
 } spmv__load;
 
-/* Estimates for a part that takes all of a view. out has what holds for every format: rows, nonzeros, as many slots, how x is met, and the
- * longest row; a format changes what differs. SPMV_ERR_UNSUPPORTED, without a message: such a part makes no sense there. */
+/* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
+ * nonzeros, as many slots, gather, spread and the longest row; a format's function changes what differs. SPMV_ERR_UNSUPPORTED, without
+ * a message, if such a part makes no sense for the matrix. */
 typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out);
 
-/* What else is known of a format; it stands at the head of the format's section. */
+/* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
+typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
+
+/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_auto.h has the numbers. */
+typedef enum spmv__lane_rule {
+    SPMV__LANES_BY_ROWS = 0, /* several only where the rows alone do not fill the device */
+    SPMV__LANES_BY_LENGTH,   /* as many as the mean row has entries, so that they read them side by side */
+    SPMV__LANES_BY_STRIP     /* those of a strip share its rows */
+} spmv__lane_rule;
+
+/* The properties of a format that the library needs even where the format is left out; at the head of the format's section. */
 typedef struct spmv__traits {
     unsigned          keys;     /* bits SPMV__KEY(W) of the keys that it understands */
-    unsigned          flags;    /* as spmv_format_flags says */
+    unsigned          flags;    /* see spmv_format_flags */
     spmv_format_class category;
-    double            indices;  /* columns, and rows, that are stored for each slot (of blocks: for each block) */
-    unsigned          even;     /* bits of keys with which a long row holds up no product, as it is dealt out in pieces; SPMV__EVEN:
-                                   always */
-    double            convert, convert_more; /* analysis and conversion, in products of csr: in general, with the key more */
+    double            indices;  /* column and row indices stored for each slot (block formats: for each block) */
+    unsigned          even;     /* bits of the keys with which a long row does not slow down a product, because it is shared out in
+                                   pieces; SPMV__EVEN: with any keys */
+    double            convert, convert_more; /* time of analysis and conversion, in products of csr: without and with the key more */
     spmv_key          more;
+    spmv__padding     pads;
+    spmv__lane_rule   lanes;
+    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_auto.h;
+     * measured on an H200, bench/results/nvidia-h200-plans.txt): */
+    double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
+    double            apart;    /* as blocks do not lie side by side */
+    double            ragged;   /* for each unit by which the deviation of row lengths over their mean exceeds 0.3 */
+    double            bands;    /* for each group of neighbouring diagonals after the first */
+    int               cocktail; /* 1: a format of clSpMV, which "cocktail" may use */
+    int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
-/* Kinds of matrices that layouts are measured on. Columns of 16 bits cannot hold those of large scattered matrices; where they do, they
- * are measured. */
+/* The kinds of matrices that layouts are measured on. Layouts with 16-bit columns are measured on scattered matrices as well, as far as
+ * their columns fit. */
 enum {
     SPMV__BANDED = 1u << SPMV_TUNE_BANDED,
     SPMV__UNEVEN = 1u << SPMV_TUNE_UNEVEN,
@@ -1790,10 +1837,11 @@ enum {
 
 #define SPMV__KEY(NAME) (1u << SPMV_KEY_##NAME)
 #define SPMV__LISTS (SPMV__KEY(ROWS) | SPMV__KEY(SIGMA))
-enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* of spmv__traits: with any keys */ };
+enum { SPMV__EVEN = 1u << SPMV_KEY_COUNT /* see spmv__traits */ };
 
-enum { SPMV__CONVERT_CSR = 4 /* products of csr */ };
+enum { SPMV__CONVERT_CSR = 4 /* time to make a part of csr, in products of csr */ };
 
+/* The functions of a format; all are NULL if it is left out. */
 typedef struct spmv__ops {
     spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
     void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
@@ -1805,6 +1853,7 @@ static uint64_t spmv__source_row(const spmv__source *s, uint64_t i) { return s->
 
 static int spmv__mine(const spmv_view *v, uint64_t k) { return !v->owner || v->owner[k] == v->part; }
 
+/* 1 if a value of 4 or 8 bytes is zero, with either sign. */
 static int spmv__is_zero(const unsigned char *value, uint32_t width)
 {
     uint64_t d;
@@ -1817,7 +1866,7 @@ static int spmv__is_zero(const unsigned char *value, uint32_t width)
     return !(f << 1);
 }
 
-/* Nonzero k goes into a slot. */
+/* Puts nonzero k into a slot. */
 static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
 {
     uint32_t width = to->dst->width;
@@ -1830,13 +1879,14 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
     if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
 }
 
+/* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
 {
     a->count = count;
     a->width = width;
 }
 
-/* Offsets up to the largest take 4 bytes where they fit. */
+/* As spmv__want, with 4 bytes for each offset if the largest fits, else 8. */
 SPMV__SHARED void spmv__want_offsets(spmv_array *a, uint64_t count, uint64_t largest)
 {
     spmv__want(a, count, largest <= 0xffffffffu ? 4 : 8);
@@ -1847,9 +1897,13 @@ static uint32_t spmv__part_row(const spmv_part *p, uint64_t i)
     return p->list.count ? ((const uint32_t *)p->list.data)[i] : (uint32_t)i;
 }
 
-/* ---- columns of 32 bits, or of 16 from a base --------------------------------------------------------------------- */
+/* ---- columns of 32 bits, or of 16 bits from a base ---------------------------------------------------------------- */
 
-/* Wants a column array of 16 bits with bases if the key asks for it and every group of rows spans few enough columns. */
+/* Sets how large the arrays of columns and bases are to be: 16-bit columns with bases if the key idx says so and they fit, else 32-bit
+ * columns without bases.
+ *   count   columns
+ *   bases   groups of rows, each of which has a base
+ *   fits    1 if the columns of every group span less than 2^16 - 1 */
 SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_array *base, uint64_t count, uint64_t bases, int fits)
 {
     int narrow = p->spec.key[SPMV_KEY_IDX] == 16 && fits;
@@ -1857,13 +1911,14 @@ SPMV__SHARED void spmv__want_columns(const spmv_part *p, spmv_array *col, spmv_a
     spmv__want(base, narrow ? bases : 0, 4);
 }
 
+/* Stores column c in a slot, relative to the base of its group if there are bases; scale is the width of a block, else 1. */
 SPMV__SHARED void spmv__set_column(spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t c, uint64_t scale)
 {
     if (base->count) ((uint16_t *)col->data)[slot] = (uint16_t)((c - ((const uint32_t *)base->data)[group]) / scale);
     else ((uint32_t *)col->data)[slot] = (uint32_t)c;
 }
 
-/* The column in a slot, SPMV_PAD for padding. */
+/* The column that spmv__set_column stored in a slot; SPMV_PAD for padding. */
 SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *base, uint64_t slot, uint64_t group, uint64_t scale)
 {
     uint32_t c;
@@ -1872,7 +1927,7 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
     return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
 }
 
-/* The lowest and the highest column of rows first .. end of the part; low > high if they are empty. */
+/* The lowest and the highest column of rows first .. end - 1 of the part; low > high if they are empty. */
 SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
 {
     const spmv_csr *a = s->v->a;
@@ -1893,7 +1948,7 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
-/* Do the columns of every h neighbouring rows fit 16 bits? */
+/* 1 if the columns of every h adjacent rows fit 16 bits. */
 SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 {
     uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
@@ -1911,13 +1966,13 @@ SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
     return 1;
 }
 
-/* Does every group of h neighbouring rows have its columns in 16 bits, if the key asks for that? */
+/* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
 SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
 {
     return spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
 }
 
-/* Nothing is padded, and rows are as uneven as they are. */
+/* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */
 SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__load *out)
 {
     out->uneven = f->uneven;
@@ -1925,13 +1980,24 @@ SPMV__SHARED spmv_status spmv__estimate_entries(const spmv_features *f, spmv__lo
 }
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_DENSE) || !(SPMV__ONLY & SPMV_BIT_DENSE)
+#undef SPMV_NO_DENSE
+#define SPMV_NO_DENSE
+#define SPMV__BUILT_DENSE 0
+#else
+#define SPMV__BUILT_DENSE 1
+#endif
+
 static const spmv__traits spmv__dense_traits = {
     SPMV__LISTS,                                    /* keys */
     SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
     SPMV__EVEN,                                     /* even */
-    8, 8, SPMV_KEY_W                                /* convert, convert_more, more */
+    8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
+    0, NULL                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__dense_layouts[] = {
@@ -1942,7 +2008,7 @@ static const spmv_format_layout spmv__dense_layouts[] = {
 static spmv_status spmv__dense_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
-    spmv__want(&p->a[0], spmv__sat_mul(p->rows, p->cols), p->a[0].width);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->rows, p->cols), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
@@ -1973,13 +2039,24 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_COO) || !(SPMV__ONLY & SPMV_BIT_COO)
+#undef SPMV_NO_COO
+#define SPMV_NO_COO
+#define SPMV__BUILT_COO 0
+#else
+#define SPMV__BUILT_COO 1
+#endif
+
 static const spmv__traits spmv__coo_traits = {
-    0,                               /* keys */
-    SPMV_ADDS_ONLY | SPMV_LONG_ROWS, /* flags */
-    SPMV_CLASS_FLAT,                 /* class */
-    2,                               /* indices */
-    SPMV__EVEN,                      /* even */
-    8, 8, SPMV_KEY_W                 /* convert, convert_more, more */
+    0,                                    /* keys */
+    SPMV_ADDS_ONLY | SPMV_LONG_ROWS,      /* flags */
+    SPMV_CLASS_FLAT,                      /* class */
+    2,                                    /* indices */
+    SPMV__EVEN,                           /* even */
+    8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
+    1, NULL                               /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__coo_layouts[] = {
@@ -1990,9 +2067,9 @@ static const spmv_format_layout spmv__coo_layouts[] = {
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
     (void)s;
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want(&p->a[1], p->nnz, 4);
-    spmv__want(&p->a[2], p->nnz, 4);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_COO_ROW], p->nnz, 4);
+    spmv__want(&p->a[SPMV_COO_COL], p->nnz, 4);
     return SPMV_OK;
 }
 
@@ -2003,14 +2080,15 @@ static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_entries(f, out);
 }
 
+/* coo has no row list: the rows of the part are those of the matrix. */
 static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t r, k, slot = 0;
     for (r = 0; r < p->rows; r++)
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                ((uint32_t *)p->a[1].data)[slot] = (uint32_t)r;
-                ((uint32_t *)p->a[2].data)[slot] = s->v->a->col[k];
+                ((uint32_t *)p->a[SPMV_COO_ROW].data)[slot] = (uint32_t)r;
+                ((uint32_t *)p->a[SPMV_COO_COL].data)[slot] = s->v->a->col[k];
                 spmv__put(to, slot++, k);
             }
 }
@@ -2019,18 +2097,29 @@ static void spmv__coo_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t k;
     for (k = 0; k < p->nnz; k++)
-        visit(user, ((const uint32_t *)p->a[1].data)[k], ((const uint32_t *)p->a[2].data)[k], k);
+        visit(user, ((const uint32_t *)p->a[SPMV_COO_ROW].data)[k], ((const uint32_t *)p->a[SPMV_COO_COL].data)[k], k);
 }
 #endif
 
 /* ---- csr --------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_CSR) || !(SPMV__ONLY & SPMV_BIT_CSR)
+#undef SPMV_NO_CSR
+#define SPMV_NO_CSR
+#define SPMV__BUILT_CSR 0
+#else
+#define SPMV__BUILT_CSR 1
+#endif
+
 static const spmv__traits spmv__csr_traits = {
     SPMV__LISTS | SPMV__KEY(RUN) | SPMV__KEY(IDX), /* keys */
     SPMV_CAN_LIST | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN             /* convert, convert_more, more */
+    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
+    0.3, 0, 0, 0,                                  /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__csr_layouts[] = {
@@ -2045,11 +2134,11 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 };
 
 #ifndef SPMV_NO_CSR
-/* A row of up to so many runs' nonzeros is a run by itself: one group sums it without leaving a carry. Longer ones come in pieces
- * of a run's size, so that no group has more to do than the others. */
+/* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
+ * pieces of a run's size, so that no work-group has much more to do than the others. */
 #define SPMV__WHOLE 4
 
-/* From where one run begins, a row and a slot, to where the next does. */
+/* Moves *row and *at, the row and the slot where a run begins, to where the next run begins; most is the size of a run. */
 static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, uint64_t *row, uint64_t *at)
 {
     uint64_t first = *at, r = *row;
@@ -2057,23 +2146,23 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
         *at += most;
         return;
     }
-    r++; /* what is left of a row, or a whole one, and more rows as long as they fit */
+    r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
     while (r < rows && first == s->ptr[*row] && s->ptr[r + 1] - first <= most && r - *row < most) r++;
     *row = r;
     *at = s->ptr[r];
 }
 
-/* Does row r come in pieces? */
+/* 1 if row r is cut into pieces. */
 static int spmv__in_pieces(const spmv__source *s, uint64_t most, uint64_t r)
 {
     return s->ptr[r + 1] - s->ptr[r] > SPMV__WHOLE * most;
 }
 
-/* Walks the part's nonzeros run by run: do the columns of each fit 16 bits? Writes bases where they have memory. */
+/* Walks the part's nonzeros run by run. 1 if the columns of each run fit 16 bits. Writes the bases if their array is allocated. */
 static int spmv__run_bases(const spmv_part *p, spmv__source *s)
 {
     const spmv_csr *a = s->v->a;
-    uint32_t *base = (uint32_t *)p->a[5].data;
+    uint32_t *base = (uint32_t *)p->a[SPMV_CSR_BASE].data;
     uint64_t row = 0, at = 0, run = 0, i, k, slot = 0, low = UINT64_MAX, high = 0;
     if (!p->rows) return 1;
     spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
@@ -2096,7 +2185,7 @@ static int spmv__run_bases(const spmv_part *p, spmv__source *s)
     return 1;
 }
 
-/* The longest row, and whether more than a quarter of the rows differ from the one before: what the host product goes by. */
+/* Sets what the host's product goes by. */
 static void spmv__csr_shape(spmv_part *p, const uint64_t *ptr)
 {
     uint64_t i, changes = 0;
@@ -2108,35 +2197,38 @@ static void spmv__csr_shape(spmv_part *p, const uint64_t *ptr)
     p->uneven = changes > p->rows / 4;
 }
 
+/* With the key run, the runs are counted here and written by spmv__csr_runs. */
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want_offsets(&p->a[1], p->rows + 1, p->nnz);
-    spmv__want(&p->a[2], p->nnz, 4);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
     spmv__csr_shape(p, s->ptr);
     if (!most) return SPMV_OK;
-    for (; row < p->rows; p->n[0]++) spmv__run_step(s, p->rows, most, &row, &at);
-    for (i = 0; i < p->rows; i++) p->n[1] += (uint64_t)spmv__in_pieces(s, most, i);
-    spmv__want(&p->a[3], p->n[0] + 1, 4);
-    spmv__want_offsets(&p->a[4], p->n[0] + 1, p->nnz);
-    spmv__want(&p->a[6], p->n[1], 4);
-    spmv__want_columns(p, &p->a[2], &p->a[5], p->nnz, p->n[0], p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
+    for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
+    for (i = 0; i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
+    spmv__want(&p->a[SPMV_CSR_RUN_ROW], p->n[SPMV_CSR_RUNS] + 1, 4);
+    spmv__want_offsets(&p->a[SPMV_CSR_RUN_AT], p->n[SPMV_CSR_RUNS] + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CSR_LONG_RUN], p->n[SPMV_CSR_LONGS], 4);
+    spmv__want_columns(p, &p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], p->nnz, p->n[SPMV_CSR_RUNS],
+                       p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
     return SPMV_OK;
 }
 
+/* Fills the arrays that the key run adds. */
 static void spmv__csr_runs(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, run, longs = 0;
-    for (run = 0; run <= p->n[0]; run++) {
-        ((uint32_t *)p->a[3].data)[run] = (uint32_t)row;
-        spmv__set(&p->a[4], run, at);
-        if (run == p->n[0]) break;
-        if (spmv__in_pieces(s, most, row) && at == s->ptr[row]) ((uint32_t *)p->a[6].data)[longs++] = (uint32_t)run;
+    for (run = 0; run <= p->n[SPMV_CSR_RUNS]; run++) {
+        ((uint32_t *)p->a[SPMV_CSR_RUN_ROW].data)[run] = (uint32_t)row;
+        spmv__set(&p->a[SPMV_CSR_RUN_AT], run, at);
+        if (run == p->n[SPMV_CSR_RUNS]) break;
+        if (spmv__in_pieces(s, most, row) && at == s->ptr[row]) ((uint32_t *)p->a[SPMV_CSR_LONG_RUN].data)[longs++] = (uint32_t)run;
         spmv__run_step(s, p->rows, most, &row, &at);
     }
-    if (p->a[5].count) {
-        memset(p->a[5].data, 0, (size_t)p->a[5].count * 4);
+    if (p->a[SPMV_CSR_BASE].count) {
+        memset(p->a[SPMV_CSR_BASE].data, 0, (size_t)p->a[SPMV_CSR_BASE].count * 4);
         spmv__run_bases(p, s);
     }
 }
@@ -2148,17 +2240,19 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 
+/* Columns and values that are borrowed from the CSR matrix are not written. */
 static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
+    spmv_array *col = &p->a[SPMV_CSR_COL], *base = &p->a[SPMV_CSR_BASE];
     uint64_t i, k, slot = 0, run = 0;
-    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[1], i, s->ptr[i]);
-    if (p->a[3].count) spmv__csr_runs(p, s);
+    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i, s->ptr[i]);
+    if (p->a[SPMV_CSR_RUN_ROW].count) spmv__csr_runs(p, s);
     for (i = 0; i < p->rows; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
-                while (p->a[5].count && slot >= spmv__at(&p->a[4], run + 1)) run++;
-                if (!p->a[2].borrowed) spmv__set_column(&p->a[2], &p->a[5], slot, run, s->v->a->col[k], 1);
+                while (base->count && slot >= spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1)) run++;
+                if (!col->borrowed) spmv__set_column(col, base, slot, run, s->v->a->col[k], 1);
                 if (!to->dst->borrowed) spmv__put(to, slot, k);
                 slot++;
             }
@@ -2169,14 +2263,33 @@ static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t i, k, run = 0;
     for (i = 0; i < p->rows; i++)
-        for (k = spmv__at(&p->a[1], i); k < spmv__at(&p->a[1], i + 1); k++) {
-            while (p->a[5].count && k >= spmv__at(&p->a[4], run + 1)) run++;
-            visit(user, i, spmv__column_at(&p->a[2], &p->a[5], k, run, 1), k);
+        for (k = spmv__at(&p->a[SPMV_CSR_PTR], i); k < spmv__at(&p->a[SPMV_CSR_PTR], i + 1); k++) {
+            while (p->a[SPMV_CSR_BASE].count && k >= spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1)) run++;
+            visit(user, i, spmv__column_at(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], k, run, 1), k);
         }
 }
 #endif
 
 /* ---- dia and bdia ------------------------------------------------------------------------------------------------ */
+#if defined(SPMV_NO_DIA) || !(SPMV__ONLY & SPMV_BIT_DIA)
+#undef SPMV_NO_DIA
+#define SPMV_NO_DIA
+#define SPMV__BUILT_DIA 0
+#else
+#define SPMV__BUILT_DIA 1
+#endif
+
+#if defined(SPMV_NO_BDIA) || !(SPMV__ONLY & SPMV_BIT_BDIA)
+#undef SPMV_NO_BDIA
+#define SPMV_NO_BDIA
+#define SPMV__BUILT_BDIA 0
+#else
+#define SPMV__BUILT_BDIA 1
+#endif
+
+#if SPMV__BUILT_DIA || SPMV__BUILT_BDIA
+#define SPMV__ANY_DIA
+#endif
 
 SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
 {
@@ -2185,7 +2298,7 @@ SPMV__SHARED void spmv__diagonals_free(spmv__diagonals *d, const spmv_hooks *h)
     memset(d, 0, sizeof *d);
 }
 
-/* Counts the nonzeros of every number into place. */
+/* Counts the nonzeros of each diagonal in place, by number. */
 SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     const spmv_csr *a = v->a;
@@ -2200,7 +2313,7 @@ SPMV__SHARED spmv_status spmv__diagonals_tally(spmv__diagonals *d, const spmv_vi
     return SPMV_OK;
 }
 
-/* Writes down the number of each nonzero's diagonal and sorts them. */
+/* Lists the number of each nonzero's diagonal, sorts the list, and merges equal numbers. */
 SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     const spmv_csr *a = v->a;
@@ -2219,8 +2332,8 @@ SPMV__SHARED spmv_status spmv__diagonals_sort(spmv__diagonals *d, const spmv_vie
     return SPMV_OK;
 }
 
-/* How many nonzeros each diagonal has, as spmv__diagonals_next tells; memory and time go by the nonzeros and the rows, whatever the
- * columns. Undo with spmv__diagonals_free. */
+/* Counts the nonzeros of each diagonal; spmv__diagonals_next then returns them. Takes memory and time in proportion to the nonzeros and
+ * rows, however many columns there are. Free with spmv__diagonals_free. */
 SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     memset(d, 0, sizeof *d);
@@ -2228,8 +2341,8 @@ SPMV__SHARED spmv_status spmv__diagonals_count(spmv__diagonals *d, const spmv_vi
     return spmv__keys_fit(v->a, d->numbers) ? spmv__diagonals_tally(d, v, h) : spmv__diagonals_sort(d, v, h);
 }
 
-/* The next diagonal that holds nonzeros: its number and how many, of those that were counted and not yet listed; *at is 0 to begin with.
- * 0: there are no more. */
+/* Finds the next diagonal that holds nonzeros, after spmv__diagonals_count: its number, and how many it holds. *at is 0 for the first
+ * call and then left alone. Returns 0 if there are no more. */
 SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, uint64_t *number, uint64_t *held)
 {
     uint64_t i = *at, end = d->place ? d->numbers : d->count;
@@ -2241,7 +2354,7 @@ SPMV__SHARED int spmv__diagonals_next(const spmv__diagonals *d, uint64_t *at, ui
     return 1;
 }
 
-/* Counts, and makes the list in any case. */
+/* As spmv__diagonals_count, and always makes the list. */
 SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_view *v, const spmv_hooks *h)
 {
     void *block = NULL;
@@ -2260,38 +2373,39 @@ SPMV__SHARED spmv_status spmv__diagonals_make(spmv__diagonals *d, const spmv_vie
     return s;
 }
 
-/* The place in the list of the diagonal of a nonzero. */
+/* The place in the list of the diagonal on which nonzero k of a row lies. */
 SPMV__SHARED uint64_t spmv__diagonal_place(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
     return d->place ? d->place[number] - 1 : spmv__find(d->list, d->count, number);
 }
 
-/* Makes as if diagonal i of the list had no nonzeros: spmv__diagonal_stays is 0 for them. */
+/* Drops diagonal i of the list: spmv__diagonal_stays then returns 0 for its nonzeros. */
 SPMV__SHARED void spmv__diagonal_drop(spmv__diagonals *d, uint64_t i)
 {
     d->list[i].load = 0;
     if (d->place) d->place[d->list[i].key] = 0;
 }
 
+/* 1 if the diagonal on which nonzero k of a row lies was not dropped. */
 SPMV__SHARED int spmv__diagonal_stays(const spmv__diagonals *d, const spmv_csr *a, uint64_t row, uint64_t k)
 {
     uint64_t number = a->col[k] + a->rows - 1 - row;
     return d->place ? d->place[number] != 0 : d->list[spmv__find(d->list, d->count, number)].load != 0;
 }
 
-/* The places that a diagonal has in the matrix. */
+/* The length of a diagonal within the matrix. */
 SPMV__SHARED uint64_t spmv__diagonal_length(const spmv_csr *a, uint64_t number)
 {
     uint64_t below = number + 1 < a->rows ? a->rows - 1 - number : 0, right = number + 1 > a->rows ? number + 1 - a->rows : 0;
     return a->rows - below < a->cols - right ? a->rows - below : a->cols - right;
 }
 
-/* Does diagonal i of the list begin a band, the one beside it being empty? */
+/* 1 if diagonal i of the list begins a band, because the diagonal before it holds no nonzeros. */
 SPMV__SHARED int spmv__band_begins(const spmv__diagonals *d, uint64_t i) { return !i || d->list[i - 1].key + 1 != d->list[i].key; }
 
 #ifdef SPMV__ANY_DIA
-/* The part's arrays have the diagonals in the order of the list. */
+/* Lists the part's diagonals, in the order in which its arrays hold them, and counts their bands. */
 static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *bands)
 {
     spmv__diagonals *d = &s->diagonals;
@@ -2299,14 +2413,14 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
     spmv_status status;
     *bands = 0;
     if (p->rows > 0x7fffffff || p->cols > 0x7fffffff)
-        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s holds offsets in 32 bits: rows and cols must be below 2^31",
+        return spmv_log(s->h, SPMV_ERR_UNSUPPORTED, "%s stores offsets in 32 bits: rows and cols must be below 2^31",
                         spmv_format_name(p->spec.format));
     status = spmv__diagonals_make(d, s->v, s->h);
     for (i = 0; i < d->count; i++) *bands += (uint64_t)spmv__band_begins(d, i);
     return status;
 }
 
-/* x is read in the order of the rows. */
+/* Neighbouring rows read neighbouring elements of x, so gather is 0. */
 static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
 {
     out->slots = (double)f->rows * (double)f->diagonals;
@@ -2315,35 +2429,55 @@ static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *
     return SPMV_OK;
 }
 
+/* The column - row of a diagonal. */
 static int32_t spmv__dia_offset(const spmv_part *p, const spmv__pair *diagonal)
 {
     return (int32_t)((int64_t)diagonal->key - (int64_t)p->rows + 1);
 }
 
+/* What dia and bdia both have: the length of a stored diagonal, and the column - row of each diagonal or of each band's first. */
+static uint64_t spmv__dia_ld(const spmv_part *p) { return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_LD] : p->n[SPMV_DIA_LD]; }
+SPMV__SHARED const int32_t *spmv__dia_offsets(const spmv_part *p)
+{
+    return (const int32_t *)(p->spec.format == SPMV_BDIA ? p->a[SPMV_BDIA_OFFSET].data : p->a[SPMV_DIA_OFFSET].data);
+}
+
+/* How many offsets there are: one for each diagonal of dia, one for each band of bdia. */
+SPMV__SHARED uint64_t spmv__dia_offset_count(const spmv_part *p)
+{
+    return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_BANDS] : p->n[SPMV_DIA_DIAGONALS];
+}
+
+/* Puts the values of the part's nonzeros into the stored diagonals. */
 static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     const spmv_csr *a = s->v->a;
-    uint64_t r, k;
+    uint64_t r, k, ld = spmv__dia_ld(p);
     for (r = 0; r < p->rows; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * p->n[1] + r, k);
+            if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * ld + r, k);
 }
 
+/* Visits the slots of stored diagonal d that lie within the matrix. */
 static void spmv__dia_each_one(const spmv_part *p, uint64_t d, int64_t offset, spmv__visit visit, void *user)
 {
+    uint64_t begin = d * spmv__dia_ld(p);
     int64_t r, first = offset < 0 ? -offset : 0, end = (int64_t)p->cols - offset;
     if (end > (int64_t)p->rows) end = (int64_t)p->rows;
-    for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), d * p->n[1] + (uint64_t)r);
+    for (r = first; r < end; r++) visit(user, (uint64_t)r, (uint64_t)(r + offset), begin + (uint64_t)r);
 }
 #endif
 
 static const spmv__traits spmv__dia_traits = {
-    SPMV__KEY(D),                 /* keys */
-    SPMV_HAS_FILL | SPMV_REPEATS, /* flags */
-    SPMV_CLASS_DIAGONAL,          /* class */
-    0,                            /* indices */
-    SPMV__EVEN,                   /* even */
-    45, 45, SPMV_KEY_D            /* convert, convert_more, more */
+    SPMV__KEY(D),                         /* keys */
+    SPMV_HAS_FILL | SPMV_REPEATS,         /* flags */
+    SPMV_CLASS_DIAGONAL,                  /* class */
+    0,                                    /* indices */
+    SPMV__EVEN,                           /* even */
+    45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
+    1, NULL                               /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__dia_layouts[] = {
@@ -2355,10 +2489,10 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
 {
     uint64_t bands;
     spmv_status status = spmv__dia_count(p, s, &bands);
-    p->n[0] = s->diagonals.count;
-    p->n[1] = spmv__round_up(p->rows, 32);
-    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
-    spmv__want(&p->a[1], p->n[0], 4);
+    p->n[SPMV_DIA_DIAGONALS] = s->diagonals.count;
+    p->n[SPMV_DIA_LD] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_DIA_OFFSET], p->n[SPMV_DIA_DIAGONALS], 4);
     return status;
 }
 
@@ -2372,14 +2506,14 @@ static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l
 static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t i;
-    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[1].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
+    for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[SPMV_DIA_OFFSET].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
     spmv__dia_values(p, s, to);
 }
 
 static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t d;
-    for (d = 0; d < p->n[0]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[1].data)[d], visit, user);
+    for (d = 0; d < p->n[SPMV_DIA_DIAGONALS]; d++) spmv__dia_each_one(p, d, ((const int32_t *)p->a[SPMV_DIA_OFFSET].data)[d], visit, user);
 }
 #endif
 
@@ -2389,7 +2523,10 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     SPMV__EVEN,                                    /* even */
-    45, 45, SPMV_KEY_D                             /* convert, convert_more, more */
+    45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
+    0, 0, 0, 0.15,                                 /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__bdia_layouts[] = {
@@ -2399,11 +2536,11 @@ static const spmv_format_layout spmv__bdia_layouts[] = {
 #ifndef SPMV_NO_BDIA
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
-    spmv_status status = spmv__dia_count(p, s, &p->n[0]);
-    p->n[1] = spmv__round_up(p->rows, 32);
-    spmv__want(&p->a[0], spmv__sat_mul(s->diagonals.count, p->n[1]), p->a[0].width);
-    spmv__want(&p->a[1], p->n[0], 4);
-    spmv__want(&p->a[2], p->n[0] + 1, 4);
+    spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);
+    p->n[SPMV_BDIA_LD] = spmv__round_up(p->rows, 32);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(s->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_BDIA_OFFSET], p->n[SPMV_BDIA_BANDS], 4);
+    spmv__want(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS] + 1, 4);
     return status;
 }
 
@@ -2414,14 +2551,15 @@ static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *
     return spmv__estimate_diagonals(f, out);
 }
 
+/* A band is a run of diagonals whose numbers follow each other. */
 static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     const spmv__diagonals *d = &s->diagonals;
     uint64_t i, band = 0;
-    uint32_t *band_ptr = (uint32_t *)p->a[2].data;
+    uint32_t *band_ptr = (uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     band_ptr[0] = 0;
     for (i = 0; i < d->count; i++) {
-        if (spmv__band_begins(d, i)) ((int32_t *)p->a[1].data)[band++] = spmv__dia_offset(p, &d->list[i]);
+        if (spmv__band_begins(d, i)) ((int32_t *)p->a[SPMV_BDIA_OFFSET].data)[band++] = spmv__dia_offset(p, &d->list[i]);
         band_ptr[band] = (uint32_t)(i + 1);
     }
     spmv__dia_values(p, s, to);
@@ -2429,17 +2567,38 @@ static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 
 static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *band_ptr = (const uint32_t *)p->a[2].data;
+    const uint32_t *band_ptr = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     uint64_t b;
     uint32_t d;
-    for (b = 0; b < p->n[0]; b++)
+    for (b = 0; b < p->n[SPMV_BDIA_BANDS]; b++)
         for (d = band_ptr[b]; d < band_ptr[b + 1]; d++)
-            spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[1].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
+            spmv__dia_each_one(p, d, (int64_t)((const int32_t *)p->a[SPMV_BDIA_OFFSET].data)[b] + (int64_t)(d - band_ptr[b]), visit, user);
 }
 #endif
 
 /* ---- ell and sell ------------------------------------------------------------------------------------------------ */
+#if defined(SPMV_NO_ELL) || !(SPMV__ONLY & SPMV_BIT_ELL)
+#undef SPMV_NO_ELL
+#define SPMV_NO_ELL
+#define SPMV__BUILT_ELL 0
+#else
+#define SPMV__BUILT_ELL 1
+#endif
+
+#if defined(SPMV_NO_SELL) || !(SPMV__ONLY & SPMV_BIT_SELL)
+#undef SPMV_NO_SELL
+#define SPMV_NO_SELL
+#define SPMV__BUILT_SELL 0
+#else
+#define SPMV__BUILT_SELL 1
+#endif
+
+#if SPMV__BUILT_ELL || SPMV__BUILT_SELL
+#define SPMV__ANY_ELL
+#endif
+
 #ifdef SPMV__ANY_ELL
+/* The nonzeros of the longest of rows first .. end - 1 of the part. */
 static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t end)
 {
     uint64_t i, w = 0;
@@ -2448,7 +2607,9 @@ static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t en
     return w;
 }
 
-/* Row i of the part into a column-major slab, its first entry at a slot; group says which base. */
+/* Puts row i of the part into a column-major slab.
+ *   col, base, group   where columns go: the arrays, and which base the row has
+ *   slot, ld           the slot of the row's first entry, and the distance to its next */
 static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t group, spmv__source *s, spmv__sink *to, uint64_t i,
                           uint64_t slot, uint64_t ld)
 {
@@ -2461,6 +2622,7 @@ static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t grou
         }
 }
 
+/* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
 static void spmv__ell_visit(const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t row, uint64_t slot, uint64_t ld,
                             uint64_t width, spmv__visit visit, void *user)
 {
@@ -2478,7 +2640,10 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                               /* class */
     1,                                                             /* indices */
     0,                                                             /* even */
-    20, 20, SPMV_KEY_W                                             /* convert, convert_more, more */
+    20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
+    0, 0, 0, 0,                                                    /* rounded, apart, ragged, bands */
+    1, NULL                                                        /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__ell_layouts[] = {
@@ -2487,18 +2652,19 @@ static const spmv_format_layout spmv__ell_layouts[] = {
 };
 
 #ifndef SPMV_NO_ELL
+/* 16-bit columns need the rows of each base to span few enough columns. */
 static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
 {
     int fits = 1;
     uint64_t i, low, high;
-    p->n[0] = spmv__longest(s, 0, p->rows);
-    p->n[1] = spmv__round_up(p->rows, 32);
+    p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
+    p->n[SPMV_ELL_LD] = spmv__round_up(p->rows, 32);
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
         spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    spmv__want(&p->a[0], spmv__sat_mul(p->n[0], p->n[1]), p->a[0].width);
-    spmv__want_columns(p, &p->a[1], &p->a[2], p->a[0].count, p->n[1] / 32, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
+    spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
     return SPMV_OK;
 }
 
@@ -2509,22 +2675,24 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, 32);
 }
 
+/* A base is the lowest column of its 32 rows; empty rows have 0. */
 static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t i, low, high;
     for (i = 0; i < p->rows; i++) {
-        if (i % 32 == 0 && p->a[2].count) {
+        if (i % 32 == 0 && p->a[SPMV_ELL_BASE].count) {
             spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
-            ((uint32_t *)p->a[2].data)[i / 32] = low > high ? 0 : (uint32_t)low;
+            ((uint32_t *)p->a[SPMV_ELL_BASE].data)[i / 32] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__ell_row(&p->a[1], &p->a[2], i / 32, s, to, i, i, p->n[1]);
+        spmv__ell_row(&p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], i / 32, s, to, i, i, p->n[SPMV_ELL_LD]);
     }
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
+    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
     uint64_t i;
-    for (i = 0; i < p->rows; i++) spmv__ell_visit(&p->a[1], &p->a[2], i / 32, i, i, p->n[1], p->n[0], visit, user);
+    for (i = 0; i < p->rows; i++) spmv__ell_visit(col, base, i / 32, i, i, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], visit, user);
 }
 #endif
 
@@ -2534,7 +2702,10 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    20, 20, SPMV_KEY_W                                                                              /* convert, convert_more, more */
+    20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
+    0, 0, 0, 0,                                                                                     /* rounded, apart, ragged, bands */
+    1, NULL                                                                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__sell_layouts[] = {
@@ -2550,28 +2721,32 @@ static const spmv_format_layout spmv__sell_layouts[] = {
 };
 
 #ifndef SPMV_NO_SELL
-/* Rows of slice t of a stored part, and of the next slice while building. */
+/* The first row of slice t. */
 static uint64_t spmv__slice_first(const spmv_part *p, uint64_t t)
 {
-    return p->a[3].count ? ((const uint32_t *)p->a[3].data)[t] : t * p->n[0];
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    return slice_row->count ? ((const uint32_t *)slice_row->data)[t] : t * p->n[SPMV_SELL_H];
 }
 
+/* The row after the last of slice t. */
 static uint64_t spmv__slice_end(const spmv_part *p, uint64_t t)
 {
-    uint64_t end = p->a[3].count ? ((const uint32_t *)p->a[3].data)[t + 1] : (t + 1) * p->n[0];
+    const spmv_array *slice_row = &p->a[SPMV_SELL_SLICE_ROW];
+    uint64_t end = slice_row->count ? ((const uint32_t *)slice_row->data)[t + 1] : (t + 1) * p->n[SPMV_SELL_H];
     return end < p->rows ? end : p->rows;
 }
 
+/* The distance of a row's entries in slice t; the last slice can have fewer rows than that. */
 static uint64_t spmv__slice_height(const spmv_part *p, uint64_t t)
 {
-    return p->a[3].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[0];
+    return p->a[SPMV_SELL_SLICE_ROW].count ? spmv__slice_end(p, t) - spmv__slice_first(p, t) : p->n[SPMV_SELL_H];
 }
 
-/* The end of the slice that starts at row first: h rows, or with key grow as many up to h as keep the padding
- * under that share of the slice. (Monakov et al. have slices of varying height; the rule is our own.) */
+/* The end of the slice that begins at row first: h rows, or with the key grow as many up to h as keep padding under that share of the
+ * slice. (Monakov et al. have slices of varying height; this rule is our own.) */
 static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint64_t first)
 {
-    uint64_t h = p->n[0], end, width = 0;
+    uint64_t h = p->n[SPMV_SELL_H], end, width = 0;
     int64_t grow = p->spec.key[SPMV_KEY_GROW];
     if (h > p->rows - first) h = p->rows - first;
     if (!grow) return first + h;
@@ -2584,34 +2759,35 @@ static uint64_t spmv__slice_grow(const spmv_part *p, const spmv__source *s, uint
     return end > first ? end : first + 1;
 }
 
-/* Rows of a slice of a part of so many rows: a slice above all of them would be padding. */
+/* The height of the slices of a part. It is at most the number of rows, rounded up to 32: everything above would be padding. */
 static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
 {
     return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
 }
 
+/* Goes through the slices once, for their number, slots, and whether the columns of each fit 16 bits. */
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
     uint64_t first, end, total = 0, low, high;
     int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
-    p->n[0] = spmv__sell_height(&p->spec, p->rows);
-    p->n[1] = 0;
+    p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
+    p->n[SPMV_SELL_SLICES] = 0;
     for (first = 0; first < p->rows; first = end) {
         end = spmv__slice_grow(p, s, first);
-        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[0]));
-        p->n[1]++;
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
+        p->n[SPMV_SELL_SLICES]++;
         if (!fits) continue;
         spmv__span(s, first, end, &low, &high);
         fits = spmv__span_fits(low, high);
     }
-    spmv__want(&p->a[0], total, p->a[0].width);
-    spmv__want_offsets(&p->a[1], p->n[1] + 1, total);
-    spmv__want_columns(p, &p->a[2], &p->a[4], total, p->n[1], fits);
-    spmv__want(&p->a[3], grow ? p->n[1] + 1 : 0, 4);
+    spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
+    spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
+    spmv__want(&p->a[SPMV_SELL_SLICE_ROW], grow ? p->n[SPMV_SELL_SLICES] + 1 : 0, 4);
     return SPMV_OK;
 }
 
-/* Slices of h rows that follow each other. */
+/* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
     uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
@@ -2625,10 +2801,11 @@ static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
     return slots;
 }
 
-/* The same where empty rows are left out and rows are sorted by length within windows of sigma, by counting. */
+/* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
+ * of each length instead of sorting them. */
 static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
 {
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* open: width of the latest slice */
+    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* rows so far; width of the last slice */
     void *block;
     uint32_t *with;
     spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
@@ -2643,7 +2820,8 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
             if (l->len[r] > most) most = l->len[r];
         }
         for (k = most; k > 0; k--) {
-            /* every slice that begins among the rows of this length has this width; one open from the window before may widen */
+            /* A slice that begins among the rows of length k is k wide. One that was begun before becomes wider if it is narrower, as it
+             * can be at the beginning of a window. */
             uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
             if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
             if (with[k] && (opened || k > open)) open = k;
@@ -2657,11 +2835,12 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
     return SPMV_OK;
 }
 
+/* Sorting leaves little padding; its cost is narrow slices and writing y in any order, which uneven stands for. */
 static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     uint64_t sigma = (uint64_t)spec->key[SPMV_KEY_SIGMA], h = spmv__sell_height(spec, spec->key[SPMV_KEY_ROWS] ? l->rows : f->rows);
     spmv_status s = SPMV_OK;
-    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) { /* little padding; narrow slices and places of y in any order are what costs */
+    if (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED) {
         s = spmv__slots_sorted(l, h, sigma, &out->slots);
         out->uneven = f->uneven;
     } else {
@@ -2670,44 +2849,73 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
     return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
+/* Slices are cut as in spmv__sell_size; a base is the lowest column of its slice, 0 if that is empty. */
 static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
     uint64_t t, i, first = 0, end, slot = 0;
-    spmv__set(&p->a[1], 0, 0);
-    for (t = 0; t < p->n[1]; t++, first = end) {
+    spmv__set(&p->a[SPMV_SELL_PTR], 0, 0);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++, first = end) {
         uint64_t width, height, low, high;
         end = spmv__slice_grow(p, s, first);
-        if (p->a[4].count) {
+        if (p->a[SPMV_SELL_BASE].count) {
             spmv__span(s, first, end, &low, &high);
-            ((uint32_t *)p->a[4].data)[t] = low > high ? 0 : (uint32_t)low;
+            ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        if (p->a[3].count) {
-            ((uint32_t *)p->a[3].data)[t] = (uint32_t)first;
-            ((uint32_t *)p->a[3].data)[t + 1] = (uint32_t)end;
+        if (p->a[SPMV_SELL_SLICE_ROW].count) {
+            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t] = (uint32_t)first;
+            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t + 1] = (uint32_t)end;
         }
         width = spmv__longest(s, first, end);
-        height = p->a[3].count ? end - first : p->n[0];
-        for (i = first; i < end; i++) spmv__ell_row(&p->a[2], &p->a[4], t, s, to, i, slot + i - first, height);
+        height = p->a[SPMV_SELL_SLICE_ROW].count ? end - first : p->n[SPMV_SELL_H];
+        for (i = first; i < end; i++) spmv__ell_row(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, s, to, i, slot + i - first, height);
         slot += width * height;
-        spmv__set(&p->a[1], t + 1, slot);
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, slot);
     }
 }
 
 static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 {
     uint64_t t, i;
-    for (t = 0; t < p->n[1]; t++) {
-        uint64_t slot = spmv__at(&p->a[1], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
-        uint64_t width = height ? (spmv__at(&p->a[1], t + 1) - slot) / height : 0;
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) {
+        uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), first = spmv__slice_first(p, t);
+        uint64_t width = height ? (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height : 0;
         for (i = first; i < spmv__slice_end(p, t); i++)
-            spmv__ell_visit(&p->a[2], &p->a[4], t, i, slot + i - first, height, width, visit, user);
+            spmv__ell_visit(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, i, slot + i - first, height, width, visit, user);
     }
 }
 #endif
 
 /* ---- bell, sbell and bcsr ---------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_BELL) || !(SPMV__ONLY & SPMV_BIT_BELL)
+#undef SPMV_NO_BELL
+#define SPMV_NO_BELL
+#define SPMV__BUILT_BELL 0
+#else
+#define SPMV__BUILT_BELL 1
+#endif
 
-/* Scratch for the block columns of one block row. *mark is NULL where there are too many block columns. */
+#if defined(SPMV_NO_SBELL) || !(SPMV__ONLY & SPMV_BIT_SBELL)
+#undef SPMV_NO_SBELL
+#define SPMV_NO_SBELL
+#define SPMV__BUILT_SBELL 0
+#else
+#define SPMV__BUILT_SBELL 1
+#endif
+
+#if defined(SPMV_NO_BCSR) || !(SPMV__ONLY & SPMV_BIT_BCSR)
+#undef SPMV_NO_BCSR
+#define SPMV_NO_BCSR
+#define SPMV__BUILT_BCSR 0
+#else
+#define SPMV__BUILT_BCSR 1
+#endif
+
+#if SPMV__BUILT_BELL || SPMV__BUILT_SBELL || SPMV__BUILT_BCSR
+#define SPMV__ANY_BLOCK
+#endif
+
+/* Allocates scratch memory for spmv__blocks_collect, enough for any block row of the matrix. *mark stays NULL if there are too many
+ * block columns. Free both with spmv_free. */
 SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
                                             const spmv_hooks *h)
 {
@@ -2726,7 +2934,7 @@ SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint
     return s;
 }
 
-/* The block column of a column. Division by a constant is what makes it cheap: there is one for each nonzero. */
+/* The block column of a column. Division by a constant is fast, which matters as there is one for each nonzero. */
 SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
 {
     switch (bw) {
@@ -2738,8 +2946,8 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     }
 }
 
-/* The blocks of a block row that hold nonzeros of the view, by rising block column: seen[i].key, with seen[i].load nonzeros;
- * mark[block column], if there is mark, becomes i + 1. Undo with spmv__blocks_clear. */
+/* Finds the blocks of a block row that hold nonzeros of the view, by rising block column, and returns their number: seen[i].key becomes
+ * the block column, seen[i].load its nonzeros, and mark[block column] i + 1 unless mark is NULL. spmv__blocks_clear resets mark. */
 SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_row, uint64_t bh, uint64_t bw, uint32_t *mark,
                                            spmv__pair *seen)
 {
@@ -2760,26 +2968,30 @@ SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_ro
     return n;
 }
 
-/* The place in seen of a block column that was collected. */
+/* The place in seen of block column b, which must have been collected. */
 SPMV__SHARED uint64_t spmv__block_place(const uint32_t *mark, const spmv__pair *seen, uint64_t n, uint32_t b)
 {
     return mark ? mark[b] - 1 : spmv__find(seen, n, b);
 }
 
+/* Makes mark all zero again. */
 SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
 {
     uint64_t i;
     for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
 }
 
-/* The key d makes the analysis of every block part of the conversion. */
+/* With the key d, every block is counted before the conversion, which convert_more includes. */
 static const spmv__traits spmv__bell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
     SPMV_HAS_FILL | SPMV_ROW_BLOCK | SPMV_REPEATS, /* flags */
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    40, 60, SPMV_KEY_D                             /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
+    SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    0, 0, 0, 0,                                    /* rounded, apart, ragged, bands */
+    1, NULL                                        /* cocktail, suits */
 };
 static const spmv__traits spmv__sbell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
@@ -2787,7 +2999,10 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    40, 60, SPMV_KEY_D                                           /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
+    SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
+    0, 0, 0, 0,                                                  /* rounded, apart, ragged, bands */
+    1, NULL                                                      /* cocktail, suits */
 };
 static const spmv__traits spmv__bcsr_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
@@ -2795,7 +3010,10 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    40, 60, SPMV_KEY_D                                              /* convert, convert_more, more */
+    40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
+    0, 0.2, 0.9, 0,                                                 /* rounded, apart, ragged, bands */
+    1, NULL                                                         /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__bell_layouts[] = {
@@ -2816,7 +3034,7 @@ static const spmv_format_layout spmv__bcsr_layouts[] = {
 #undef X
 };
 
-/* Of the block size that a specification names; NULL: nothing is known of it. */
+/* The features of the blocks that a specification names; NULL if there are none. */
 SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_features *f, const spmv_spec *spec)
 {
     int i;
@@ -2826,67 +3044,97 @@ SPMV__SHARED const spmv_block_features *spmv__features_of_block(const spmv_featu
 }
 
 #ifdef SPMV__ANY_BLOCK
-/* Where the k-th block of a block row lies: its column's slot, its first value, the distance from unit to unit. */
+/* Where a block lies: the slot of its column, the slot of its first value, and the distance in values from unit to unit. */
 typedef struct spmv__block {
     uint64_t col, val, step;
 } spmv__block;
 
-static uint64_t spmv__block_units(const spmv_part *p) { return p->n[0] * p->n[1] / p->n[2]; }
+/* Checked when compiling: the integers of all three formats begin with those that describe a block, as SPMV_BLOCK_BH says, and bases
+ * follow columns. */
+enum {
+#define SPMV__BLOCK_AGREES(NAME) \
+    ((int)SPMV_##NAME##_BH == (int)SPMV_BLOCK_BH && (int)SPMV_##NAME##_BW == (int)SPMV_BLOCK_BW && \
+     (int)SPMV_##NAME##_UW == (int)SPMV_BLOCK_UW && (int)SPMV_##NAME##_BASE == (int)SPMV_##NAME##_COL + 1)
+    SPMV__BLOCKS_AGREE = 1 / (SPMV__BLOCK_AGREES(BELL) && SPMV__BLOCK_AGREES(SBELL) && SPMV__BLOCK_AGREES(BCSR))
+#undef SPMV__BLOCK_AGREES
+};
 
+/* The array of a format that holds the first columns of its blocks. */
+static int spmv__block_col(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return SPMV_BELL_COL;
+    return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_COL : (int)SPMV_BCSR_COL;
+}
+
+/* The array that holds the bases of 16-bit columns. */
+static int spmv__block_base(const spmv_part *p) { return spmv__block_col(p) + 1; }
+
+/* The array that holds pointers, to slices in sbell and to block rows in bcsr. bell has none. */
+static int spmv__block_ptr(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? (int)SPMV_SBELL_PTR : (int)SPMV_BCSR_PTR; }
+
+/* Block rows that share a base: those of a slice in sbell, 32 in the others. */
+static uint64_t spmv__block_group_height(const spmv_part *p) { return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 32; }
+static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row) { return block_row / spmv__block_group_height(p); }
+
+/* Slots from the column of a block to that of the next block in the same block row. */
+SPMV__SHARED uint64_t spmv__block_distance(const spmv_part *p)
+{
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_LD];
+    return p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 1;
+}
+
+/* Units in a block. */
+static uint64_t spmv__block_units(const spmv_part *p) { return p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW] / p->n[SPMV_BLOCK_UW]; }
+
+/* Where the k-th block of a block row lies. */
 static spmv__block spmv__block_at(const spmv_part *p, uint64_t block_row, uint64_t k)
 {
     spmv__block b;
-    uint64_t uw = p->n[2], units = spmv__block_units(p), h, first, i;
+    uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h, first, i;
     switch (p->spec.format) {
     case SPMV_BELL:
-        b.col = k * p->n[4] + block_row;
-        b.val = (k * units * p->n[4] + block_row) * uw;
-        b.step = p->n[4] * uw;
+        b.col = k * p->n[SPMV_BELL_LD] + block_row;
+        b.val = (k * units * p->n[SPMV_BELL_LD] + block_row) * uw;
+        b.step = p->n[SPMV_BELL_LD] * uw;
         break;
     case SPMV_SBELL:
-        h = p->n[3];
-        first = spmv__at(&p->a[1], block_row / h);
+        h = p->n[SPMV_SBELL_H];
+        first = spmv__at(&p->a[SPMV_SBELL_PTR], block_row / h);
         i = block_row % h;
         b.col = first + k * h + i;
         b.val = (first * units + k * units * h + i) * uw;
         b.step = h * uw;
         break;
     default:
-        b.col = spmv__at(&p->a[1], block_row) + k;
+        b.col = spmv__at(&p->a[SPMV_BCSR_PTR], block_row) + k;
         b.val = b.col * uw;
-        b.step = p->n[3] * uw;
+        b.step = p->n[SPMV_BCSR_BLOCKS] * uw;
     }
     return b;
 }
 
-/* The arrays of columns and bases, and which base a block row has. */
-static spmv_array *spmv__block_cols_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2]; }
-static spmv_array *spmv__block_base_of(spmv_part *p) { return p->spec.format == SPMV_BELL ? &p->a[2] : &p->a[3]; }
-static uint64_t spmv__block_group(const spmv_part *p, uint64_t block_row)
-{
-    return block_row / (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
-}
-
-/* The column of a block row's block, SPMV_PAD for padding. */
+/* The first column of the block in a slot of the block row, SPMV_PAD for padding. */
 static uint32_t spmv__block_column(const spmv_part *p, uint64_t block_row, uint64_t slot)
 {
-    const spmv_array *col = p->spec.format == SPMV_BELL ? &p->a[1] : &p->a[2];
-    return spmv__column_at(col, col + 1, slot, spmv__block_group(p, block_row), p->n[1]);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    return spmv__column_at(col, base, slot, spmv__block_group(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
-/* Blocks that a block row has room for. */
+/* The blocks that are stored for a block row, including padding. */
 static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 {
+    const spmv_array *ptr = &p->a[spmv__block_ptr(p)];
     uint64_t t;
-    if (p->spec.format == SPMV_BELL) return p->n[3];
-    if (p->spec.format == SPMV_BCSR) return spmv__at(&p->a[1], block_row + 1) - spmv__at(&p->a[1], block_row);
-    t = block_row / p->n[3];
-    return (spmv__at(&p->a[1], t + 1) - spmv__at(&p->a[1], t)) / p->n[3];
+    if (p->spec.format == SPMV_BELL) return p->n[SPMV_BELL_WIDTH];
+    if (p->spec.format == SPMV_BCSR) return spmv__at(ptr, block_row + 1) - spmv__at(ptr, block_row);
+    t = block_row / p->n[SPMV_SBELL_H];
+    return (spmv__at(ptr, t + 1) - spmv__at(ptr, t)) / p->n[SPMV_SBELL_H];
 }
 
-static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[0]); }
+static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]); }
 
-/* Counts blocks: all, the most in a block row, and slice by slice the most times the height. */
+/* Counts the blocks as all three formats need them: in total, the most in a block row, and for sbell, summed over the slices, the most
+ * in a block row times the height. */
 static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 {
     uint64_t block_row, block_rows, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
@@ -2894,13 +3142,13 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     int fits = 1;
     spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_height(&p->spec), (uint64_t)spmv__block_width(&p->spec),
                                             &s->mark, &s->seen, s->h);
-    p->n[0] = (uint64_t)spmv__block_height(&p->spec);
-    p->n[1] = (uint64_t)spmv__block_width(&p->spec);
-    p->n[2] = p->n[1] % 4 == 0 ? 4 : p->n[1] % 2 == 0 ? 2 : 3;
+    uint64_t bh = p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
+    uint64_t bw = p->n[SPMV_BLOCK_BW] = (uint64_t)spmv__block_width(&p->spec);
+    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
     if (status) return status;
     block_rows = spmv__block_rows(p);
     for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
+        uint64_t n = spmv__blocks_collect(s->v, block_row, bh, bw, s->mark, s->seen);
         spmv__blocks_clear(s->mark, s->seen, n);
         if (block_row % per == 0) low = UINT64_MAX, high = 0;
         if (n && s->seen[0].key < low) low = s->seen[0].key;
@@ -2915,34 +3163,34 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
         }
     }
     if (p->spec.format == SPMV_BELL) {
-        p->n[3] = most;
-        p->n[4] = spmv__round_up(block_rows, 32);
-        blocks = spmv__sat_mul(most, p->n[4]);
-        bases = p->n[4] / 32;
+        p->n[SPMV_BELL_WIDTH] = most;
+        p->n[SPMV_BELL_LD] = spmv__round_up(block_rows, 32);
+        blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
+        bases = p->n[SPMV_BELL_LD] / 32;
     } else if (p->spec.format == SPMV_SBELL) {
-        p->n[3] = h;
-        p->n[4] = spmv__ceil_div(block_rows, h);
+        p->n[SPMV_SBELL_H] = h;
+        p->n[SPMV_SBELL_SLICES] = spmv__ceil_div(block_rows, h);
         blocks = sliced;
-        bases = p->n[4];
-        spmv__want_offsets(&p->a[1], p->n[4] + 1, blocks);
+        bases = p->n[SPMV_SBELL_SLICES];
+        spmv__want_offsets(&p->a[SPMV_SBELL_PTR], p->n[SPMV_SBELL_SLICES] + 1, blocks);
     } else {
-        p->n[3] = blocks = all;
+        p->n[SPMV_BCSR_BLOCKS] = blocks = all;
         bases = spmv__ceil_div(block_rows, 32);
-        spmv__want_offsets(&p->a[1], block_rows + 1, blocks);
+        spmv__want_offsets(&p->a[SPMV_BCSR_PTR], block_rows + 1, blocks);
     }
-    spmv__want_columns(p, spmv__block_cols_of(p), spmv__block_base_of(p), blocks, bases, fits);
-    spmv__want(&p->a[0], spmv__sat_mul(blocks, p->n[0] * p->n[1]), p->a[0].width);
+    spmv__want_columns(p, &p->a[spmv__block_col(p)], &p->a[spmv__block_base(p)], blocks, bases, fits);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(blocks, bh * bw), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
-/* Blocks in the widest block row. A sample may have missed the longest row; its blocks are at least as many as it fills. */
+/* Blocks in the widest block row. The sample may have missed the longest row, which needs at least as many blocks as it can fill. */
 static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
 {
     double filled = (double)l->longest / (double)b->bw;
     return filled < b->widest ? b->widest : filled;
 }
 
-/* What the three have in common; the slots are those of bcsr, which pads nothing. */
+/* The estimate of bcsr, which has no padding; the other two start from it. */
 static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
@@ -2980,12 +3228,14 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
+/* Fills block row block_row, whose n blocks were collected into s->seen: their columns and their values. */
+static void spmv__block_fill_row(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
 {
     const spmv_csr *a = s->v->a;
-    spmv_array *col = spmv__block_cols_of(p), *base = spmv__block_base_of(p);
-    uint64_t bh = p->n[0], bw = p->n[1], uw = p->n[2], i, r, k, end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
-    uint64_t place[64], apart; /* of a value within its block; from block to block */
+    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, r, k;
+    uint64_t end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
+    uint64_t place[64], apart; /* of a value relative to the first of its block; distance from block to block */
     spmv__block first = spmv__block_at(p, block_row, 0);
     apart = spmv__block_at(p, block_row, 1).val - first.val;
     for (i = 0; i < bh * bw; i++) place[i] = i / uw * first.step + i % uw;
@@ -3000,39 +3250,42 @@ static void spmv__block_fill_super(spmv_part *p, spmv__source *s, spmv__sink *to
             }
 }
 
-/* The lowest column of each group of block rows, in whole blocks. */
+/* Fills the bases: the lowest column of each group of block rows, rounded down to a whole block. */
 static void spmv__block_bases(spmv_part *p, spmv__source *s)
 {
-    spmv_array *base = spmv__block_base_of(p);
-    uint64_t g, low, high, rows = p->n[0] * (p->spec.format == SPMV_SBELL ? p->n[3] : 32);
+    spmv_array *base = &p->a[spmv__block_base(p)];
+    uint64_t g, low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     for (g = 0; g < base->count; g++) {
         spmv__span(s, g * rows < p->rows ? g * rows : p->rows, (g + 1) * rows < p->rows ? (g + 1) * rows : p->rows, &low, &high);
-        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[1]);
+        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
     }
 }
 
+/* Fills block row after block row; pointers are written as soon as a block row (bcsr) or a slice (sbell) is complete. */
 static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = p->n[3];
+    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = spmv__block_group_height(p);
+    spmv_array *ptr = &p->a[spmv__block_ptr(p)];
     spmv__block_bases(p, s);
-    if (p->spec.format != SPMV_BELL) spmv__set(&p->a[1], 0, 0);
+    if (p->spec.format != SPMV_BELL) spmv__set(ptr, 0, 0);
     for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[0], p->n[1], s->mark, s->seen);
-        spmv__block_fill_super(p, s, to, block_row, n);
+        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], s->mark, s->seen);
+        spmv__block_fill_row(p, s, to, block_row, n);
         spmv__blocks_clear(s->mark, s->seen, n);
-        if (p->spec.format == SPMV_BCSR) spmv__set(&p->a[1], block_row + 1, spmv__at(&p->a[1], block_row) + n);
+        if (p->spec.format == SPMV_BCSR) spmv__set(ptr, block_row + 1, spmv__at(ptr, block_row) + n);
         if (p->spec.format != SPMV_SBELL) continue;
         if (n > most) most = n;
         if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
-            spmv__set(&p->a[1], block_row / h + 1, spmv__at(&p->a[1], block_row / h) + most * h);
+            spmv__set(ptr, block_row / h + 1, spmv__at(ptr, block_row / h) + most * h);
             most = 0;
         }
     }
 }
 
+/* Visits the elements of all blocks that lie within the matrix. */
 static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    uint64_t block_row, k, i, j, bh = p->n[0], bw = p->n[1], uw = p->n[2];
+    uint64_t block_row, k, i, j, bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
     for (block_row = 0; block_row < spmv__block_rows(p); block_row++)
         for (k = 0; k < spmv__block_count(p, block_row); k++) {
             spmv__block b = spmv__block_at(p, block_row, k);
@@ -3044,7 +3297,7 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
         }
 }
 
-/* One set of functions for three formats; the table wants a name for each. */
+/* The three formats share these functions; the table needs each under the format's own name. */
 #define spmv__bell_size  spmv__block_size
 #define spmv__bell_fill  spmv__block_fill
 #define spmv__bell_each  spmv__block_each
@@ -3057,13 +3310,34 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 #endif
 
 /* ---- cmrs (Koza et al. 2013, 3 and 4) ---------------------------------------------------------------------------- */
+#if defined(SPMV_NO_CMRS) || !(SPMV__ONLY & SPMV_BIT_CMRS)
+#undef SPMV_NO_CMRS
+#define SPMV_NO_CMRS
+#define SPMV__BUILT_CMRS 0
+#else
+#define SPMV__BUILT_CMRS 1
+#endif
+
+/* Where CMRS is worth an estimate. Koza et al. would "use the CMRS format for matrices with mu > 70 and test its efficiency against the
+ * HYB format for 20 < mu < 70" (5.4), and "as long as sigma < mu, the HYB format should be used if sigma < 1.5 and the CMRS is more
+ * efficient for sigma > 3. Matrices for which sigma > mu are 'atypical' [...] for which the HYB format is preferable" (5.4; between 1.5
+ * and 3 either may be, 6). That it is tried where only one of the two sentences speaks for it is our own addition. */
+static int spmv__cmrs_suits(const spmv_features *f)
+{
+    const double long_rows = 20, uneven = 1.5; /* mu in nonzeros, sigma without a unit */
+    return f->sigma <= f->mean && (f->mean > long_rows || f->sigma > uneven);
+}
+
 static const spmv__traits spmv__cmrs_traits = {
     SPMV__LISTS | SPMV__KEY(H) | SPMV__KEY(SORT) | SPMV__KEY(WIDE), /* keys */
     SPMV_CAN_LIST | SPMV_LONG_ROWS,                                 /* flags */
     SPMV_CLASS_FLAT,                                                /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    8, 8, SPMV_KEY_W                                                /* convert, convert_more, more */
+    8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
+    0, 0, 0, 0,                                                     /* rounded, apart, ragged, bands */
+    0, spmv__cmrs_suits                                             /* cocktail, suits */
 };
 
 static const spmv_format_layout spmv__cmrs_layouts[] = {
@@ -3074,22 +3348,23 @@ static const spmv_format_layout spmv__cmrs_layouts[] = {
 };
 
 #ifndef SPMV_NO_CMRS
+/* Column and row are packed into 32 bits if 28 of them hold any column, unless the key wide forbids it. */
 static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
 {
     uint64_t strips, i, most = 0;
     void *block;
     spmv_status status;
-    p->n[0] = spmv__height(&p->spec);
-    p->n[1] = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
-    strips = spmv__ceil_div(p->rows, p->n[0]);
+    p->n[SPMV_CMRS_HEIGHT] = spmv__height(&p->spec);
+    p->n[SPMV_CMRS_PACKED] = p->cols <= (1u << 28) && !p->spec.key[SPMV_KEY_WIDE];
+    strips = spmv__ceil_div(p->rows, p->n[SPMV_CMRS_HEIGHT]);
     for (i = 0; i < strips; i++) {
-        uint64_t end = (i + 1) * p->n[0] < p->rows ? (i + 1) * p->n[0] : p->rows;
-        if (s->ptr[end] - s->ptr[i * p->n[0]] > most) most = s->ptr[end] - s->ptr[i * p->n[0]];
+        uint64_t end = (i + 1) * p->n[SPMV_CMRS_HEIGHT] < p->rows ? (i + 1) * p->n[SPMV_CMRS_HEIGHT] : p->rows;
+        if (s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]] > most) most = s->ptr[end] - s->ptr[i * p->n[SPMV_CMRS_HEIGHT]];
     }
-    spmv__want(&p->a[0], p->nnz, p->a[0].width);
-    spmv__want_offsets(&p->a[1], strips + 1, p->nnz);
-    spmv__want(&p->a[2], p->nnz, 4);
-    spmv__want(&p->a[3], p->n[1] ? 0 : p->nnz, 1);
+    spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
+    spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
+    spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
+    spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
     status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
     s->seen = (spmv__pair *)block;
     return status;
@@ -3102,10 +3377,11 @@ static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *
     return spmv__estimate_entries(f, out);
 }
 
+/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. */
 static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
 {
-    uint64_t height = p->n[0], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
-    spmv__set(&p->a[1], 0, 0);
+    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
+    spmv__set(&p->a[SPMV_CMRS_PTR], 0, 0);
     for (t = 0; t < strips; t++) {
         uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
         n = 0;
@@ -3119,26 +3395,27 @@ static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
         }
         if (p->spec.key[SPMV_KEY_SORT]) spmv__sort(s->seen, n);
         for (i = 0; i < n; i++, slot++) {
-            ((uint32_t *)p->a[2].data)[slot] = (uint32_t)(p->n[1] ? s->seen[i].key : s->seen[i].key >> 4);
-            if (!p->n[1]) ((uint8_t *)p->a[3].data)[slot] = (uint8_t)(s->seen[i].key & 15);
+            ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? s->seen[i].key : s->seen[i].key >> 4);
+            if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)(s->seen[i].key & 15);
             spmv__put(to, slot, s->seen[i].load);
         }
-        spmv__set(&p->a[1], t + 1, slot);
+        spmv__set(&p->a[SPMV_CMRS_PTR], t + 1, slot);
     }
 }
 
 static void spmv__cmrs_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *index = (const uint32_t *)p->a[2].data;
-    const uint8_t *row = (const uint8_t *)p->a[3].data;
+    const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
+    const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], packed = p->n[SPMV_CMRS_PACKED];
     uint64_t t, k;
-    for (t = 0; t < spmv__ceil_div(p->rows, p->n[0]); t++)
-        for (k = spmv__at(&p->a[1], t); k < spmv__at(&p->a[1], t + 1); k++)
-            visit(user, t * p->n[0] + (p->n[1] ? index[k] & 15 : row[k]), p->n[1] ? index[k] >> 4 : index[k], k);
+    for (t = 0; t < spmv__ceil_div(p->rows, height); t++)
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], t); k < spmv__at(&p->a[SPMV_CMRS_PTR], t + 1); k++)
+            visit(user, t * height + (packed ? index[k] & 15 : row[k]), packed ? index[k] >> 4 : index[k], k);
 }
 #endif
 
-/* Row r of a pointer array of 32 or 64 bits. */
+/* Entry r of an array of 32-bit or 64-bit pointers. */
 static uint64_t spmv__ptr_get(const void *ptr, int bits, uint64_t r)
 {
     return bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r];
@@ -3150,11 +3427,13 @@ static void spmv__ptr_set(void *ptr, int bits, uint64_t r, uint64_t v)
     else ((uint32_t *)ptr)[r] = (uint32_t)v;
 }
 
+/* 1 if the height of a strip and the size of a pointer are possible. */
 static int spmv__cmrs_height_ok(int h, int bits)
 {
     return (h == 1 || h == 2 || h == 4 || h == 8 || h == 16) && (bits == 32 || bits == 64);
 }
 
+/* Packs the columns first, while the row pointers are still there, then overwrites these with strip pointers. */
 SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, r, k, strips;
@@ -3172,7 +3451,7 @@ SPMV_API spmv_status spmv_csr_to_cmrs(uint64_t rows, int height, void *ptr, int 
     return SPMV_OK;
 }
 
-/* Rows of a strip must follow one another, as spmv_csr_to_cmrs leaves them. */
+/* 1 if the rows of each strip follow one another, as spmv_csr_to_cmrs leaves them. */
 static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bits, const uint32_t *col)
 {
     uint64_t t, k;
@@ -3186,7 +3465,7 @@ static int spmv__cmrs_grouped(uint64_t rows, uint64_t h, const void *ptr, int bi
     return 1;
 }
 
-/* From the last strip back, so that the row pointers overwrite only strip pointers that are no longer needed. */
+/* Works backwards from the last strip, so that row pointers overwrite only strip pointers that are no longer needed. */
 SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int ptr_bits, uint32_t *col)
 {
     uint64_t h = (uint64_t)height, t, i, k;
@@ -3209,72 +3488,29 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
+#define SPMV__CAT_(a, b) a##b
+#define SPMV__CAT(a, b) SPMV__CAT_(a, b)
 
-#define SPMV__ROW(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
-#define SPMV__CUT { NULL, NULL, NULL, NULL }
-#ifndef SPMV_NO_DENSE
-#define SPMV__OPS_DENSE SPMV__ROW(dense)
-#else
-#define SPMV__OPS_DENSE SPMV__CUT
-#endif
-#ifndef SPMV_NO_COO
-#define SPMV__OPS_COO SPMV__ROW(coo)
-#else
-#define SPMV__OPS_COO SPMV__CUT
-#endif
-#ifndef SPMV_NO_CSR
-#define SPMV__OPS_CSR SPMV__ROW(csr)
-#else
-#define SPMV__OPS_CSR SPMV__CUT
-#endif
-#ifndef SPMV_NO_DIA
-#define SPMV__OPS_DIA SPMV__ROW(dia)
-#else
-#define SPMV__OPS_DIA SPMV__CUT
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__OPS_BDIA SPMV__ROW(bdia)
-#else
-#define SPMV__OPS_BDIA SPMV__CUT
-#endif
-#ifndef SPMV_NO_ELL
-#define SPMV__OPS_ELL SPMV__ROW(ell)
-#else
-#define SPMV__OPS_ELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_SELL
-#define SPMV__OPS_SELL SPMV__ROW(sell)
-#else
-#define SPMV__OPS_SELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_BELL
-#define SPMV__OPS_BELL SPMV__ROW(bell)
-#else
-#define SPMV__OPS_BELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_SBELL
-#define SPMV__OPS_SBELL SPMV__ROW(sbell)
-#else
-#define SPMV__OPS_SBELL SPMV__CUT
-#endif
-#ifndef SPMV_NO_BCSR
-#define SPMV__OPS_BCSR SPMV__ROW(bcsr)
-#else
-#define SPMV__OPS_BCSR SPMV__CUT
-#endif
-#ifndef SPMV_NO_CMRS
-#define SPMV__OPS_CMRS SPMV__ROW(cmrs)
-#else
-#define SPMV__OPS_CMRS SPMV__CUT
-#endif
+/* A row of the table, by SPMV__BUILT_<NAME>: 1 or 0. */
+#define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL }
 
 static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__OPS_##NAME,
+#define X(NAME, name, text) SPMV__CAT(SPMV__ROW_, SPMV__BUILT_##NAME)(name),
     SPMV_FORMAT_LIST(X)
 #undef X
 };
 
-/* Formats that a cut removed have theirs as well. */
+/* Checked when compiling: the bit of each format is 1 << its number, and SPMV_ONLY without that bit leaves it out. */
+enum {
+#define X(NAME, name, text)                                                                                    \
+    SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
+    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || (SPMV__ONLY & 1 << SPMV_##NAME)),
+    SPMV_FORMAT_LIST(X)
+#undef X
+};
+
+/* Formats that are left out have traits as well. */
 static const spmv__traits *const spmv__trait[SPMV_FORMAT_COUNT] = {
 #define X(NAME, name, text) &spmv__##name##_traits,
     SPMV_FORMAT_LIST(X)
@@ -3311,16 +3547,16 @@ SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
     return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f]->keys >> k & 1u);
 }
 
-/* Does the format pad rows up to a width, that of the longest in a group of them? */
+/* 1 if the format pads rows to the length of the longest in their group. */
 SPMV__SHARED int spmv__is_padded(spmv_format f) { return spmv_format_takes_key(f, SPMV_KEY_FILL); }
 
-/* How many rows such a format pads to one width: those of a slice, without slices all. */
+/* How many rows such a format pads to one length: those of a slice, or all rows if it has no slices. */
 SPMV__SHARED uint64_t spmv__padded_rows(const spmv_spec *spec, uint64_t rows)
 {
     return spmv_format_takes_key(spec->format, SPMV_KEY_H) ? spmv__height(spec) : rows;
 }
 
-/* Does a long row hold up no product with the part? */
+/* 1 if a long row does not slow down a product with such a part; see spmv__traits. */
 SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
 {
     unsigned even = spmv__trait[spec->format]->even;
@@ -3330,14 +3566,15 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
     return even == SPMV__EVEN;
 }
 
-/* Conversion in products of csr, roughly: medians on the host of "prepare_us" of spmv bench --json over "us" of csr. */
+/* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json
+ * divided by "us" of csr. */
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
     return spec->key[t->more] ? t->convert_more : t->convert;
 }
 
-/* Bytes of column indices for each slot. */
+/* Bytes of column and row indices for each slot. */
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
@@ -3345,7 +3582,7 @@ SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
     return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
 }
 
-/* What a part that takes all of a view would be. SPMV_ERR_UNSUPPORTED, without a message: it makes no sense there. */
+/* Estimates the work of a product with a part that takes all of a view; see spmv__estimate. */
 SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     memset(out, 0, sizeof *out);
@@ -3361,6 +3598,7 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
 
 static const double spmv__mib = 1.0 / 1048576.0;
 
+/* Bytes of the arrays of a CSR matrix. */
 static uint64_t spmv__csr_bytes(const spmv_csr *a)
 {
     return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
@@ -3375,27 +3613,29 @@ SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
     return bytes;
 }
 
-SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[0].count : 0; }
+SPMV_API uint64_t spmv_part_slots(const spmv_part *p) { return p ? p->a[SPMV_VAL].count : 0; }
 
-/* What a part may take: max_bytes of spmv_build, with its default. */
+/* The most bytes that a part may take: max_bytes of spmv_build, or its default. */
 SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes)
 {
     const uint64_t times = 16, more = 1u << 24; /* bytes: small matrices may take any format */
     return max_bytes ? max_bytes : spmv__sat_add(spmv__sat_mul(spmv__csr_bytes(a), times), more);
 }
 
+/* Refuses a part whose arrays, which are not allocated yet, would take more than that. */
 static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint64_t max_bytes, const spmv_hooks *h)
 {
     uint64_t bytes = spmv_part_bytes(p), csr = spmv__csr_bytes(a), limit = spmv__most_bytes(a, max_bytes);
     const char *name = spmv_format_name(p->spec.format);
     if (bytes <= limit) return SPMV_OK;
     if (bytes == UINT64_MAX)
-        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take over 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
-    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; allowed are %.2f MiB", name,
+        return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take more than 2^64 bytes for %llu nonzeros", name, (spmv__ull)p->nnz);
+    return spmv_log(h, SPMV_ERR_TOO_LARGE, "%s would take %.2f MiB for %llu nonzeros, %.1f times the CSR form; the limit is %.2f MiB", name,
                     (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
 }
 
-/* Running counts of the view's nonzeros by part row; the CSR's own where they are the same. */
+/* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
+ * else an array that the caller frees, *owned. */
 static spmv_status spmv__source_count(spmv__source *s, void **owned)
 {
     const spmv_view *v = s->v;
@@ -3416,23 +3656,26 @@ static spmv_status spmv__source_count(spmv__source *s, void **owned)
     return SPMV_OK;
 }
 
-/* Column and index arrays start as padding, all others as zeros: fill writes only what is there. */
+/* Allocates the arrays, or borrows them from the CSR matrix. Arrays of indices start as padding, all others as zeros, because fill
+ * writes only the slots of nonzeros. */
 static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
 {
     spmv_status status = SPMV_OK;
     int i, own = !(p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list);
     for (i = 0; i < SPMV_MAX_ARRAYS && !status; i++) {
-        if (!own && (i == 0 || (i == 2 && p->a[2].width == 4)) && p->a[i].count) {
-            p->a[i].data = (void *)(uintptr_t)(i ? (const void *)s->v->a->col : s->v->a->val);
+        int col = i == SPMV_CSR_COL && p->a[i].width == 4;
+        if (!own && (i == SPMV_VAL || col) && p->a[i].count) {
+            p->a[i].data = (void *)(uintptr_t)(col ? (const void *)s->v->a->col : s->v->a->val);
             p->a[i].borrowed = 1;
         } else {
-            int pads = i && (p->a[i].width == 4 || p->a[i].width == 2);
+            int pads = i != SPMV_VAL && (p->a[i].width == 4 || p->a[i].width == 2);
             status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, pads ? 0xff : 0);
         }
     }
     return status;
 }
 
+/* The number of explicit zeros among the view's nonzeros. */
 static uint64_t spmv__count_zeros(const spmv__source *s)
 {
     const unsigned char *val = (const unsigned char *)s->v->a->val;
@@ -3446,6 +3689,7 @@ static uint64_t spmv__count_zeros(const spmv__source *s)
     return n;
 }
 
+/* Fills the part's arrays, and lists the slots of explicit zeros in rising order if the format has fill. */
 static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
@@ -3454,7 +3698,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     spmv_status status;
     memset(&to, 0, sizeof to);
     to.src = (const unsigned char *)s->v->a->val;
-    to.dst = &p->a[0];
+    to.dst = &p->a[SPMV_VAL];
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         spmv__want(&p->zeros, spmv__count_zeros(s), 8);
         status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
@@ -3476,12 +3720,12 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* The map for updates is the values' layout filled with the nonzeros' numbers. */
+/* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
 static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 {
     spmv__sink to;
     spmv_status status;
-    spmv__want(&p->map, p->a[0].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
+    spmv__want(&p->map, p->a[SPMV_VAL].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
     status = spmv__new(s->h, &p->map.data, p->map.count, p->map.width, 0);
     if (status) return status;
     memset(&to, 0, sizeof to);
@@ -3490,6 +3734,7 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Refuses a specification or settings that do not fit the format, the view or this build. */
 static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, const spmv_build *how, const spmv_hooks *h)
 {
     const char *why, *name = spmv_format_name(spec->format);
@@ -3498,8 +3743,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (s) return spmv_log(h, s, "%s: %s", name, why);
     for (i = 0; v->list && i < v->rows; i++)
         if (v->list[i] >= v->a->rows)
-            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u of %llu", (spmv__ull)i, (unsigned)v->list[i],
-                            (spmv__ull)v->a->rows);
+            return spmv_log(h, SPMV_ERR_INDEX, "row list: entry %llu is row %u, but the matrix has %llu rows", (spmv__ull)i,
+                            (unsigned)v->list[i], (spmv__ull)v->a->rows);
     if ((unsigned)how->type >= SPMV_TYPE_COUNT) return spmv_log(h, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)how->type);
     if (spmv_value_size(how->type) != spmv_value_size(v->a->type))
         return spmv_log(h, SPMV_ERR_ARGUMENT, "a product in %s needs a CSR matrix of %s", spmv_type_name(how->type),
@@ -3507,19 +3752,20 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
     if (!spmv_simd_usable(how->simd))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "level %s of instructions is not in this build or not in this machine",
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
                         spmv_simd_name(how->simd));
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s has no reproducible product", name);
     if (how->reproducible && spec->format == SPMV_CSR && spec->key[SPMV_KEY_RUN])
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr in runs has no reproducible product; leave out run");
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "csr with the key run has no reproducible product; leave out run");
     if (v->list && !(spmv_format_flags(spec->format) & SPMV_CAN_LIST))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s cannot follow a row list", name);
     return SPMV_OK;
 }
 
+/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                      const spmv_hooks *hooks)
 {
@@ -3542,7 +3788,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
     out->cols = view->a->cols;
-    spmv__want(&out->a[0], 0, (uint32_t)spmv_value_size(how->type));
+    spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
     s = spmv__source_count(&src, &counts);
     if (s) goto done;
     out->nnz = view->rows ? src.ptr[view->rows] : 0;
@@ -3565,10 +3811,10 @@ done:
     return s;
 }
 
-/* Slots that hold a nonzero whose new value is zero: counted, and listed where out is given. */
+/* Counts the slots of nonzeros whose new value is zero, and lists them in out unless that is NULL. */
 static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, uint64_t *out)
 {
-    uint32_t width = p->a[0].width;
+    uint32_t width = p->a[SPMV_VAL].width;
     uint64_t i, n = 0;
     for (i = 0; i < p->map.count; i++) {
         uint64_t m = spmv__at(&p->map, i);
@@ -3580,15 +3826,16 @@ static uint64_t spmv__map_zeros(const spmv_part *p, const unsigned char *val, ui
     return n;
 }
 
+/* The list of explicit zeros is made anew before the values change, so that nothing changes if there is no memory. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
 {
-    if (!p || (!val && p->a[0].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
+    if (!p || (!val && p->a[SPMV_VAL].count)) return spmv__null(p ? &p->hooks : NULL, "spmv_part_update", p ? "val" : "p", NULL, 0);
     const unsigned char *src = (const unsigned char *)val;
     spmv__sink to;
     uint64_t i, n;
     void *zeros;
     spmv_status s;
-    if (p->a[0].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
+    if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         n = spmv__map_zeros(p, src, NULL);
         s = spmv__new(&p->hooks, &zeros, n, 8, 0);
@@ -3600,7 +3847,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     }
     memset(&to, 0, sizeof to);
     to.src = src;
-    to.dst = &p->a[0];
+    to.dst = &p->a[SPMV_VAL];
     for (i = 0; i < p->map.count; i++) {
         uint64_t m = spmv__at(&p->map, i);
         if (m) spmv__put(&to, i, m - 1);
@@ -3608,6 +3855,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     return SPMV_OK;
 }
 
+/* Borrowed arrays belong to the CSR matrix. */
 SPMV_API void spmv_part_free(spmv_part *p)
 {
     if (!p) return;
@@ -3623,6 +3871,7 @@ SPMV_API void spmv_part_free(spmv_part *p)
 
 /* ---- back to CSR ------------------------------------------------------------------------------------------------- */
 
+/* The entries that spmv_parts_to_csr has found so far. */
 typedef struct spmv__collect {
     const spmv_part *p;
     uint64_t  count;
@@ -3630,6 +3879,7 @@ typedef struct spmv__collect {
     unsigned char *val;
 } spmv__collect;
 
+/* 1 if a slot holds an explicit zero, by bisection of p->zeros. */
 static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
 {
     const uint64_t *z = (const uint64_t *)p->zeros.data;
@@ -3642,11 +3892,12 @@ static int spmv__listed_zero(const spmv_part *p, uint64_t slot)
     return low < p->zeros.count && z[low] == slot;
 }
 
+/* Adds the entry in a slot, unless that holds fill. */
 static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t slot)
 {
     spmv__collect *c = (spmv__collect *)user;
-    uint32_t width = c->p->a[0].width;
-    const unsigned char *value = (const unsigned char *)c->p->a[0].data + slot * width;
+    uint32_t width = c->p->a[SPMV_VAL].width;
+    const unsigned char *value = (const unsigned char *)c->p->a[SPMV_VAL].data + slot * width;
     if ((spmv_format_flags(c->p->spec.format) & SPMV_HAS_FILL) && spmv__is_zero(value, width) && !spmv__listed_zero(c->p, slot)) return;
     c->row[c->count] = spmv__part_row(c->p, row);
     c->col[c->count] = (uint32_t)col;
@@ -3654,6 +3905,7 @@ static void spmv__collect_slot(void *user, uint64_t row, uint64_t col, uint64_t 
     c->count++;
 }
 
+/* Collects the entries of all parts as COO and lets spmv_csr_from sort and check them. */
 SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_part *parts, size_t count, const spmv_hooks *hooks)
 {
     if (!out || (count && !parts)) return spmv__null(hooks, "spmv_parts_to_csr", !out ? "out" : "parts", out, sizeof *out);
@@ -3672,7 +3924,7 @@ SPMV_API spmv_status spmv_parts_to_csr(spmv_csr *out, uint64_t rows, const spmv_
     in.duplicates = SPMV_DUP_REFUSE;
     for (i = 0; i < count; i++)
         if (parts[i].cols != parts[0].cols || parts[i].type != parts[0].type)
-            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu is not of the same matrix as the first", (spmv__ull)i);
+            return spmv_log(hooks, SPMV_ERR_ARGUMENT, "part %llu differs from part 0 in its columns or type", (spmv__ull)i);
     for (i = 0; i < count; i++) in.nnz += (int64_t)parts[i].nnz;
     s = spmv__new(hooks, &row, (uint64_t)in.nnz, 4, 0);
     if (!s) s = spmv__new(hooks, &col, (uint64_t)in.nnz, 4, 0);

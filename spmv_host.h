@@ -2,12 +2,13 @@
  *
  * spmv_host.h - products of stored parts with vectors on the host CPU.
  *
- * One text a format, expanded for each type of values and vectors. Uses OpenMP where the compiler was told to. Configuration
- * macros: spmv_formats.h.
+ * The product of each format is written once, as a template that is expanded for each type of values and vectors and
+ * for each level of vector instructions, whose operations are in spmv_simd.h. It uses OpenMP if the
+ * compiler was told to. spmv_formats.h describes the configuration macros.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_simd.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_simd.h" /* above the guard: its implementation may be needed although this interface was included before */
 #ifndef SPMV_HOST_H
 #define SPMV_HOST_H
 
@@ -15,14 +16,21 @@
 extern "C" {
 #endif
 
-/* y = alpha A x + beta y on the host, for the rows of the part. x has cols and y rows elements of the vector type.
- * With beta 0 y is not read; with alpha 0 neither the matrix nor x is. coo (SPMV_ADDS_ONLY) needs beta 1. Uses OpenMP where the
- * compiler was told to; the bits of y do not depend on the number of threads. Any number of threads may call this
- * on one part at a time, each with its own y. */
+/* Computes y = alpha A x + beta y on the host, for the rows of the part. The bits of y do not depend on the number of OpenMP threads.
+ *   p       the part A
+ *   alpha   0: neither A nor x is read
+ *   x       as many elements of the vector type as the matrix has columns
+ *   beta    0: y is not read. Must be 1 for coo (SPMV_ADDS_ONLY)
+ *   y       as many elements of the vector type as the matrix has rows, or the part has without a row list
+ * Threads: any number may multiply by the same part at a time, each with a y of its own. */
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-/* 1 if spmv_part_mul is reproducible: the part was built so, and this build has SPMV_REPRODUCIBLE. */
+/* 1 if spmv_part_mul is reproducible: the part was built to be, and the library was compiled with SPMV_REPRODUCIBLE. */
 SPMV_API int spmv_part_repeats(const spmv_part *p);
-/* y = beta y for n elements; beta 0 clears without reading. */
+/* Computes y = beta y.
+ *   t      the type, whose vector type y has
+ *   n      elements of y
+ *   beta   0: y becomes zero without being read
+ *   y      may be NULL if n is 0 */
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 
 #ifdef __cplusplus
@@ -116,10 +124,10 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 
 /* ---- the products, once for each level and type -------------------------------------------------------------------- */
 
-#define SPMV__CAT_(a, b, c) spmv__##a##_##b##_##c
-#define SPMV__CAT(a, b, c) SPMV__CAT_(a, b, c)
-#define SPMV__F(name) SPMV__CAT(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
-#define SPMV__O(name) SPMV__CAT(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
+#define SPMV__CAT3_(a, b, c) spmv__##a##_##b##_##c
+#define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
+#define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
+#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
 
 /* Of each type: its values, its vectors, and the type whose sums it forms. */
 #define SPMV__VALUE_f32 float
@@ -133,12 +141,10 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__SUM_mixed f64
 #define SPMV__FMA_f32 fmaf
 #define SPMV__FMA_f64 fma
-#define SPMV__JOIN_(a, b) a##b
-#define SPMV__JOIN(a, b) SPMV__JOIN_(a, b)
-#define SPMV__SUM_TYPE SPMV__JOIN(SPMV__SUM_, SPMV__TYPE)
-#define SPMV__V SPMV__JOIN(SPMV__VALUE_, SPMV__TYPE)
-#define SPMV__T SPMV__JOIN(SPMV__VECTOR_, SPMV__TYPE)
-#define SPMV__FMA SPMV__JOIN(SPMV__FMA_, SPMV__SUM_TYPE)
+#define SPMV__SUM_TYPE SPMV__CAT(SPMV__SUM_, SPMV__TYPE)
+#define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
+#define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
+#define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
 /* Block rows of bell and sbell that are summed together. */
@@ -163,9 +169,9 @@ typedef struct spmv__products {
 
 #ifndef SPMV_NO_F64
 #define SPMV__PRODUCTS(name) \
-    { SPMV__CAT(name, f64, SPMV__LEVEL), SPMV__CAT(name, f32, SPMV__LEVEL), SPMV__CAT(name, mixed, SPMV__LEVEL) }
+    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), SPMV__CAT3(name, mixed, SPMV__LEVEL) }
 #else
-#define SPMV__PRODUCTS(name) { NULL, SPMV__CAT(name, f32, SPMV__LEVEL), NULL }
+#define SPMV__PRODUCTS(name) { NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
 #endif
 #define SPMV__NONE { NULL, NULL, NULL }
 #ifdef SPMV_REPRODUCIBLE
@@ -174,65 +180,10 @@ typedef struct spmv__products {
 #define SPMV__REPEAT(name) SPMV__NONE
 #endif
 
-#define SPMV__HOST_CUT { SPMV__NONE, SPMV__NONE }
-#ifndef SPMV_NO_DENSE
-#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
-#else
-#define SPMV__HOST_DENSE SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_COO
-#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-#else
-#define SPMV__HOST_COO SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CSR
-#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-#else
-#define SPMV__HOST_CSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_DIA
-#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
-#else
-#define SPMV__HOST_DIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BDIA
-#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
-#else
-#define SPMV__HOST_BDIA SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_ELL
-#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-#else
-#define SPMV__HOST_ELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SELL
-#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-#else
-#define SPMV__HOST_SELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BELL
-#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_SBELL
-#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_SBELL SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_BCSR
-#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#else
-#define SPMV__HOST_BCSR SPMV__HOST_CUT
-#endif
-#ifndef SPMV_NO_CMRS
-#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-#else
-#define SPMV__HOST_CMRS SPMV__HOST_CUT
-#endif
-
-/* The table of a level. */
-#define SPMV__HOST_ROW(NAME, name, text) SPMV__HOST_##NAME,
+/* The table of a level, in which SPMV__BUILT_<NAME> says whether there is a row; SPMV__HOST_<NAME> stands in the template. */
+#define SPMV__HOST_ROW_1(NAME) SPMV__HOST_##NAME
+#define SPMV__HOST_ROW_0(NAME) { SPMV__NONE, SPMV__NONE }
+#define SPMV__HOST_ROW(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
 #define SPMV__HOST_TABLE { SPMV_FORMAT_LIST(SPMV__HOST_ROW) }
 
 /* The template at the end of this file is included once for each; it undefines SPMV__TYPE. */
@@ -245,7 +196,7 @@ typedef struct spmv__products {
 #define SPMV__TYPE mixed
 #include "spmv_host.h"
 #endif
-static const spmv__products SPMV__JOIN(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
 
 #ifdef SPMV__SIMD_X86
@@ -264,7 +215,7 @@ static const spmv__products SPMV__JOIN(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COU
 #define SPMV__TYPE mixed
 #include "spmv_host.h"
 #endif
-static const spmv__products SPMV__JOIN(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
 #undef SPMV__LEVEL
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -447,6 +398,7 @@ SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpic
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
+#define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
     const uint64_t L = SPMV__LANES;
@@ -473,6 +425,7 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 #endif
 
 #ifndef SPMV_NO_COO
+#define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
 /* Shares begin and end where a row begins. */
 static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -491,6 +444,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifndef SPMV_NO_CSR
+#define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
 /* Rows i .. end of up to two SPMV__SHORT nonzeros mostly, of which the lengths differ: the products of many rows first, which has no
  * branches to be mispredicted, then their sums. */
 static void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
@@ -641,19 +595,19 @@ SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const 
 static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, const SPMV__T *x, SPMV__T *sum, int banded)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[4] = { NULL, NULL, NULL, NULL };
-    const int32_t *offset = (const int32_t *)p->a[SPMV_DIA_OFFSET].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     const SPMV__T *at[4] = { NULL, NULL, NULL, NULL };
     const int64_t cols = (int64_t)p->cols;
     int held = 0;
     uint64_t b;
-    for (b = 0; b < p->n[SPMV_DIA_DIAGONALS]; b++) {
+    for (b = 0; b < spmv__dia_offset_count(p); b++) {
         uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
         int64_t o = offset[b];
         for (; d < last; d++, o++) {
             int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
             if (r >= stop) continue;
-            v[held] = val + d * p->n[SPMV_DIA_LD] + (uint64_t)r;
+            v[held] = val + d * spmv__dia_ld(p) + (uint64_t)r;
             at[held] = x + (r + o);
             if (r > first || stop < end) SPMV__F(diagonal_rows)(v + held, at + held, 1, (uint64_t)(stop - r), sum + (r - first));
             else if (++held == 4) {
@@ -682,13 +636,16 @@ static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
 #endif
 
 #ifndef SPMV_NO_DIA
+#define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
 static void SPMV__F(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 0); }
 #endif
 #ifndef SPMV_NO_BDIA
+#define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
 static void SPMV__F(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 1); }
 #endif
 
 #ifndef SPMV_NO_ELL
+#define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
 /* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -711,6 +668,7 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifndef SPMV_NO_SELL
+#define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 /* One slice, SPMV__TILE rows at a time. */
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
@@ -742,6 +700,9 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV__ANY_BLOCK
+#define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
+#define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__EDGE 8 /* columns of the widest block */
 
 /* What blocks find behind the last column: in the first SPMV__EDGE elements the columns of a block that the matrix cuts, followed by
@@ -814,7 +775,7 @@ SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint6
 SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
                                             SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
 {
-    const spmv_array *col = &p->a[p->spec.format == SPMV_BELL ? (int)SPMV_BELL_COL : (int)SPMV_SBELL_COL];
+    const spmv_array *col = &p->a[spmv__block_col(p)];
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
     const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
@@ -843,7 +804,7 @@ SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint
 SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
                                            SPMV__T *y, int bh, int bw, int uw)
 {
-    const uint64_t height = p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : SPMV__SLAB;
+    const uint64_t height = spmv__block_group_height(p);
     SPMV__T edge[2 * SPMV__EDGE];
     SPMV__F(block_edge)(p, x, edge);
     while (s < end) {
@@ -877,7 +838,7 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
 static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint64_t block_rows = spmv__block_rows(p), height = p->spec.format == SPMV_SBELL ? p->n[SPMV_SBELL_H] : 32;
+    const uint64_t block_rows = spmv__block_rows(p), height = spmv__block_group_height(p);
     uint64_t s, end;
     (void)val;
     if (p->spec.format == SPMV_BELL) {
@@ -896,6 +857,7 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 #endif
 
 #ifndef SPMV_NO_CMRS
+#define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -960,18 +922,18 @@ static void SPMV__F(repeat_csr)(const spmv__job *job, uint64_t share, uint64_t s
 static void SPMV__F(repeat_diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
 {
     SPMV__ENTER;
-    const int32_t *offset = (const int32_t *)p->a[SPMV_DIA_OFFSET].data;
+    const int32_t *offset = spmv__dia_offsets(p);
     const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
     int64_t i = (int64_t)spmv__even(p->rows, 1, share, shares), end = (int64_t)spmv__even(p->rows, 1, share + 1, shares);
     const int64_t cols = (int64_t)p->cols;
     for (; i < end; i++) {
         SPMV__T sum = 0;
         uint64_t b;
-        for (b = 0; b < p->n[SPMV_DIA_DIAGONALS]; b++) {
+        for (b = 0; b < spmv__dia_offset_count(p); b++) {
             uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
             int64_t c = i + offset[b];
             for (; d < last; d++, c++)
-                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * p->n[SPMV_DIA_LD] + (uint64_t)i], x[c], sum);
+                if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * spmv__dia_ld(p) + (uint64_t)i], x[c], sum);
         }
         SPMV__F(repeat_set)(p, (uint64_t)i, alpha, sum, beta, y);
     }

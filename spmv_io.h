@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_io.h - matrices and vectors from and to files: Matrix Market, and a binary form of CSR.
+ * spmv_io.h - reads and writes matrices and vectors: Matrix Market files and a binary form of CSR.
  *
  * Optional; it needs only spmv_formats.h. As with every header here, one C file defines SPMV_IMPLEMENTATION before the
- * include. SPMV_NO_STDIO leaves out what takes a FILE or a path; memory and callbacks remain.
+ * include. SPMV_NO_STDIO leaves out what takes a FILE or a path; reading from memory and by callbacks remains.
  *
- * Everything here is reentrant: no state outlives a call, no locale is looked at, and no number passes through scanf,
- * strtod or printf. What is refused is told to the log callback as "name:line:column: expected ..., found ...".
+ * The interface comes in three tiers:
+ *     start here   spmv_mm_read_file and spmv_mm_write_file, with the rules for Matrix Market files
+ *     more         vectors, the binary form, other sources and sinks: memory, streams, callbacks
+ *     for tools    numbers from and to text
+ *
+ * Everything here is reentrant: no state outlives a call, the locale makes no difference, and no number passes through scanf, strtod or
+ * printf. What a reader refuses goes to the log callback as "name:line:column: expected ..., found ...".
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -23,57 +28,23 @@
 extern "C" {
 #endif
 
-/* ---- where bytes come from and go to ----------------------------------------------------------------------------- */
-#define SPMV_READ_FAILED ((size_t)-1)
-
-typedef struct spmv_source {
-    void *user;
-    /* Puts 1 to bytes bytes into buffer and returns how many; 0 at the end, SPMV_READ_FAILED on failure. */
-    size_t (*read)(void *user, void *buffer, size_t bytes);
-    const char *name; /* for messages; NULL: "input" */
-    uint64_t bytes;   /* how many bytes will come in all, 0: not known. Memory is reserved up to this, so that it must
-                         come from who holds the data and not from the data */
-} spmv_source;
-
-typedef struct spmv_sink {
-    void *user;
-    size_t (*write)(void *user, const void *data, size_t bytes); /* returns bytes; anything less is a failure */
-    const char *name;                                            /* for messages; NULL: "output" */
-} spmv_sink;
-
-/* A piece of memory to be read from its byte number at. data may be NULL if bytes is 0. */
-typedef struct spmv_memory {
-    const void *data;
-    size_t bytes;
-    size_t at;
-} spmv_memory;
-
-/* Reads from memory, which stays the caller's and moves its at along. */
-SPMV_API spmv_source spmv_source_memory(spmv_memory *memory, const char *name);
-#ifndef SPMV_NO_STDIO
-/* Reads an open stream from where it stands; where the stream can seek its length is looked up. Open it as "rb". */
-SPMV_API spmv_source spmv_source_stream(FILE *stream, const char *name);
-/* Writes to an open stream, which is neither flushed nor closed. Open it as "wb". */
-SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name);
-#endif
-
-/* ---- Matrix Market ------------------------------------------------------------------------------------------------
- * Read: coordinate and array; real, integer, pattern (every value is 1); general, symmetric, skew-symmetric. complex
- * and hermitian give SPMV_ERR_COMPLEX. One entry a line, blanks and tabs between its numbers and around them.
+/* ---- start here: Matrix Market ------------------------------------------------------------------------------------
+ * Read are coordinate and array files; real, integer and pattern (every value is 1); general, symmetric and skew-symmetric. complex and
+ * hermitian are refused with SPMV_ERR_COMPLEX. There is one entry in a line, with blanks and tabs between its numbers and around them.
  *
- * What the standard leaves open or files in the wild get wrong:
+ * Where the standard says nothing, or where real files do not follow it:
  *   duplicates                   summed in the order of the file
  *   explicit zeros               kept in coordinate files (but see drop_zeros), left out of array files
- *   NaN and infinity             read: nan, inf, infinity, in any case, with or without a sign
- *   numbers                      rounded correctly, however many digits: the double that is nearest, ties to even; too
- *                                large gives infinity, too small gives zero. Exponents with e, E, d or D. SPMV_F32
- *                                values are that double rounded to float
- *   integer field                digits and a sign only, of any length, rounded like the others
- *   banner                       must be line 1; in any case; a UTF-8 byte order mark before it is passed over
- *   comments                     lines that begin with %, anywhere after the banner, and behind the numbers of a line
+ *   NaN and infinity             accepted: nan, inf, infinity, in any case, with or without a sign
+ *   numbers                      rounded correctly, however many digits they have: to the nearest double, ties to even; numbers that are
+ *                                too large give infinity, too small ones zero. Exponents have e, E, d or D. SPMV_F32 values are that
+ *                                double rounded to float
+ *   integer field                only digits and a sign, any number of them, rounded like the others
+ *   banner                       must be line 1; in any case; a UTF-8 byte order mark before it is ignored
+ *   comments                     lines that begin with %, anywhere after the banner, and the rest of a line after its numbers
  *   blank lines, CRLF            accepted anywhere after the banner
- *   no line feed at the end      accepted. Where the file then ends within its last number, that number may have been
- *                                cut, which nothing else would show: the log callback is told, with status SPMV_OK
+ *   no line feed at the end      accepted. If the file then ends within its last number, that number may have been cut off, which
+ *                                nothing else would show; so the log callback gets a warning, with status SPMV_OK
  *   refused (SPMV_ERR_PARSE)     one % before MatrixMarket, unknown or further words in the banner, pattern with array
  *                                or with skew-symmetric, symmetric and not square, entries above the diagonal of a
  *                                symmetric and on or above that of a skew-symmetric file, fewer or more entries than
@@ -81,10 +52,10 @@ SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name);
  *                                index, lines of more than 65,536 bytes before their comment (comments may be longer)
  *   refused (SPMV_ERR_INDEX)     an index outside the matrix
  *   refused (SPMV_ERR_OVERFLOW)  more than 2^32 - 2 rows or columns, more than 2^60 entries
- *   refused (SPMV_ERR_TOO_LARGE) dimensions out of proportion to the nonzeros, see max_dim
- * Memory: entries are stored as they are read, never as the header announces them, so that no block is larger than 16
- * times the bytes read, or still to be read where src->bytes tells, plus 16 bytes a row plus 128 KiB; max_dim bounds the
- * rows. Comments, blank lines and lines that are refused take no memory, however long. */
+ *   refused (SPMV_ERR_TOO_LARGE) many more rows or columns than nonzeros, see max_dim
+ * Memory grows with the entries read, whatever the header of the file announces: no block is larger than 16 times the bytes that were
+ * read, or are still to be read if src->bytes tells, plus 16 bytes a row plus 128 KiB; max_dim limits the rows. Comments, blank lines and
+ * refused lines take no memory, however long they are. */
 typedef enum spmv_mm_field { SPMV_MM_REAL = 0, SPMV_MM_INTEGER, SPMV_MM_PATTERN, SPMV_MM_COMPLEX } spmv_mm_field;
 typedef enum spmv_mm_symmetry {
     SPMV_MM_GENERAL = 0,
@@ -96,75 +67,138 @@ typedef enum spmv_mm_symmetry {
 /* Zero-initialise; a NULL pointer means all zero. */
 typedef struct spmv_mm_options {
     int       drop_zeros; /* 1: entries that are zero after summing duplicates are left out */
-    spmv_type store;      /* type of the values made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
-    uint64_t  max_dim;    /* most rows and most columns accepted; 0: 2^20 + 64 for every nonzero of the matrix made, so
-                             that a short file cannot ask for long row pointers or vectors. The readers of both forms
-                             hold a matrix against the same limit, so that what one has read, the other reads. Set it
-                             for large and almost empty matrices */
+    spmv_type store;      /* the type of the values that are made: SPMV_F64; SPMV_F32 (SPMV_MIXED: f32 matrices, f64 vectors) */
+    uint64_t  max_dim;    /* the most rows and the most columns; 0: 2^20 + 64 for every nonzero of the matrix, so that a short file cannot
+                             make the reader allocate long row pointers or vectors. Both forms have the same limit, so what one reader
+                             accepts, the other does as well. Set it for large matrices that are almost empty */
 } spmv_mm_options;
 
-/* What a file said of itself. On failure it holds what was understood before. */
+/* What the file says about itself. After a failure it holds what was read before. */
 typedef struct spmv_mm_info {
     int              array;    /* 1: array, 0: coordinate */
     spmv_mm_field    field;
     spmv_mm_symmetry symmetry;
     uint64_t         rows, cols;
     uint64_t         stored;   /* entries in the file: before mirroring, summing and dropping */
-    uint64_t         lines;    /* lines read, and bytes */
-    uint64_t         bytes;
+    uint64_t         lines;    /* lines that were read */
+    uint64_t         bytes;    /* bytes that were read */
 } spmv_mm_info;
 
-/* Reads a matrix from src to its end. out need not be initialised; on failure it is zeroed. Free with spmv_csr_free.
- * opt, info and hooks may be NULL. Errors: those above, SPMV_ERR_IO, SPMV_ERR_MEMORY. */
+#ifndef SPMV_NO_STDIO
+/* Reads a matrix from a file.
+ *   out    becomes the matrix; need not be initialised. On failure it is zeroed. Free it with spmv_csr_free
+ *   path   the file
+ *   opt    may be NULL
+ *   info   becomes what the file says about itself; may be NULL
+ *   hooks  may be NULL
+ * SPMV_ERR_IO, SPMV_ERR_MEMORY and the statuses above. */
+SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
+                                       const spmv_hooks *hooks);
+/* Writes a matrix to a file, as spmv_mm_write does. If writing fails, an incomplete file is left behind. The readers refuse such a file;
+ * if it only lacks the end of its last number, they give a warning. SPMV_ERR_IO. */
+SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks);
+#endif
+
+/* ---- more: sources and sinks -------------------------------------------------------------------------------------- */
+#define SPMV_READ_FAILED ((size_t)-1)
+
+/* Where a reader takes its bytes from. */
+typedef struct spmv_source {
+    void *user; /* handed to read */
+    /* Puts 1 to bytes bytes into buffer and returns how many; 0 at the end, SPMV_READ_FAILED on failure. */
+    size_t (*read)(void *user, void *buffer, size_t bytes);
+    const char *name; /* for messages; NULL: "input" */
+    uint64_t bytes;   /* the number of bytes to come; 0: not known. Memory is allocated by it, so it must be known from the
+                         medium and not from the data */
+} spmv_source;
+
+/* Where a writer puts its bytes. */
+typedef struct spmv_sink {
+    void *user;                                                  /* handed to write */
+    size_t (*write)(void *user, const void *data, size_t bytes); /* returns bytes; anything less is a failure */
+    const char *name;                                            /* for messages; NULL: "output" */
+} spmv_sink;
+
+/* A block of memory that is read from its byte number at on. */
+typedef struct spmv_memory {
+    const void *data; /* may be NULL if bytes is 0 */
+    size_t bytes;
+    size_t at;        /* moves on as bytes are read */
+} spmv_memory;
+
+/* A source that reads from memory; both stay the caller's. */
+SPMV_API spmv_source spmv_source_memory(spmv_memory *memory, const char *name);
+#ifndef SPMV_NO_STDIO
+/* A source that reads an open stream from its current position; open the file with "rb". If the stream can seek, bytes is set. */
+SPMV_API spmv_source spmv_source_stream(FILE *stream, const char *name);
+/* A sink that writes to an open stream and neither flushes nor closes it; open the file with "wb". */
+SPMV_API spmv_sink spmv_sink_stream(FILE *stream, const char *name);
+#endif
+
+/* Reads a matrix from src to its end; out, opt, info, hooks and statuses as in spmv_mm_read_file. */
 SPMV_API spmv_status spmv_mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
                                   const spmv_hooks *hooks);
-/* The same from bytes bytes at data (NULL if there are none). */
+/* Reads a matrix from memory.
+ *   data, bytes  the text of the file; data may be NULL if bytes is 0
+ *   name         for messages; NULL: "input"
+ * The others as in spmv_mm_read_file. */
 SPMV_API spmv_status spmv_mm_read_memory(spmv_csr *out, const void *data, size_t bytes, const char *name,
                                          const spmv_mm_options *opt, spmv_mm_info *info, const spmv_hooks *hooks);
-/* Reads a vector: a file of one column, array or coordinate (elements without entry are 0). *out becomes *n elements of
- * spmv_vector_size(opt->store) bytes, to be freed with spmv_free and the same hooks; NULL if *n is 0 or on failure. */
+/* Reads a vector: a file of one column, array or coordinate; elements without an entry are 0.
+ *   out    becomes the elements, of spmv_vector_size(opt->store) bytes each; NULL if there are none or on failure. Free it with spmv_free
+ *          and the same hooks
+ *   n      becomes the number of elements
+ * The others as in spmv_mm_read. */
 SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_source *src, const spmv_mm_options *opt,
                                          spmv_mm_info *info, const spmv_hooks *hooks);
 
-/* Writes a as coordinate real general, by rows. Numbers carry 17 (f64) or 9 (f32) significant digits, zeros at the end
- * left out, and read back to the same bits; a NaN keeps its sign only. Allocates nothing. */
+/* Writes a matrix as coordinate real general, by rows. Numbers have 17 (f64) or 9 (f32) significant digits, without zeros at the end,
+ * and read back to the same bits; of a NaN only the sign is kept. Allocates nothing. SPMV_ERR_IO. */
 SPMV_API spmv_status spmv_mm_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
-/* Writes n elements of the vector type of type as array real general of one column. x may be NULL if n is 0. */
+/* Writes a vector as array real general of one column.
+ *   sink   where to
+ *   type   SPMV_F32: x has floats; others: doubles
+ *   n      elements
+ *   x      the elements; may be NULL if n is 0
+ *   hooks  may be NULL
+ * SPMV_ERR_IO. */
 SPMV_API spmv_status spmv_mm_write_vector(const spmv_sink *sink, spmv_type type, uint64_t n, const void *x,
                                           const spmv_hooks *hooks);
 
-/* ---- the binary form ----------------------------------------------------------------------------------------------
- * A CSR matrix as it lies in memory: 64 bytes of header (magic, version, byte order mark, value type, rows, cols, nnz,
- * checksum of everything else), rows + 1 row pointers of 8 bytes, nnz columns of 4, nnz values of 8 or 4. Numbers are
- * in the writer's byte order; a reader of the other order refuses. The checksum finds damage, not malice; the structure
- * is checked besides as hard as a text file's. Where the source knows its length the sizes are held against it before
- * anything is allocated; otherwise memory grows with what is read.
- * max_dim is that of spmv_mm_options, 0 means the same.
- * Errors: SPMV_ERR_PARSE (not this form, too short or long, damaged), SPMV_ERR_UNSUPPORTED (version, byte order),
- * SPMV_ERR_INDEX, SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE, SPMV_ERR_IO, SPMV_ERR_MEMORY. On failure out is zeroed. The
- * value type is the file's. Free with spmv_csr_free. */
+/* ---- more: the binary form ----------------------------------------------------------------------------------------
+ * A CSR matrix as it is in memory: a header of 64 bytes (magic, version, byte order mark, value type, rows, cols, nnz, a checksum of
+ * everything else), rows + 1 row pointers of 8 bytes, nnz columns of 4, nnz values of 8 or 4. Numbers are in the byte order of the writer;
+ * a reader with the other order refuses the file. The checksum detects damage, not malice, so the structure is checked as strictly as
+ * that of a text file. If the source knows its length, the sizes are compared with it before anything is allocated; otherwise memory
+ * grows with what is read. */
+
+/* Reads a matrix.
+ *   out      becomes the matrix, with the value type of the file; on failure it is zeroed. Free it with spmv_csr_free
+ *   src      is read to its end
+ *   max_dim  as in spmv_mm_options
+ *   hooks    may be NULL
+ * SPMV_ERR_PARSE (another form, too short, too long or damaged), SPMV_ERR_UNSUPPORTED (version, byte order), SPMV_ERR_INDEX,
+ * SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE, SPMV_ERR_IO, SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64_t max_dim, const spmv_hooks *hooks);
+/* Writes a matrix. SPMV_ERR_IO. */
 SPMV_API spmv_status spmv_bin_write(const spmv_sink *sink, const spmv_csr *a, const spmv_hooks *hooks);
 /* 1 if the first bytes of a file (8 are enough) are those of the binary form. */
 SPMV_API int spmv_bin_is(const void *data, size_t bytes);
 
 #ifndef SPMV_NO_STDIO
-/* By path. A file whose writing failed is left behind incomplete. The readers refuse one; where a text file lacks no
- * more than the end of its last number, they tell the log callback. */
-SPMV_API spmv_status spmv_mm_read_file(spmv_csr *out, const char *path, const spmv_mm_options *opt, spmv_mm_info *info,
-                                       const spmv_hooks *hooks);
-SPMV_API spmv_status spmv_mm_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks);
+/* The same by path; SPMV_ERR_IO as well if the file cannot be opened. If writing fails, an incomplete file is left behind, which the
+ * reader refuses. */
 SPMV_API spmv_status spmv_bin_read_file(spmv_csr *out, const char *path, uint64_t max_dim, const spmv_hooks *hooks);
 SPMV_API spmv_status spmv_bin_write_file(const char *path, const spmv_csr *a, const spmv_hooks *hooks);
 #endif
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------
- * The conversions used above, for whoever reads or prints numbers in any locale. */
+/* ---- for tools: numbers -------------------------------------------------------------------------------------------
+ * The conversions used above, for programs that read or print numbers whatever the locale is. */
 
-/* Reads text, which must be one number from its first to its last byte, as above. 1 and *out set, or 0. */
+/* Reads a number that all of text consists of, by the rules for Matrix Market files. 1 and *out set, or 0. */
 SPMV_API int spmv_number_from(const char *text, double *out);
-/* Writes v with at most digits (1 to 17) significant digits, correctly rounded, ties to even, terminated; returns the
- * length. Integers of up to digits digits come without point and exponent. */
+/* Writes v with at most digits (1 to 17) significant digits, rounded correctly, ties to even, and a 0 at the end; returns the
+ * length. Integers of up to digits digits have neither point nor exponent. */
 enum { SPMV_NUMBER_TEXT = 32 };
 SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits);
 
@@ -180,9 +214,12 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
 #include <string.h>
 
 /* ---- big integers -------------------------------------------------------------------------------------------------
- * For the exact comparisons and digits that 64 bits cannot give. The longest number met is that of 801 digits or of
- * 5^1144 times 54 bits: under 2800 bits. */
-enum { SPMV__IO_WORDS = 96, SPMV__IO_DIGITS = 800 };
+ * For exact comparisons and digits, for which 64 bits are too few. The longest number is that of 801 digits, or of 5^1144 times 54 bits:
+ * under 2800 bits. */
+enum {
+    SPMV__IO_WORDS  = 96, /* 32-bit words of a big integer: 3072 bits */
+    SPMV__IO_DIGITS = 800 /* decimal digits that are kept: the middle of two doubles has at most 768, a double 767 */
+};
 
 typedef struct spmv__io_big {
     uint32_t w[SPMV__IO_WORDS]; /* lowest first */
@@ -214,12 +251,14 @@ static void spmv__io_big_mul(spmv__io_big *b, uint32_t mul, uint32_t add)
     if (carry) spmv__io_big_push(b, (uint32_t)carry);
 }
 
+/* b = b * 5^power, by steps of 5^13, the highest power that fits 32 bits */
 static void spmv__io_big_pow5(spmv__io_big *b, int64_t power)
 {
     for (; power >= 13; power -= 13) spmv__io_big_mul(b, 1220703125u, 0);
     for (; power > 0; power--) spmv__io_big_mul(b, 5, 0);
 }
 
+/* b = b * 2^bits */
 static void spmv__io_big_shift(spmv__io_big *b, int64_t bits)
 {
     int words = (int)(bits / 32), i;
@@ -257,12 +296,20 @@ static uint32_t spmv__io_big_divide(spmv__io_big *b, uint32_t div)
 }
 
 /* ---- text to number -----------------------------------------------------------------------------------------------
- * value = m * 10^e is first formed in 64 bits with a bound on its error. Where that leaves open which double is nearest
- * (about once in a hundred for 17 digits), the decimal is compared exactly with the middle between the two. */
+ * value = m * 10^e is first formed in 64 bits with a bound on its error. If that does not decide which of two doubles is nearer (about
+ * once in a hundred for 17 digits), the decimal is compared exactly with the middle between them. */
+enum {
+    SPMV__IO_EXACT_DIGITS = 19,   /* decimal digits that always fit 64 bits */
+    SPMV__IO_MOST_TEN     = 308,  /* m * 10^e is infinite for a higher e, m being at least 1 */
+    SPMV__IO_LEAST_TEN    = -343, /* and rounds to 0 for a lower one, m being below 10^19 */
+    SPMV__IO_TOP_EXPONENT = 1023, /* of two, of the largest doubles, and ... */
+    SPMV__IO_LOW_EXPONENT = -1022,/* ... of the smallest normal ones */
+    SPMV__IO_MANTISSA     = 52    /* bits of a double after the leading one */
+};
 typedef struct spmv__io_decimal {
     const char *digits, *stop; /* the significand as written, point and leading zeros included */
     int64_t exponent;          /* the exponent as written */
-    uint64_t m;                /* the first up to 19 significant digits */
+    uint64_t m;                /* the first significant digits, up to SPMV__IO_EXACT_DIGITS */
     int64_t e;                 /* power of ten of m */
     int more;                  /* 1: m leaves out digits that are not 0, so that the true m is up to 1 larger */
 } spmv__io_decimal;
@@ -283,7 +330,7 @@ static int spmv__io_leading_zeros(uint64_t v)
 #endif
 }
 
-/* The upper half of a * b; the lower in *low. */
+/* Returns the upper half of a * b; *low becomes the lower. */
 static uint64_t spmv__io_multiply(uint64_t a, uint64_t b, uint64_t *low)
 {
     uint64_t a0 = a & 0xffffffffu, a1 = a >> 32, b0 = b & 0xffffffffu, b1 = b >> 32;
@@ -292,7 +339,9 @@ static uint64_t spmv__io_multiply(uint64_t a, uint64_t b, uint64_t *low)
     return a1 * b1 + (mid >> 32) + (mid2 >> 32);
 }
 
-/* 5^(28 k) is about top * 2^exponent, k from -13; top is cut, so that the true value is less than 1 above it. */
+/* Powers of five: 5^(28 k) is about top * 2^exponent, for k from -13; top is rounded down, so that the true value is less than 1 above it.
+ * 5^27 is the highest power that fits 64 bits. */
+enum { SPMV__IO_POW5_STEP = 28, SPMV__IO_POW5_ONE = 13 /* place of 5^0 in the table */ };
 static const struct { uint64_t top; int exponent; } spmv__io_pow5_28[] = {
     {0xe1afa13afbd14d6du, -909}, {0xe3e27a444d8d98b7u, -844}, {0xe61acf033d1a45dfu, -779},
     {0xe858ad248f5c22c9u, -714}, {0xea9c227723ee8bcbu, -649}, {0xece53cec4a314ebdu, -584},
@@ -332,10 +381,11 @@ static void spmv__io_approx_mul(spmv__io_approx *a, uint64_t factor, uint64_t er
     a->top = high;
 }
 
-/* m * 10^e for m > 0 and e from -343 to 308. more: the true m is up to 1 larger. */
+/* m * 10^e for m > 0 and SPMV__IO_LEAST_TEN <= e <= SPMV__IO_MOST_TEN. more: the true m is up to 1 larger. */
 static spmv__io_approx spmv__io_approx_from(uint64_t m, int e, int more)
 {
-    int zeros = spmv__io_leading_zeros(m), coarse = (e + 13 * 28) / 28, fine = (e + 13 * 28) % 28;
+    int zeros = spmv__io_leading_zeros(m), from_first = e + SPMV__IO_POW5_ONE * SPMV__IO_POW5_STEP;
+    int coarse = from_first / SPMV__IO_POW5_STEP, fine = from_first % SPMV__IO_POW5_STEP;
     spmv__io_approx a;
     a.top = m << zeros;
     a.error = more ? (uint64_t)1 << zeros : 0;
@@ -344,11 +394,11 @@ static spmv__io_approx spmv__io_approx_from(uint64_t m, int e, int more)
         zeros = spmv__io_leading_zeros(spmv__io_pow5[fine]);
         spmv__io_approx_mul(&a, spmv__io_pow5[fine] << zeros, 0, -zeros);
     }
-    if (coarse != 13) spmv__io_approx_mul(&a, spmv__io_pow5_28[coarse].top, 1, spmv__io_pow5_28[coarse].exponent);
+    if (coarse != SPMV__IO_POW5_ONE) spmv__io_approx_mul(&a, spmv__io_pow5_28[coarse].top, 1, spmv__io_pow5_28[coarse].exponent);
     return a;
 }
 
-/* The sign of decimal - odd * 2^exponent. */
+/* The sign of the decimal minus odd * 2^exponent, found exactly. */
 static int spmv__io_compare(const spmv__io_decimal *d, uint64_t odd, int64_t exponent)
 {
     spmv__io_big left, right;
@@ -356,7 +406,7 @@ static int spmv__io_compare(const spmv__io_decimal *d, uint64_t odd, int64_t exp
     int64_t five = d->exponent;
     int taken = 0, fraction = 0, rest = 0;
     left.n = 0;
-    /* No middle of two doubles has more than 768 digits: beyond, it only matters whether anything follows. */
+    /* no middle of two doubles has more digits than are kept: of the others it only matters whether any is not 0 */
     for (p = d->digits; p < d->stop; p++) {
         if (*p == '.') {
             fraction = 1;
@@ -394,21 +444,22 @@ static uint64_t spmv__io_bits(double v)
     return bits;
 }
 
-#define SPMV__IO_INFINITY ((uint64_t)0x7ff << 52)
+#define SPMV__IO_INFINITY ((uint64_t)0x7ff << SPMV__IO_MANTISSA)
 
-/* The nearest double. */
+/* The double that is nearest to the decimal. */
 static double spmv__io_round(const spmv__io_decimal *d)
 {
     spmv__io_approx a;
     uint64_t mant, rest, half;
     int exponent, shift, order, up;
-    if (d->m == 0 || d->e < -343) return 0;
-    if (d->e > 308) return spmv__io_from_bits(SPMV__IO_INFINITY);
-    if (d->e == 0 && !d->more && d->m >> 53 == 0) return (double)d->m;
+    if (d->m == 0 || d->e < SPMV__IO_LEAST_TEN) return 0;
+    if (d->e > SPMV__IO_MOST_TEN) return spmv__io_from_bits(SPMV__IO_INFINITY);
+    if (d->e == 0 && !d->more && d->m >> (SPMV__IO_MANTISSA + 1) == 0) return (double)d->m;
     a = spmv__io_approx_from(d->m, (int)d->e, d->more);
     exponent = a.exponent + 63;
-    if (exponent > 1023) return spmv__io_from_bits(SPMV__IO_INFINITY);
-    shift = exponent >= -1022 ? 11 : 11 - 1022 - exponent; /* below -1022 doubles have fewer bits */
+    if (exponent > SPMV__IO_TOP_EXPONENT) return spmv__io_from_bits(SPMV__IO_INFINITY);
+    shift = 63 - SPMV__IO_MANTISSA;
+    if (exponent < SPMV__IO_LOW_EXPONENT) shift += SPMV__IO_LOW_EXPONENT - exponent; /* subnormal doubles have fewer bits */
     if (shift > 65) return 0;
     mant = shift < 64 ? a.top >> shift : 0;
     rest = shift < 64 ? a.top & (((uint64_t)1 << shift) - 1) : a.top;
@@ -419,10 +470,12 @@ static double spmv__io_round(const spmv__io_decimal *d)
         order = spmv__io_compare(d, 2 * mant + 1, (int64_t)a.exponent + shift - 1);
         up = order > 0 || (order == 0 && (mant & 1));
     }
-    /* The highest bit of a normal mantissa adds 1 to the exponent, and so does a carry out of it. */
-    return spmv__io_from_bits((exponent >= -1022 ? (uint64_t)(exponent + 1022) << 52 : 0) + mant + (uint64_t)up);
+    /* the leading bit of a normal mantissa adds 1 to the exponent, and so does a carry out of it */
+    if (exponent >= SPMV__IO_LOW_EXPONENT) mant += (uint64_t)(exponent - SPMV__IO_LOW_EXPONENT) << SPMV__IO_MANTISSA;
+    return spmv__io_from_bits(mant + (uint64_t)up);
 }
 
+/* Sets m, e and more of a significand with more than SPMV__IO_EXACT_DIGITS digits. */
 static void spmv__io_scan_long(spmv__io_decimal *d)
 {
     const char *p;
@@ -432,7 +485,7 @@ static void spmv__io_scan_long(spmv__io_decimal *d)
     for (p = d->digits; p < d->stop; p++) {
         if (*p == '.') {
             fraction = 1;
-        } else if (taken < 19) {
+        } else if (taken < SPMV__IO_EXACT_DIGITS) {
             d->m = d->m * 10 + (uint64_t)(*p - '0');
             taken += d->m > 0;
             d->e -= fraction;
@@ -443,7 +496,7 @@ static void spmv__io_scan_long(spmv__io_decimal *d)
     }
 }
 
-/* The exponent behind its letter; saturates. NULL if there is none. */
+/* Reads the exponent after its letter, limited to what cannot overflow later. Returns what follows it; NULL if there is none. */
 static const char *spmv__io_scan_exponent(const char *p, int64_t *out)
 {
     const int64_t limit = INT64_MAX / 16;
@@ -456,7 +509,7 @@ static const char *spmv__io_scan_exponent(const char *p, int64_t *out)
     return p == start ? NULL : p;
 }
 
-/* An unsigned decimal; returns what follows it, or NULL if there is none. */
+/* Reads an unsigned decimal; returns what follows it, or NULL if there is none. */
 static const char *spmv__io_scan(const char *p, spmv__io_decimal *d)
 {
     const char *point = NULL;
@@ -474,11 +527,11 @@ static const char *spmv__io_scan(const char *p, spmv__io_decimal *d)
     if (*p == 'e' || *p == 'E' || *p == 'd' || *p == 'D') p = spmv__io_scan_exponent(p + 1, &d->exponent);
     d->m = m;
     d->e = d->exponent - (point ? d->stop - point - 1 : 0);
-    if (d->stop - d->digits - (point != NULL) > 19) spmv__io_scan_long(d);
+    if (d->stop - d->digits - (point != NULL) > SPMV__IO_EXACT_DIGITS) spmv__io_scan_long(d);
     return p;
 }
 
-/* Passes over word, given in lower case; NULL if it is not there. */
+/* Skips word, which is given in lower case; NULL if it is not there. */
 static const char *spmv__io_word(const char *p, const char *word)
 {
     for (; *word; p++, word++) {
@@ -487,8 +540,8 @@ static const char *spmv__io_word(const char *p, const char *word)
     return p;
 }
 
-/* A number with sign; returns what follows it, or NULL if there is none. The text must end in something that is no
- * part of a number. */
+/* Reads a number with its sign; returns what follows it, or NULL if there is none. The text must end in something that is not part of a
+ * number. */
 static const char *spmv__io_number(const char *p, int integer, double *out)
 {
     spmv__io_decimal d;
@@ -504,7 +557,7 @@ static const char *spmv__io_number(const char *p, int integer, double *out)
     } else if (integer) {
         return NULL;
     } else if ((after = spmv__io_word(p, "nan")) != NULL) {
-        v = spmv__io_from_bits(SPMV__IO_INFINITY | (uint64_t)1 << 51);
+        v = spmv__io_from_bits(SPMV__IO_INFINITY | (uint64_t)1 << (SPMV__IO_MANTISSA - 1)); /* a quiet one */
     } else {
         after = spmv__io_word(p, "infinity");
         if (!after) after = spmv__io_word(p, "inf");
@@ -579,11 +632,13 @@ static size_t spmv__io_round_digits(char *digits, size_t n, size_t keep, int *ca
     return n;
 }
 
-/* Lays out 0.DIGITS * 10^point. */
+/* Writes 0.DIGITS * 10^point, without an exponent where that takes few zeros, and returns the length. limit: the most digits before the
+ * point. */
 static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int point, size_t limit)
 {
     size_t length = 0, i;
-    if (point > -4 && point <= (int)limit) {
+    const int most_zeros = 3; /* between the point and the first digit, as %g of printf has */
+    if (point >= -most_zeros && point <= (int)limit) {
         if (point <= 0) {
             out[length++] = '0';
             out[length++] = '.';
@@ -608,7 +663,7 @@ static size_t spmv__io_lay_out(char *out, const char *digits, size_t n, int poin
 SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digits)
 {
     if (!out) return 0;
-    char all[800];
+    char all[SPMV__IO_DIGITS];
     uint64_t bits = spmv__io_bits(v), mant = bits & (((uint64_t)1 << 52) - 1);
     int exponent = (int)(bits >> 52 & 0x7ff), ten, carry;
     size_t length = bits >> 63 ? 1 : 0, keep = (size_t)(digits < 1 ? 1 : digits > 17 ? 17 : digits), first, count;
@@ -629,23 +684,23 @@ SPMV_API size_t spmv_number_text(char out[SPMV_NUMBER_TEXT], double v, int digit
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------------------
- * The source is read in pieces. The buffer always holds whole lines, the last of them ended by a line feed of ours
- * where the source has none, so that nothing below needs to look for the end of the buffer. The buffer's size is also
- * the limit of a line (the standard's is 1024 bytes); of a comment that does not fit, nothing is kept. */
+ * The source is read in pieces. The buffer always holds whole lines; where the source lacks the last line feed, one is added, so that
+ * nothing below has to check for the end of the buffer. The size of the buffer also limits a line (the standard allows 1024 bytes). Of a
+ * comment that does not fit nothing is kept. */
 enum { SPMV__MM_BUFFER = 1 << 16 }; /* bytes */
 
 typedef struct spmv__mm_in {
     const spmv_source *src;
     const spmv_hooks *hooks;
-    char *buffer;          /* SPMV__MM_BUFFER bytes and one for our line feed */
+    char *buffer;          /* SPMV__MM_BUFFER bytes and one for the line feed that is added */
     size_t filled;         /* bytes */
-    char *p;               /* where the parser stands */
-    char *safe;            /* behind the last whole line */
+    char *p;               /* where the parser is */
+    char *safe;            /* the end of the last whole line */
     char *line_start;
     uint64_t line, bytes;  /* lines begun, bytes read */
-    uint64_t sizes_line;
-    int ended;
-    int in_comment;        /* 1: the source stands in a comment of which nothing is kept */
+    uint64_t sizes_line;   /* the line with the sizes, for messages */
+    int ended;             /* 1: the source has ended */
+    int in_comment;        /* 1: the next bytes belong to a comment of which nothing is kept */
     int cut;               /* 1: the source ended within the last word of its last line */
 } spmv__mm_in;
 
@@ -666,7 +721,7 @@ static spmv_status spmv__mm_refuse_at(const spmv__mm_in *in, spmv_status s, cons
                     (spmv__ull)(at - in->line_start) + 1, expected, found);
 }
 
-/* Refuses the word at at, quoting it. */
+/* Refuses the word that begins at at and quotes its beginning; characters that do not print become "?". */
 static spmv_status spmv__mm_refuse(const spmv__mm_in *in, spmv_status s, const char *at, const char *expected)
 {
     char found[32];
@@ -697,13 +752,13 @@ static spmv_status spmv__mm_open(spmv__mm_in *in)
                     spmv__io_name(in->src->name, "input"), (spmv__ull)SPMV__MM_BUFFER);
 }
 
-/* Bytes of a UTF-8 byte order mark. */
+/* The bytes of a UTF-8 byte order mark at p, 0 if there is none. */
 static size_t spmv__mm_order_mark(const unsigned char *p)
 {
     return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
 }
 
-/* The buffer is full of one line without its end: takes off the comment that fills it. In the banner, which begins with
+/* The buffer is full and holds one line without its end: removes the comment in it, or refuses the line. In the banner, which begins with
  * two %, only a later one begins a comment. */
 static spmv_status spmv__mm_drop_comment(spmv__mm_in *in)
 {
@@ -718,7 +773,7 @@ static spmv_status spmv__mm_drop_comment(spmv__mm_in *in)
     return SPMV_OK;
 }
 
-/* Of the bytes just read behind what is filled, keeps those from the comment's end on; returns how many. */
+/* Of the got bytes just read, drops those that still belong to the comment; returns how many are left. */
 static size_t spmv__mm_pass_comment(spmv__mm_in *in, size_t got)
 {
     char *from = in->buffer + in->filled, *end = (char *)memchr(from, '\n', got);
@@ -729,7 +784,7 @@ static size_t spmv__mm_pass_comment(spmv__mm_in *in, size_t got)
     return got;
 }
 
-/* The source has ended and the buffer holds the line that no line feed ends: ends it. */
+/* The source has ended and the buffer holds a line without a line feed: adds one. */
 static void spmv__mm_end_source(spmv__mm_in *in)
 {
     char last = in->buffer[in->filled - 1];
@@ -737,7 +792,7 @@ static void spmv__mm_end_source(spmv__mm_in *in)
     in->buffer[in->filled++] = '\n';
 }
 
-/* Reads on until there is a whole line or the source ends. */
+/* Reads until the buffer holds a whole line or the source ends. */
 static spmv_status spmv__mm_fill(spmv__mm_in *in)
 {
     size_t kept = in->filled - (size_t)(in->p - in->buffer), whole = 0, i;
@@ -770,7 +825,7 @@ static char *spmv__mm_blanks(char *p)
     return p;
 }
 
-/* Goes to the first word of the next line, whatever it is. *found: 0 at the end. */
+/* Goes to the start of the next line, whatever is in it. *found: 0 at the end. */
 static spmv_status spmv__mm_line(spmv__mm_in *in, int *found)
 {
     spmv_status s = SPMV_OK;
@@ -781,7 +836,7 @@ static spmv_status spmv__mm_line(spmv__mm_in *in, int *found)
     return s;
 }
 
-/* Goes to the first word of the next line that has one, passing over blank lines and comments. */
+/* Goes to the first word of the next line that has one; skips blank lines and comments. *found: 0 at the end. */
 static spmv_status spmv__mm_next(spmv__mm_in *in, int *found)
 {
     for (;;) {
@@ -795,7 +850,7 @@ static spmv_status spmv__mm_next(spmv__mm_in *in, int *found)
     }
 }
 
-/* Passes over the rest of a line, where only blanks and a comment may stand. */
+/* Skips the rest of a line, which may only have blanks and a comment. */
 static spmv_status spmv__mm_end_line(spmv__mm_in *in)
 {
     char *p = spmv__mm_blanks(in->p);
@@ -811,13 +866,13 @@ static int spmv__mm_ends(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '%';
 }
 
-/* A count without sign, saturating; NULL if there is none. */
+/* Reads a whole number without a sign, at most UINT64_MAX; returns what follows it, NULL if there is none. */
 static char *spmv__mm_count(char *p, uint64_t *out)
 {
     char *start = p;
     uint64_t n = 0, digit;
     for (; spmv__io_is_digit(*p); p++) n = n * 10 + (uint64_t)(*p - '0');
-    if (p - start > 19) { /* it may have wrapped */
+    if (p - start > SPMV__IO_EXACT_DIGITS) { /* it may have wrapped */
         for (n = 0, p = start; spmv__io_is_digit(*p); p++) {
             digit = (uint64_t)(*p - '0');
             n = n > (UINT64_MAX - digit) / 10 ? UINT64_MAX : n * 10 + digit;
@@ -828,14 +883,14 @@ static char *spmv__mm_count(char *p, uint64_t *out)
 }
 
 /* ---- banner and sizes -------------------------------------------------------------------------------------------- */
-#define SPMV__MM_MOST_DIM (((uint64_t)1 << 32) - 2)
-#define SPMV__MM_MOST_ENTRIES ((uint64_t)1 << 60)
-/* The default of max_dim. Both are rows or columns: what costs no more than a small matrix does (8 MiB of row pointers),
- * and what lets nearly empty rows pass: one of 64 holds a nonzero, which in a text file took about as many bytes. */
+#define SPMV__MM_MOST_DIM (((uint64_t)1 << 32) - 2)   /* rows or columns: spmv_csr has 32-bit columns, and 2^32 - 1 marks padding */
+#define SPMV__MM_MOST_ENTRIES ((uint64_t)1 << 60)     /* entries; no overflow with their mirror images */
+/* The default of max_dim, in rows or columns. FREE_DIM is what every matrix may have, as 8 MiB of row pointers are no burden;
+ * DIM_PER_NONZERO allows for nearly empty rows: one in 64 holds a nonzero, which in a text file takes about as many bytes. */
 #define SPMV__IO_FREE_DIM ((uint64_t)1 << 20)
 #define SPMV__IO_DIM_PER_NONZERO 64u
 
-/* The only limit of dimensions besides MOST_DIM, for both forms. line: where they stand, 0: in no line. */
+/* Checks the dimensions of a matrix in either form against max_dim. line: the line of the file that has them, 0: it has no lines. */
 static spmv_status spmv__io_check_dims(const spmv_source *src, uint64_t line, uint64_t rows, uint64_t cols, uint64_t nnz,
                                        uint64_t max_dim, const spmv_hooks *hooks)
 {
@@ -878,6 +933,7 @@ static spmv_status spmv__mm_check_kind(const spmv__mm_in *in, const spmv_mm_info
     return SPMV_OK;
 }
 
+/* Reads line 1 into info. */
 static spmv_status spmv__mm_banner(spmv__mm_in *in, spmv_mm_info *info)
 {
     static const spmv__mm_choice magic[] = {{"%%matrixmarket", 0}, {NULL, 0}}, object[] = {{"matrix", 0}, {NULL, 0}},
@@ -925,6 +981,7 @@ static uint64_t spmv__mm_array_entries(const spmv_mm_info *info)
     return n * (info->symmetry == SPMV_MM_SYMMETRIC ? n + 1 : n - 1) / 2;
 }
 
+/* Reads the line of sizes into info. vector: 1 if only one column is accepted. */
 static spmv_status spmv__mm_sizes(spmv__mm_in *in, spmv_mm_info *info, int vector)
 {
     char text[64];
@@ -965,13 +1022,7 @@ static int spmv__io_resize(const spmv_hooks *hooks, void **block, uint64_t count
     return wider != NULL;
 }
 
-/* spmv__new without the clearing. */
-static spmv_status spmv__io_new(const spmv_hooks *hooks, void **out, uint64_t count, uint64_t size)
-{
-    *out = spmv_alloc(hooks, count, size);
-    return count && !*out ? spmv__no_memory(hooks, count, size) : SPMV_OK;
-}
-
+/* Makes room for so many entries. On failure c keeps the blocks it has. */
 static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint64_t room)
 {
     void *row = c->row, *col = c->col, *val = c->val;
@@ -989,7 +1040,8 @@ static spmv_status spmv__mm_reserve(spmv__mm_coo *c, const spmv__mm_in *in, uint
     return SPMV_OK;
 }
 
-/* Room grows with what was read, or for what is still to come, and never beyond what the header announces. */
+/* Makes room for more entries: twice as many, or as many as may still come if the source knows its length, but never more than the header
+ * announces. */
 static spmv_status spmv__mm_grow(spmv__mm_coo *c, const spmv__mm_in *in, const spmv_mm_info *info)
 {
     uint64_t least = info->array ? 2 : c->pattern ? 4 : 6; /* bytes of the shortest entry: "0", "1 1", "1 1 0" */
@@ -1022,7 +1074,7 @@ static spmv_status spmv__mm_too_few(const spmv__mm_in *in, const spmv_mm_info *i
     return spmv__mm_refuse_end(in, text);
 }
 
-/* The value at at; the parser then stands behind it. */
+/* Reads the value at at and moves the parser past it. */
 static spmv_status spmv__mm_value(spmv__mm_in *in, const spmv_mm_info *info, char *at, double *out)
 {
     int integer = info->field == SPMV_MM_INTEGER;
@@ -1033,7 +1085,7 @@ static spmv_status spmv__mm_value(spmv__mm_in *in, const spmv_mm_info *info, cha
     return SPMV_OK;
 }
 
-/* One line of a coordinate file. */
+/* Reads one line of a coordinate file. */
 static spmv_status spmv__mm_entry(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c)
 {
     char *at = in->p, *p;
@@ -1071,7 +1123,7 @@ static spmv_status spmv__mm_coordinate(spmv__mm_in *in, const spmv_mm_info *info
     return s;
 }
 
-/* One line of an array file. */
+/* Reads one line of an array file, the element at (row, col). */
 static spmv_status spmv__mm_element(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c, uint64_t row,
                                     uint64_t col)
 {
@@ -1085,6 +1137,7 @@ static spmv_status spmv__mm_element(spmv__mm_in *in, const spmv_mm_info *info, s
     return s ? s : spmv__mm_end_line(in);
 }
 
+/* Reads the elements of an array file, column by column. */
 static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spmv__mm_coo *c)
 {
     uint64_t row = info->symmetry == SPMV_MM_SKEW ? 1 : 0, col = 0, done;
@@ -1102,7 +1155,7 @@ static spmv_status spmv__mm_array(spmv__mm_in *in, const spmv_mm_info *info, spm
     return s;
 }
 
-/* Entries bucketed by row, in the order of the file, mirrored where the file holds one half. */
+/* Entries sorted by row, within a row in the order of the file; with their mirror images if the file holds one half. */
 typedef struct spmv__mm_rows {
     uint64_t *ptr; /* rows + 2: the first rows + 1 are row pointers */
     uint32_t *col;
@@ -1117,6 +1170,7 @@ static void spmv__mm_rows_put(spmv__mm_rows *r, uint32_t row, uint32_t col, doub
     if (r->val) r->val[at] = v;
 }
 
+/* Sorts the entries by row, and mirrors them if the file holds one half. */
 static spmv_status spmv__mm_bucket(spmv__mm_rows *r, const spmv__mm_coo *c, const spmv_mm_info *info,
                                    const spmv_hooks *hooks)
 {
@@ -1127,16 +1181,16 @@ static spmv_status spmv__mm_bucket(spmv__mm_rows *r, const spmv__mm_coo *c, cons
     spmv_status s = spmv__new(hooks, &ptr, info->rows + 2, sizeof *r->ptr, 0);
     r->ptr = (uint64_t *)ptr;
     if (s) return s;
-    /* The count of row i stands at i + 2, its beginning then at i + 1, and when it is full its end. */
+    /* ptr[i + 2] is first the count of row i; then ptr[i + 1] is where its next entry goes, in the end where the row ends */
     for (i = 0; i < c->count; i++) {
         r->ptr[c->row[i] + (uint64_t)2]++;
         if (mirror && c->row[i] != c->col[i]) r->ptr[c->col[i] + (uint64_t)2]++;
     }
     for (i = 2; i < info->rows + 2; i++) r->ptr[i] += r->ptr[i - 1];
     r->count = r->ptr[info->rows + 1];
-    s = spmv__io_new(hooks, &col, r->count, sizeof *r->col);
+    s = spmv__room(hooks, &col, r->count, sizeof *r->col);
     r->col = (uint32_t *)col;
-    if (!s && !c->pattern) s = spmv__io_new(hooks, &val, r->count, sizeof *r->val);
+    if (!s && !c->pattern) s = spmv__room(hooks, &val, r->count, sizeof *r->val);
     r->val = (double *)val;
     if (s) return s;
     for (i = 0; i < c->count; i++) {
@@ -1147,7 +1201,7 @@ static spmv_status spmv__mm_bucket(spmv__mm_rows *r, const spmv__mm_coo *c, cons
     return SPMV_OK;
 }
 
-/* Makes the matrix. Where the rows are in order already it takes the arrays over, and r no longer has them. */
+/* Makes the matrix. Arrays that already have the right form are taken over, and r no longer has them. */
 static spmv_status spmv__mm_to_csr(spmv_csr *out, spmv__mm_rows *r, const spmv_mm_info *info,
                                    const spmv_mm_options *opt, const spmv_hooks *hooks)
 {
@@ -1172,7 +1226,7 @@ static spmv_status spmv__mm_to_csr(spmv_csr *out, spmv__mm_rows *r, const spmv_m
     return SPMV_OK;
 }
 
-/* What nothing may follow, and dimensions out of proportion to the entries. */
+/* After the last entry: nothing may follow, and the dimensions must be in proportion to the entries. */
 static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, const spmv__mm_coo *c, uint64_t max_dim)
 {
     uint64_t nonzeros = info->symmetry == SPMV_MM_GENERAL ? c->count : 2 * c->count;
@@ -1183,7 +1237,7 @@ static spmv_status spmv__mm_finish(spmv__mm_in *in, const spmv_mm_info *info, co
     return spmv__io_check_dims(in->src, in->sizes_line, info->rows, info->cols, nonzeros, max_dim, in->hooks);
 }
 
-/* A whole file into entries. */
+/* Reads a whole file into entries. */
 static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, uint64_t max_dim, spmv_mm_info *info,
                                   int vector, const spmv_hooks *hooks)
 {
@@ -1207,6 +1261,7 @@ static spmv_status spmv__mm_parse(spmv__mm_coo *c, const spmv_source *src, uint6
     return s;
 }
 
+/* Reads a matrix; vector: 1 if it must have one column and zeros of array files are kept. */
 static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const spmv_mm_options *opt, spmv_mm_info *info,
                                  int vector, const spmv_hooks *hooks)
 {
@@ -1234,7 +1289,7 @@ static spmv_status spmv__mm_read(spmv_csr *out, const spmv_source *src, const sp
     spmv_free(hooks, r.col);
     spmv_free(hooks, r.val);
     if (s || !c.cut_line) return s;
-    return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so that its last number may be cut",
+    return spmv_log(hooks, SPMV_OK, "%s:%llu: the file ends without a line feed, so its last number may be cut off",
                     spmv__io_name(src->name, "input"), (spmv__ull)c.cut_line);
 }
 
@@ -1289,12 +1344,12 @@ SPMV_API spmv_status spmv_mm_read_vector(void **out, uint64_t *n, const spmv_sou
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------
- * Failure is remembered and looked at once, at the end. */
+ * A failure is remembered and checked once, at the end. */
 typedef struct spmv__io_out {
     const spmv_sink *sink;
     size_t used;
     int failed;
-    char buffer[8192];
+    char buffer[8192]; /* bytes that are written at once; many times the longest number */
 } spmv__io_out;
 
 static void spmv__io_flush(spmv__io_out *o)
@@ -1389,10 +1444,10 @@ typedef struct spmv__bin_head {
     uint64_t sum, spare;
 } spmv__bin_head;
 
-/* The bytes around SPMV break where a transfer turns line ends or takes off the eighth bit. */
+/* The bytes around SPMV change if a transfer converts line ends or drops the eighth bit. */
 static const unsigned char spmv__bin_magic[8] = {0x89, 'S', 'P', 'M', 'V', 0x0d, 0x0a, 0x1a};
 #define SPMV__BIN_VERSION 1u
-#define SPMV__BIN_ORDER 0x01020304u
+#define SPMV__BIN_ORDER 0x01020304u /* reads as another number in the other byte order */
 
 static uint64_t spmv__bin_mix(uint64_t lane, const unsigned char *p)
 {
@@ -1402,8 +1457,8 @@ static uint64_t spmv__bin_mix(uint64_t lane, const unsigned char *p)
     return lane << 29 | lane >> 35;
 }
 
-/* Four independent lanes, so that it runs as fast as memory. Every step can be undone, so that no change within one
- * word goes unseen. */
+/* The checksum of a block, continuing from seed. Four independent lanes let it run as fast as memory. Every step is invertible, so that no
+ * change within one word goes undetected. */
 static uint64_t spmv__bin_sum(uint64_t seed, const void *data, uint64_t bytes)
 {
     const unsigned char *p = (const unsigned char *)data;
@@ -1441,6 +1496,12 @@ static spmv_status spmv__bin_refuse(const spmv_source *src, const spmv_hooks *ho
     return spmv_log(hooks, s, "%s: expected %s, found %llu", spmv__io_name(src->name, "input"), expected, (spmv__ull)found);
 }
 
+static spmv_status spmv__bin_refuse_row(const spmv_source *src, const spmv_hooks *hooks, const char *expected, uint64_t row)
+{
+    return spmv_log(hooks, SPMV_ERR_INDEX, "%s: expected %s, found others in row %llu", spmv__io_name(src->name, "input"), expected,
+                    (spmv__ull)row);
+}
+
 /* Reads exactly bytes bytes. */
 static spmv_status spmv__bin_get(const spmv_source *src, void *to, size_t bytes, const spmv_hooks *hooks)
 {
@@ -1448,18 +1509,21 @@ static spmv_status spmv__bin_get(const spmv_source *src, void *to, size_t bytes,
     while (done < bytes) {
         size_t got = src->read(src->user, (char *)to + done, bytes - done);
         if (got > bytes - done) return spmv__io_read_failed(src, hooks);
-        if (got == 0) return spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "no byte to be missing", bytes - done);
+        if (got == 0)
+            return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected %llu more bytes, found the end of the file",
+                            spmv__io_name(src->name, "input"), (spmv__ull)(bytes - done));
         done += got;
     }
     return SPMV_OK;
 }
 
-/* Reads count elements of width bytes into a block of its own. The block is made at once where the length of the file
- * is known to hold it; else it grows with what comes. */
+/* Reads count elements of width bytes into a new block. If the length of the source is known, which was then checked, the block is
+ * allocated at once; else it grows with what is read. */
 static spmv_status spmv__bin_array(const spmv_source *src, uint64_t count, uint64_t width, void **out,
                                    const spmv_hooks *hooks)
 {
-    uint64_t room = src->bytes || count < 8192 ? count : 8192, have = 0;
+    const uint64_t first = 8192; /* elements; room doubles from there */
+    uint64_t room = src->bytes || count < first ? count : first, have = 0;
     spmv_status s = SPMV_OK;
     while (!s && have < count) {
         if (!spmv__io_resize(hooks, out, room, width)) return spmv__no_memory(hooks, room, width);
@@ -1470,6 +1534,7 @@ static spmv_status spmv__bin_array(const spmv_source *src, uint64_t count, uint6
     return s;
 }
 
+/* Checks every field of the header, and the sizes against the length of the source if that is known. */
 static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_source *src, uint64_t max_dim,
                                         const spmv_hooks *hooks)
 {
@@ -1501,7 +1566,7 @@ static spmv_status spmv__bin_check_head(const spmv__bin_head *h, const spmv_sour
     return SPMV_OK;
 }
 
-/* Row pointers from 0 to nnz and never falling, columns rising and in range. */
+/* Checks that row pointers go from 0 to nnz and never fall, and that columns rise within each row and are in range. */
 static spmv_status spmv__bin_check_rows(const spmv__bin_head *h, const uint64_t *ptr, const uint32_t *col,
                                         const spmv_source *src, const spmv_hooks *hooks)
 {
@@ -1509,10 +1574,10 @@ static spmv_status spmv__bin_check_rows(const spmv__bin_head *h, const uint64_t 
     if (ptr[0] != 0) return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointer 0 to be 0", ptr[0]);
     for (r = 0; r < h->rows; r++) {
         if (ptr[r + 1] < ptr[r] || ptr[r + 1] > h->nnz)
-            return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "row pointers that rise to nnz; not so in the row", r);
+            return spmv__bin_refuse_row(src, hooks, "row pointers that never fall and end at nnz", r);
         for (i = ptr[r], next = 0; i < ptr[r + 1]; i++) {
             if (col[i] < next || col[i] >= h->cols)
-                return spmv__bin_refuse(src, hooks, SPMV_ERR_INDEX, "columns that rise below cols; not so in the row", r);
+                return spmv__bin_refuse_row(src, hooks, "rising columns below cols", r);
             next = (uint64_t)col[i] + 1;
         }
     }
@@ -1526,7 +1591,8 @@ static spmv_status spmv__bin_check_end(const spmv_source *src, const spmv_hooks 
     char more;
     size_t got = src->read(src->user, &more, 1);
     if (got > 1) return spmv__io_read_failed(src, hooks);
-    return got ? spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "the end of the file, further bytes", 1) : SPMV_OK;
+    if (!got) return SPMV_OK;
+    return spmv_log(hooks, SPMV_ERR_PARSE, "%s: expected the end of the file, found more bytes", spmv__io_name(src->name, "input"));
 }
 
 SPMV_API int spmv_bin_is(const void *data, size_t bytes)
@@ -1550,7 +1616,7 @@ SPMV_API spmv_status spmv_bin_read(spmv_csr *out, const spmv_source *src, uint64
     if (!s) s = spmv__bin_array(src, head.nnz, spmv_value_size((spmv_type)head.type), &val, hooks);
     if (!s) s = spmv__bin_check_end(src, hooks);
     if (!s && (sum = spmv__bin_sum_all(head, ptr, col, val)) != head.sum)
-        s = spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "contents of the header's checksum", sum);
+        s = spmv__bin_refuse(src, hooks, SPMV_ERR_PARSE, "contents that match the checksum in the header", sum);
     if (!s) s = spmv__bin_check_rows(&head, (const uint64_t *)ptr, (const uint32_t *)col, src, hooks);
     if (s) goto done;
     out->rows = head.rows;
@@ -1570,13 +1636,14 @@ done:
     return s;
 }
 
-/* A sink takes what fits a size_t; pieces keep the calls of modest size. */
+/* Writes a block in pieces of moderate size; 0 on failure. */
 static int spmv__bin_put(const spmv_sink *sink, const void *data, uint64_t bytes)
 {
+    const uint64_t most = 1u << 22; /* bytes: so few calls cost nothing, and it fits any size_t */
     const char *p = (const char *)data;
     uint64_t done = 0;
     while (done < bytes) {
-        size_t piece = bytes - done < 1u << 22 ? (size_t)(bytes - done) : 1u << 22;
+        size_t piece = (size_t)spmv__smaller(bytes - done, most);
         if (sink->write(sink->user, p + done, piece) != piece) return 0;
         done += piece;
     }
@@ -1637,7 +1704,7 @@ static size_t spmv__io_write_stream(void *user, const void *data, size_t bytes)
     return fwrite(data, 1, bytes, (FILE *)user);
 }
 
-/* Bytes from here to the end, 0 where the stream cannot say. */
+/* The bytes from the current position to the end; 0 if the stream cannot seek. */
 static uint64_t spmv__io_stream_bytes(FILE *stream)
 {
     long here = ftell(stream), end;
@@ -1673,7 +1740,7 @@ static FILE *spmv__io_open(const char *path, const char *mode, const spmv_hooks 
     return f;
 }
 
-/* Closes a file written to; what is still buffered may fail only now. */
+/* Closes a file after writing, when what is still buffered may fail to be written. Returns s, or that failure. */
 static spmv_status spmv__io_close(FILE *f, const char *path, spmv_status s, const spmv_hooks *hooks)
 {
     int failed = fclose(f) != 0;

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_plan.h - plans: how a matrix is divided into parts, and each part's format.
+ * spmv_plan.h - plans: how a matrix is divided into parts, and in which format each part is stored.
  *
- * A plan is an ordered list of parts; each takes its nonzeros out of what the earlier parts left. Its text form is
+ * A plan is an ordered list of parts; each takes its nonzeros from those that the earlier parts left. Its text form is
  *
  *     plan := part ("+" part)*        part := name [":" key "=" value ("," key "=" value)*]
  *
  * with the format names and keys of spmv_formats.h: "ell:w=5+coo", "bdia:d=0.6+sbell:b=4x4,d=0.5+csr:rows=nonempty".
- * Spaces are allowed around every word. The text and the matrix alone determine the split.
+ * Blanks are allowed around every word. The text and the matrix alone determine which part takes which nonzero.
  *
- * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs. Where a plan's text is asked for, a builder's name
- * (with its own keys, "hybr:k=3,x=1") is accepted as well.
+ * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs. Functions that take a plan as text accept the name of a builder as
+ * well, with keys of its own: "hybr:k=3,x=1".
+ *
+ * The interface comes in three tiers:
+ *     start here   spmv_plan and its text, spmv_plan_make
+ *     more         the stored parts of a matrix on the host (spmv_store), builders
+ *     for tools    which part owns which nonzero (spmv_split)
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_host.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#include "spmv_host.h" /* above the guard: its bodies may still have to be compiled where this interface was included before */
 #ifndef SPMV_PLAN_H
 #define SPMV_PLAN_H
 
@@ -22,28 +27,70 @@
 extern "C" {
 #endif
 
-enum { SPMV_MAX_PARTS = 64, SPMV_PLAN_TEXT = 8192 /* bytes that hold any plan's text, its end included */ };
+/* ---- start here --------------------------------------------------------------------------------------------------- */
+
+enum { SPMV_MAX_PARTS = 64, SPMV_PLAN_TEXT = 8192 /* bytes that hold the text of any plan and the 0 at its end */ };
 
 typedef struct spmv_plan {
     int       count; /* parts, 1 .. SPMV_MAX_PARTS */
     spmv_spec part[SPMV_MAX_PARTS];
 } spmv_plan;
 
-/* Reads a plan's text; builders' names are not accepted here. On failure the message names the column, *column
- * (may be NULL) is the 1-based column of the fault, and *plan is zeroed. */
+/* Seconds that one product by this plan takes; negative if it cannot run. The library has no clock, so the caller measures.
+ *   user     measure_user of spmv_build_hints
+ *   plan     the plan to be measured
+ *   variant  knobs of its kernels as text, part by part ("L=8+WG=128", "" for the defaults; spmv_device.h); ignore it on the host */
+typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
+
+/* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
+typedef struct spmv_build_hints {
+    spmv_measure measure; /* hybr:k=0 and refine need it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
+    void        *measure_user;   /* handed to measure */
+    int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
+    uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: a very large number */
+    unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used */
+    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_auto.h). NULL: the bundled one for the device, which is
+                                         read again for each matrix; that takes about a millisecond, so programs with many small
+                                         matrices read a table once */
+} spmv_build_hints;
+
+/* Makes a plan for a matrix from text.
+ *   plan    becomes the plan; on failure it is zeroed
+ *   text    the text of a plan, which is only parsed, or the name of a builder with its keys:
+ *             hyb, hyb-csr  rows=N    column k is taken while at least max(rows, M/3) of the M rows reach it; default 4096
+ *             hybr          x=P       split until COO holds under P percent of the nonzeros; default 0.5
+ *                           k=0..4    how the width K of a level is chosen: 1 (default) as hyb does; 2 the floor, 4 the ceiling of the
+ *                                     mean row length; 3 while nonzeros fill over a third of the ELL part; 0 by measuring every K
+ *                           rows=N    stop as well where fewer rows are left; default 4096
+ *                           levels=N  at most N levels of ELL; default 0: no limit but SPMV_MAX_PARTS
+ *             cmrs          (no keys) of the strip heights 2, 4, 8 and 16, the one that hints->measure finds fastest; without it the
+ *                                     one with which the fewest bytes are read, where columns come in sectors of 32 bytes and a
+ *                                     greater height must save 5%
+ *   a       the matrix; may be NULL for the text of a plan
+ *   hints   what the builder may use; may be NULL
+ *   column  the 1-based column of the fault in text; 0 if the text is not at fault. May be NULL
+ *   hooks   may be NULL
+ * SPMV_ERR_PLAN, SPMV_ERR_UNSUPPORTED, SPMV_ERR_MEMORY; SPMV_ERR_ARGUMENT where hybr:k=0 has no measure. */
+SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints,
+                                    int *column, const spmv_hooks *hooks);
+/* Parses the text of a plan; names of builders are not accepted here. The message names the column of a fault.
+ *   plan    becomes the plan; on failure it is zeroed
+ *   text    the text
+ *   column  as in spmv_plan_make
+ *   hooks   may be NULL */
 SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks);
-/* Writes the text form, which parses back to the same plan; keys at their default are left out. Like snprintf: always
- * terminated if size > 0, returns the length of the whole text. */
+/* Writes the text form, which parses to the same plan again; keys with their default value are left out. As snprintf does, it ends
+ * the text with a 0 if size > 0 and returns the length of the whole text. */
 SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size);
-/* Checks every part by spmv_spec_check, and strict mode if strict is 1. */
+/* Checks every part by spmv_spec_check and, if strict is 1, that no part has a format with fill (SPMV_ERR_STRICT). */
 SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const spmv_hooks *hooks);
 
-/* ---- builders ----------------------------------------------------------------------------------------------------
+/* ---- more: builders -----------------------------------------------------------------------------------------------
  * X(IDENT, "name", "what it makes"). */
 #define SPMV_BUILDER_LIST(X)                                                                                      \
-    X(HYB,     "hyb",     "ELL for the columns enough rows reach, COO for the rest (Bell, Garland 2009)")         \
-    X(HYB_CSR, "hyb-csr", "the same, the rest as CSR over non-empty rows (Grewe, Lokhmotov 2011, 5.1)")           \
-    X(HYBR,    "hybr",    "ELL again and again, rows by falling length, then COO (Xu et al. 2012, IV)")           \
+    X(HYB,     "hyb",     "ELL for the columns that enough rows reach, COO for the rest (Bell, Garland 2009)")    \
+    X(HYB_CSR, "hyb-csr", "as hyb, but the rest as CSR over non-empty rows (Grewe, Lokhmotov 2011, 5.1)")         \
+    X(HYBR,    "hybr",    "several levels of ELL, rows by falling length, then COO (Xu et al. 2012, IV)")         \
     X(CMRS,    "cmrs",    "CMRS with the strip height that suits the row lengths (Koza et al. 2013)")
 
 typedef enum spmv_builder {
@@ -53,82 +100,72 @@ typedef enum spmv_builder {
     SPMV_BUILDER_COUNT
 } spmv_builder;
 
+/* The name and the description of a builder; "unknown" if there is no such builder. */
 SPMV_API const char *spmv_builder_name(spmv_builder b);
 SPMV_API const char *spmv_builder_text(spmv_builder b);
 
-/* Seconds that one product by this plan takes; negative if it cannot run. variant: the knobs of its kernels, as text part by part
- * ("L=8+WG=128", "" for defaults; spmv_device.h); products on the host have none. The library has no clock: what times is the caller's. */
-typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
+/* ---- more: all parts of a matrix ---------------------------------------------------------------------------------- */
 
-/* What builders and the choice of spmv_auto.h may use; zero means default. */
-typedef struct spmv_build_hints {
-    spmv_measure measure; /* needed by hybr:k=0 (exhaustive choice of every K), and by refine; cmrs takes the height it finds fastest */
-    void        *measure_user;
-    int          refine;  /* auto: how many of the best options are measured, the fastest of which is taken; 0: none */
-    uint64_t     expected_calls; /* auto: products that analysis and conversion must pay for; 0: very many */
-    unsigned     without; /* auto, cocktail: bits 1u << SPMV_DIA of formats that are not to be used, nor looked for */
-    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table; NULL: the bundled one for the device, which is read each time:
-                                         about a millisecond, which one table for many small matrices saves */
-} spmv_build_hints;
+typedef struct spmv_store {
+    spmv_plan  plan;
+    spmv_type  type;
+    uint64_t   rows, cols, nnz;
+    int        count;                 /* parts stored: those of the plan that hold nonzeros */
+    spmv_part *part;                  /* count */
+    int        index[SPMV_MAX_PARTS]; /* part i of the store is part index[i] of the plan */
+    char       shares[1024];          /* the text of spmv_split_print; SPMV_MAX_PARTS times "DENSE(99%)" fit */
+    spmv_hooks hooks;
+} spmv_store;
 
-/* Makes a plan for a matrix from text: a builder's name with its keys, or a plan's text, which is only parsed (then a may be NULL).
- * hints may be NULL.
- *   hyb, hyb-csr   rows=N   a k-th column is taken while at least max(rows, M/3) of the M rows reach it; default 4096
- *   hybr           x=P      split until COO holds under P percent of the nonzeros; default 0.5
- *                  k=1|2|3|4|0 how a level's width K is chosen: 1 (default) as hyb; 2 the floor, 4 the ceiling of the
- *                           mean row length; 3 while nonzeros fill over a third of the ELL part; 0 by measuring every K
- *                  rows=N   also stop where fewer rows are left; default 4096
- *                  levels=N at most N levels of ELL; default 0: no limit but SPMV_MAX_PARTS
- *   cmrs           (no keys) of the strip heights 2, 4, 8 and 16 the one that hints->measure finds fastest; without it, the one with which
- *                  the fewest bytes are read, in sectors of 32 bytes of columns, where a greater one must save 5%
- * On failure *plan is zeroed and *column (may be NULL) is the 1-based column of the fault, 0 if the text is not at fault. */
-SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints,
-                                    int *column, const spmv_hooks *hooks);
+/* Splits a matrix by a plan and stores every part.
+ *   out    need not be initialised; on failure it is zeroed. Free it with spmv_store_free
+ *   plan   the plan, which is copied
+ *   a      the matrix; must outlive the store only if how->borrow is 1
+ *   how    as in spmv_part_build; max_bytes is for each part
+ *   hooks  may be NULL
+ * The message of a failure names the part. Statuses are those of spmv_split_make and spmv_part_build. */
+SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
+                                     const spmv_hooks *hooks);
+/* y = alpha A x + beta y on the host.
+ *   s            the store; any number of threads may use it at the same time, each with its own y
+ *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
+ *   x            s->cols elements of the vector type; may be NULL if there are none, or if alpha is 0
+ *   y            s->rows elements, which may not overlap x; may be NULL if there are none
+ * Uses OpenMP as spmv_part_mul does. Fails only where a needed pointer is NULL (SPMV_ERR_ARGUMENT). */
+SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
+/* Takes the values of a, which spmv_csr_update changed. The store must have been made updatable, else SPMV_ERR_FIXED. */
+SPMV_API spmv_status spmv_store_update(spmv_store *s, const spmv_csr *a);
+SPMV_API void spmv_store_free(spmv_store *s);
+/* Bytes that a product reads of all parts, and their slots: stored elements, padding and fill included. */
+SPMV_API uint64_t spmv_store_bytes(const spmv_store *s);
+SPMV_API uint64_t spmv_store_slots(const spmv_store *s);
 
-/* ---- splitting ---------------------------------------------------------------------------------------------------
- * Which part owns which nonzero, and each part's row list: the plan's meaning for one matrix. */
+/* ---- for tools: splitting -----------------------------------------------------------------------------------------
+ * Which part owns which nonzero, and the row list of each part: the meaning of a plan for one matrix. */
 typedef struct spmv_split {
     int        count;                 /* parts */
-    uint8_t   *owner;                 /* one byte a nonzero; NULL: all belong to part 0 */
-    uint32_t  *list[SPMV_MAX_PARTS];  /* row lists, or NULL */
+    uint8_t   *owner;                 /* one byte for each nonzero, the number of its part; NULL: all belong to part 0 */
+    uint32_t  *list[SPMV_MAX_PARTS];  /* row lists; NULL: all rows in order */
     uint64_t   rows[SPMV_MAX_PARTS];  /* rows of each part: of its list, or of the matrix */
     uint64_t   nnz[SPMV_MAX_PARTS];   /* nonzeros of each part */
     spmv_hooks hooks;
 } spmv_split;
 
-/* out need not be initialised; on failure it is zeroed. SPMV_ERR_INCOMPLETE if the last part leaves nonzeros. */
+/* Assigns every nonzero to a part.
+ *   out    need not be initialised; on failure it is zeroed. Free it with spmv_split_free
+ *   plan   the plan
+ *   a      the matrix
+ *   hooks  may be NULL
+ * SPMV_ERR_INCOMPLETE if the last part leaves nonzeros; the statuses of spmv_plan_check; SPMV_ERR_MEMORY. */
 SPMV_API spmv_status spmv_split_make(spmv_split *out, const spmv_plan *plan, const spmv_csr *a, const spmv_hooks *hooks);
 SPMV_API void spmv_split_free(spmv_split *s);
-/* The view of part i for spmv_part_build. */
+/* The view of part i, for spmv_part_build; it points into s and a. Zeroed if there is no part i. */
 SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i);
-/* The shares in the papers' notation, "ELL(81%)COO(19%)"; parts without nonzeros are left out. Like snprintf. */
+/* Writes the shares of the nonzeros in the papers' notation, "ELL(81%)COO(19%)", without parts that hold none.
+ *   s, plan    a split and the plan it was made by
+ *   out, size  as in spmv_plan_print */
 SPMV_API size_t spmv_split_print(const spmv_split *s, const spmv_plan *plan, char *out, size_t size);
-
-/* ---- all parts together ------------------------------------------------------------------------------------------ */
-typedef struct spmv_store {
-    spmv_plan  plan;
-    spmv_type  type;
-    uint64_t   rows, cols, nnz;
-    int        count;               /* parts stored: those of the plan that hold nonzeros (at least one if the matrix
-                                       has rows and the plan's first part covers them all, else maybe none) */
-    spmv_part *part;                /* count */
-    int        index[SPMV_MAX_PARTS]; /* part i of the store is part index[i] of the plan */
-    char       shares[1024];        /* spmv_split_print */
-    spmv_hooks hooks;
-} spmv_store;
-
-/* Splits a by plan and stores every part. how as in spmv_part_build (max_bytes: for each part). On failure *out is zeroed
- * and the message names the part. */
-SPMV_API spmv_status spmv_store_make(spmv_store *out, const spmv_plan *plan, const spmv_csr *a, const spmv_build *how,
-                                     const spmv_hooks *hooks);
-/* New values, those of a after spmv_csr_update; the store must have been made updatable. */
-SPMV_API spmv_status spmv_store_update(spmv_store *s, const spmv_csr *a);
-SPMV_API void spmv_store_free(spmv_store *s);
-SPMV_API uint64_t spmv_store_bytes(const spmv_store *s);
-SPMV_API uint64_t spmv_store_slots(const spmv_store *s);
-/* y = alpha A x + beta y on the host. Threads as in spmv_part_mul. */
-SPMV_API spmv_status spmv_store_mul(const spmv_store *s, double alpha, const void *x, double beta, void *y);
-/* 1 if part i, multiplied first, sets every row of y, so that beta need no pass of its own. */
+/* 1 if a product with the part sets every row of y, so that it can apply beta itself when it is multiplied first. */
 SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
 #ifdef __cplusplus
@@ -142,7 +179,15 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows);
 
 /* ---- grammar ----------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__INT, SPMV__FRAC, SPMV__BLOCK, SPMV__ROWS };
+enum { SPMV__INT, SPMV__FRAC, SPMV__BLOCK, SPMV__ROWS }; /* kinds of keys, as SPMV_KEY_LIST names them */
+
+enum {
+    SPMV__ONE       = 1000000, /* fractions are stored in millionths: this is 1 */
+    SPMV__TENTH     = SPMV__ONE / 10, /* what the first decimal of a fraction counts */
+    SPMV__MOST_SIDE = 255,     /* rows or columns of a block that fit the 8 bits that key b has for each */
+    SPMV__WORD      = 32       /* bytes of a word with its end; longer than any name, key or number that means something */
+};
+#define SPMV__MOST_WHOLE ((int64_t)1 << 40) /* no key means anything beyond; far enough below 2^63 that times 10 is no overflow */
 
 static const char *const spmv__key_names[] = {
 #define X(NAME, name, kind) #name,
@@ -156,7 +201,7 @@ static const int spmv__key_kinds[] = {
 };
 static const char *const spmv__rows_words[] = { "all", "nonempty", "sorted" };
 
-/* A reader of one line of text that knows its column. */
+/* Where the parser is in the text of a plan. */
 typedef struct spmv__scan {
     const char *text, *at;
     const spmv_hooks *h;
@@ -165,10 +210,10 @@ typedef struct spmv__scan {
 
 static int spmv__column(const spmv__scan *c, const char *at) { return (int)(at - c->text) + 1; }
 
-/* A fault at a place in the text; the message shows the text from there on. */
+/* Logs a fault at a place in the text, with its column and the text from there on, sets *column, and returns s. */
 static spmv_status spmv__fault(const spmv__scan *c, const char *at, spmv_status s, const char *why)
 {
-    char rest[25];
+    char rest[25]; /* as much of the text as a message needs, and its end */
     size_t n = 0;
     for (; n < sizeof rest - 1 && at[n]; n++) rest[n] = at[n];
     rest[n] = 0;
@@ -183,7 +228,8 @@ static void spmv__skip_space(spmv__scan *c)
 
 static int spmv__is_word(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9') || ch == '-' || ch == '.'; }
 
-/* The next word into out; 0 if there is none. One that does not fit becomes "-", which means nothing anywhere: cut, it could. */
+/* Copies the next word into out and returns its length, 0 if there is none. A word that does not fit becomes "-", which is valid
+ * nowhere; cut off, it might be taken for a shorter one. */
 static size_t spmv__word(spmv__scan *c, char *out, size_t size)
 {
     size_t n = 0;
@@ -208,30 +254,32 @@ static int spmv__accept(spmv__scan *c, char ch)
 
 static int spmv__is_digit(char ch) { return ch >= '0' && ch <= '9'; }
 
-/* A whole number; 0 if w does not start with one or it exceeds 2^40, beyond which no key has a meaning. */
+/* Reads a whole number at w and returns what follows it; NULL if there is none or it is above SPMV__MOST_WHOLE. */
 static const char *spmv__whole(const char *w, int64_t *v)
 {
     *v = 0;
     if (!spmv__is_digit(*w)) return NULL;
     for (; spmv__is_digit(*w); w++) {
         *v = *v * 10 + (*w - '0');
-        if (*v > (int64_t)1 << 40) return NULL;
+        if (*v > SPMV__MOST_WHOLE) return NULL;
     }
     return w;
 }
 
-/* Up to six decimals, as millionths. */
+/* Reads a fraction that w consists of, with up to six decimals; further ones are dropped. 1 and *v in millionths, or 0. */
 static int spmv__fraction(const char *w, int64_t *v)
 {
-    int64_t unit = 100000;
+    const int64_t most = 1000000; /* above any fraction and percentage, and times SPMV__ONE no overflow */
+    int64_t unit = SPMV__TENTH;
     w = spmv__whole(w, v);
-    if (!w || *v > 1000000) return 0;
-    *v *= 1000000;
+    if (!w || *v > most) return 0;
+    *v *= SPMV__ONE;
     if (*w == '.')
         for (w++; spmv__is_digit(*w) && unit; w++, unit /= 10) *v += (*w - '0') * unit;
     return !*w;
 }
 
+/* Reads the value of a key of that kind, which must be all of w. 1 and *v as spmv_spec holds it, or 0. */
 static int spmv__key_value(int kind, const char *w, int64_t *v)
 {
     int64_t rows;
@@ -243,9 +291,9 @@ static int spmv__key_value(int kind, const char *w, int64_t *v)
         return spmv__fraction(w, v);
     case SPMV__BLOCK:
         w = spmv__whole(w, &rows);
-        if (!w || *w != 'x' || rows > 255) return 0;
+        if (!w || *w != 'x' || rows > SPMV__MOST_SIDE) return 0;
         w = spmv__whole(w + 1, v);
-        if (!w || *w || *v > 255) return 0;
+        if (!w || *w || *v > SPMV__MOST_SIDE) return 0;
         *v += rows << 8;
         return 1;
     default:
@@ -261,7 +309,7 @@ static const char *spmv__key_form(int kind)
          : kind == SPMV__BLOCK ? "expected a block size such as 4x4" : "expected all, nonempty or sorted";
 }
 
-/* A value outside what its key can be is a fault of the value, so the key is checked by itself. */
+/* The reason why the value of key k is invalid whatever the other keys are, so that the message can point at it; NULL: it is valid. */
 static const char *spmv__value_fault(const spmv_spec *spec, int k)
 {
     spmv_spec one;
@@ -270,14 +318,14 @@ static const char *spmv__value_fault(const spmv_spec *spec, int k)
     one.format = spec->format;
     one.key[k] = spec->key[k];
     if (k == SPMV_KEY_SIGMA) one.key[SPMV_KEY_ROWS] = SPMV_ROWS_SORTED; /* what these two need is checked with the part */
-    if (k == SPMV_KEY_IDX && spec->format == SPMV_CSR) one.key[SPMV_KEY_RUN] = 1024;
+    if (k == SPMV_KEY_IDX && spec->format == SPMV_CSR) one.key[SPMV_KEY_RUN] = 1024; /* any valid run */
     return spmv_spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
 }
 
-/* key "=" value, for the format of spec. */
+/* Parses key "=" value into spec, whose format is known. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
 {
-    char word[32];
+    char word[SPMV__WORD];
     const char *at, *why;
     int k = 0;
     spmv__skip_space(c);
@@ -298,9 +346,10 @@ static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *see
     return why ? spmv__fault(c, at, SPMV_ERR_PLAN, why) : SPMV_OK;
 }
 
+/* Parses one part, its format and its keys, and checks it. */
 static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
 {
-    char word[32];
+    char word[SPMV__WORD];
     const char *at, *why;
     unsigned seen = 0;
     spmv_status s;
@@ -344,12 +393,13 @@ SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *col
 
 static void spmv__put_fraction(spmv__text *t, int64_t millionths)
 {
-    int64_t rest = millionths % 1000000, unit = 100000;
-    spmv__put_count(t, (uint64_t)(millionths / 1000000));
+    int64_t rest = millionths % SPMV__ONE, unit = SPMV__TENTH;
+    spmv__put_count(t, (uint64_t)(millionths / SPMV__ONE));
     if (rest) spmv__put_char(t, '.');
     for (; rest; rest %= unit, unit /= 10) spmv__put_char(t, (int)('0' + rest / unit));
 }
 
+/* Writes key=value so that spmv__key_value reads the same value again. */
 static void spmv__put_key(spmv__text *t, int k, int64_t v)
 {
     spmv__put_text(t, spmv__key_names[k]);
@@ -360,7 +410,7 @@ static void spmv__put_key(spmv__text *t, int k, int64_t v)
     case SPMV__BLOCK:
         spmv__put_count(t, (uint64_t)v >> 8);
         spmv__put_char(t, 'x');
-        spmv__put_count(t, (uint64_t)v & 255);
+        spmv__put_count(t, (uint64_t)v & SPMV__MOST_SIDE);
         break;
     default: spmv__put_text(t, spmv__rows_words[v]);
     }
@@ -417,7 +467,7 @@ SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const sp
 
 /* ---- what a part takes ------------------------------------------------------------------------------------------- */
 
-enum { SPMV__LEFT = 255 }; /* owner of nonzeros that no part has taken yet */
+enum { SPMV__LEFT = 255 }; /* the owner of nonzeros that no part has taken yet; above any part's number */
 
 typedef struct spmv__splitter {
     const spmv_csr   *a;
@@ -453,7 +503,8 @@ static uint64_t spmv__list_row(const spmv__splitter *s, uint64_t i)
     return list ? list[i] : i;
 }
 
-/* Part rows first .. end: the first entries of each row up to the width that keys w and fill allow. */
+/* Takes the first entries of each of the part's rows first .. end - 1, up to the width that keys w and fill allow. height: the rows over
+ * which the part is to be filled to that fraction. */
 static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t end, uint64_t height)
 {
     uint64_t limit = s->spec->key[SPMV_KEY_W] ? (uint64_t)s->spec->key[SPMV_KEY_W] : UINT64_MAX, i, k, longest = 0, w, reach, held = 0;
@@ -472,7 +523,7 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
         reach = end - first - of_length[0];
         for (w = 0; w < limit; w++) {
             held += reach;
-            if ((double)held * 1e6 < (double)fill * (double)height * (double)(w + 1)) break;
+            if ((double)held * (double)SPMV__ONE < (double)fill * (double)height * (double)(w + 1)) break;
             reach -= of_length[w + 1];
         }
         limit = w;
@@ -489,6 +540,7 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
     return SPMV_OK;
 }
 
+/* Takes what ell or sell stores: the first entries of each row, up to the width that w and fill allow all rows or each slice. */
 static spmv_status spmv__take_ell(spmv__splitter *s)
 {
     uint64_t rows = s->out->rows[s->part], first, h = spmv__padded_rows(s->spec, rows), end;
@@ -504,6 +556,7 @@ static spmv_status spmv__take_ell(spmv__splitter *s)
     return status;
 }
 
+/* The nonzeros that no part has taken yet. */
 static spmv_view spmv__left_view(const spmv__splitter *s)
 {
     spmv_view v;
@@ -515,7 +568,7 @@ static spmv_view spmv__left_view(const spmv__splitter *s)
     return v;
 }
 
-/* Drops those of the diagonals left that are in bands less than w wide. */
+/* Of the diagonals that are left, drops those that lie in bands of fewer than w. */
 static void spmv__drop_thin_bands(spmv__diagonals *d, uint64_t w)
 {
     uint64_t i, begin = 0;
@@ -527,18 +580,20 @@ static void spmv__drop_thin_bands(spmv__diagonals *d, uint64_t w)
     }
 }
 
-/* Diagonals filled at least to d: nonzeros over the places the diagonal has in the matrix; of those, with w, only bands of w or more
- * side by side ("BDIA to represent thick bands and DIA to represent disjoint diagonals or thin bands", clSpMV 3.3). */
+/* Takes the diagonals that are filled at least to d: nonzeros over the places that the diagonal has in the matrix. With w, takes of those
+ * only bands of w or more side by side ("BDIA to represent thick bands and DIA to represent disjoint diagonals or thin bands", clSpMV
+ * 3.3). */
 static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
     uint64_t i, r, k;
-    double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths: 0.07 * 100 rounds to more than 7 */
+    double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths, as 0.07 * 100 rounds to more than 7 */
     spmv__diagonals d;
     spmv_status status = spmv__diagonals_make(&d, &v, s->h);
     if (status) return status;
     for (i = 0; i < d.count; i++)
-        if ((double)d.list[i].load * 1e6 < share * (double)spmv__diagonal_length(s->a, d.list[i].key)) spmv__diagonal_drop(&d, i);
+        if ((double)d.list[i].load * (double)SPMV__ONE < share * (double)spmv__diagonal_length(s->a, d.list[i].key))
+            spmv__diagonal_drop(&d, i);
     if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(&d, (uint64_t)s->spec->key[SPMV_KEY_W]);
     for (r = 0; r < s->a->rows; r++)
         for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
@@ -547,7 +602,7 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
     return SPMV_OK;
 }
 
-/* Blocks filled at least to d: nonzeros over the block's places, those outside a ragged edge included. */
+/* Takes the blocks that are filled at least to d: nonzeros over the places of the block, also those beyond the edge of the matrix. */
 static spmv_status spmv__take_blocks(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
@@ -563,7 +618,7 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
         for (r = super * bh; r < end; r++)
             for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
                 if (spmv__is_left(s, k) &&
-                    seen[spmv__block_place(mark, seen, n, spmv__block_of(s->a->col[k], bw))].load * 1000000 >= least) spmv__take(s, r, k);
+                    seen[spmv__block_place(mark, seen, n, spmv__block_of(s->a->col[k], bw))].load * SPMV__ONE >= least) spmv__take(s, r, k);
         spmv__blocks_clear(mark, seen, n);
     }
     spmv_free(s->h, mark);
@@ -571,7 +626,7 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
     return SPMV_OK;
 }
 
-/* Does the part take whatever is left, whatever the matrix? */
+/* Does the part take everything that is left of any matrix? */
 static int spmv__takes_all(const spmv_spec *spec)
 {
     return !spec->key[SPMV_KEY_W] && !spec->key[SPMV_KEY_FILL] && !spec->key[SPMV_KEY_D];
@@ -590,7 +645,7 @@ static spmv_status spmv__take_part(spmv__splitter *s)
 
 /* ---- row lists --------------------------------------------------------------------------------------------------- */
 
-/* Stable by falling length, within one window. */
+/* Sorts the rows of one window by falling number of nonzeros; rows of equal length keep their order. */
 static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t *left, const spmv_hooks *h)
 {
     void *block;
@@ -612,7 +667,8 @@ static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t 
     return SPMV_OK;
 }
 
-/* The rows that have nonzeros left, in order, or sorted within windows of sigma rows of the matrix. */
+/* Makes the row list that key rows specifies: the rows with nonzeros left, in order or sorted within windows of sigma rows of the matrix;
+ * none with rows=all. */
 static spmv_status spmv__make_list(spmv__splitter *s)
 {
     uint64_t r, n = 0, begin = 0, sigma = (uint64_t)s->spec->key[SPMV_KEY_SIGMA];
@@ -623,7 +679,7 @@ static spmv_status spmv__make_list(spmv__splitter *s)
     if (s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_ALL) return SPMV_OK;
     for (r = 0; r < s->a->rows; r++) n += s->left[r] != 0;
     s->out->rows[s->part] = n;
-    status = spmv__new(s->h, &block, n ? n : 1, 4, 0); /* one more than needed where there are none: NULL would mean all rows */
+    status = spmv__new(s->h, &block, n ? n : 1, 4, 0); /* never NULL, which would mean all rows */
     if (status) return status;
     list = (uint32_t *)block;
     s->out->list[s->part] = list;
@@ -640,6 +696,7 @@ static spmv_status spmv__make_list(spmv__splitter *s)
 
 /* ---- split ------------------------------------------------------------------------------------------------------- */
 
+/* Lets each part of the plan take its nonzeros, in order. A plan of one part that takes everything needs no owners. */
 static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
 {
     spmv_status status = SPMV_OK;
@@ -718,7 +775,7 @@ SPMV_API spmv_view spmv_split_view(const spmv_split *s, const spmv_csr *a, int i
     return v;
 }
 
-/* "ELL", or "ELL(81%)" where it does not hold all. */
+/* Writes "ELL(81%)", or "ELL" if the part holds all nonzeros, or nothing if it holds none. */
 static void spmv__put_share(spmv__text *t, spmv_format f, uint64_t nnz, uint64_t all)
 {
     const char *c;
@@ -749,6 +806,7 @@ SPMV_API int spmv_part_covers(const spmv_part *p, uint64_t matrix_rows)
     return p && !p->list.count && p->rows == matrix_rows && !(spmv_format_flags(p->spec.format) & SPMV_ADDS_ONLY);
 }
 
+/* Builds every part of the split that holds nonzeros. On failure out->count parts are to be freed. */
 static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, const spmv_csr *a, const spmv_build *how)
 {
     const spmv_hooks *h = &out->hooks;
@@ -766,10 +824,11 @@ static spmv_status spmv__store_parts(spmv_store *out, const spmv_split *split, c
         if (s) break;
         out->index[out->count++] = i;
     }
-    if (s && split->count > 1) spmv_log(h, s, "that was part %d of the plan", i + 1);
+    if (s && split->count > 1) spmv_log(h, s, "this was part %d of the plan", i + 1);
     return s;
 }
 
+/* Splits the matrix by the plan in out and stores the parts. A split is large, so its frame is kept apart. */
 SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, const spmv_build *how)
 {
     spmv_split split;
@@ -781,7 +840,7 @@ SPMV__APART spmv_status spmv__store_split(spmv_store *out, const spmv_csr *a, co
     return s;
 }
 
-/* A plan of one part that takes all rows as they are: nothing is split, and small matrices pay for no more than their part. */
+/* Stores a plan of one part that takes all rows as they are. Nothing is split, so that a small matrix costs no more than its part. */
 static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const spmv_build *how)
 {
     spmv__text shares;
@@ -802,7 +861,7 @@ static spmv_status spmv__store_whole(spmv_store *out, const spmv_csr *a, const s
     return s;
 }
 
-/* Stores a by the plan that stands in out already, with its hooks; all else in out is zero. */
+/* Stores a by the plan in out, where plan and hooks are set and all else is zero. On failure out is zeroed. */
 static spmv_status spmv__store_by_plan(spmv_store *out, const spmv_csr *a, const spmv_build *how)
 {
     const spmv_spec *first = &out->plan.part[0];
@@ -898,18 +957,34 @@ SPMV_API const char *spmv_builder_text(spmv_builder b)
     return (unsigned)b < SPMV_BUILDER_COUNT ? texts[b] : "unknown";
 }
 
-/* Keys of builders, in one table as those of formats; a bit a builder says who takes it. */
-#define SPMV__BUILDER_KEYS(X)                                                              \
-    X(ROWS,   "rows",   SPMV__INT,  4096,   1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR | 1u << SPMV_BUILDER_HYBR) \
-    X(X,      "x",      SPMV__FRAC, 500000, 1u << SPMV_BUILDER_HYBR)                       \
-    X(K,      "k",      SPMV__INT,  1,      1u << SPMV_BUILDER_HYBR)                       \
-    X(LEVELS, "levels", SPMV__INT,  0,      1u << SPMV_BUILDER_HYBR)
+/* The builder of that name; SPMV_BUILDER_COUNT if there is none. */
+static spmv_builder spmv__builder_from(const char *name)
+{
+    int b = 0;
+    while (b < SPMV_BUILDER_COUNT && strcmp(name, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    return (spmv_builder)b;
+}
+
+/* X(IDENT, "key", kind, default, takers): the keys of builders. takers has the bits of the builders that know the key. */
+#define SPMV__BUILDER_KEYS(X)                                                        \
+    X(ROWS,   "rows",   SPMV__INT,  SPMV__ENOUGH_ROWS,    SPMV__HYB | SPMV__HYBR)    \
+    X(X,      "x",      SPMV__FRAC, SPMV__ONE / 2,        SPMV__HYBR) /* Xu et al. */ \
+    X(K,      "k",      SPMV__INT,  SPMV__K_BELL_GARLAND, SPMV__HYBR)                \
+    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */
+enum {
+    SPMV__HYB  = 1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR, /* takers */
+    SPMV__HYBR = 1u << SPMV_BUILDER_HYBR,
+    SPMV__ENOUGH_ROWS = 4096 /* rows that fill a GPU, which a column of ELL should have (Bell, Garland 2009) */
+};
 enum {
 #define X(ID, name, kind, preset, takers) SPMV__BUILDER_##ID,
     SPMV__BUILDER_KEYS(X)
 #undef X
     SPMV__BUILDER_KEY_COUNT
 };
+/* Values of key k: Xu's methods 1 to 4, and 0 for measuring. */
+enum { SPMV__K_MEASURED = 0, SPMV__K_BELL_GARLAND, SPMV__K_FLOOR, SPMV__K_THIRD, SPMV__K_CEILING };
+enum { SPMV__PERCENT = 100 /* key x is a percentage */ };
 
 typedef struct spmv__maker {
     const spmv_csr         *a;
@@ -921,6 +996,7 @@ typedef struct spmv__maker {
     uint64_t                longest;
 } spmv__maker;
 
+/* Fills in m->longest and m->longer. */
 static spmv_status spmv__count_lengths(spmv__maker *m)
 {
     const spmv_csr *a = m->a;
@@ -937,9 +1013,10 @@ static spmv_status spmv__count_lengths(spmv__maker *m)
     return SPMV_OK;
 }
 
-/* Rows with at least k nonzeros; taking the first base columns away leaves the rows of length base + k. */
+/* The number of rows with at least k nonzeros. Once the first base columns are taken, column k of the rest has spmv__reach(base + k). */
 static uint64_t spmv__reach(const spmv__maker *m, uint64_t k) { return k <= m->longest ? m->longer[k] : 0; }
 
+/* Appends a part with two keys; give one key twice where it needs only one. */
 static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t v1, spmv_key k2, int64_t v2)
 {
     spmv_spec *s = &plan->part[plan->count++];
@@ -949,15 +1026,21 @@ static void spmv__add_part(spmv_plan *plan, spmv_format f, spmv_key k1, int64_t 
     s->key[k2] = v2;
 }
 
-/* Bell and Garland's rule, Xu's method 1: rows is the number that counts as M. */
+/* The share of the rows, one in so many, that must reach a column so that ELL pays for it: an ELL product runs about three times as fast as
+ * one of COO (Bell, Garland 2009); Xu et al. take the same third. */
+enum { SPMV__ELL_PAYS = 3 };
+
+/* The width by Bell and Garland's rule, Xu's method 1, after the base columns that are already taken; rows is what the rule calls M. */
 static uint64_t spmv__width_bell_garland(const spmv__maker *m, uint64_t base, uint64_t rows)
 {
     uint64_t least = (uint64_t)m->key[SPMV__BUILDER_ROWS], w = 0;
-    while (spmv__reach(m, base + w + 1) >= least && spmv__reach(m, base + w + 1) * 3 >= rows && spmv__reach(m, base + w + 1)) w++;
-    return w;
+    for (;; w++) {
+        uint64_t reach = spmv__reach(m, base + w + 1);
+        if (!reach || reach < least || reach * SPMV__ELL_PAYS < rows) return w;
+    }
 }
 
-/* Nonzeros beyond column base of each row. */
+/* The number of nonzeros after the first base entries of each row. */
 static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
 {
     uint64_t k, n = 0;
@@ -965,19 +1048,19 @@ static uint64_t spmv__beyond(const spmv__maker *m, uint64_t base)
     return n;
 }
 
-/* Xu's method 3: columns are added while nonzeros fill more than a third of the ELL part. */
+/* The width by Xu's method 3: columns are added while nonzeros fill more than a third of the ELL part. */
 static uint64_t spmv__width_third(const spmv__maker *m, uint64_t base, uint64_t rows)
 {
     uint64_t w = 0, held = 0;
     while (base + w + 1 <= m->longest) {
         held += spmv__reach(m, base + w + 1);
-        if (held * 3 <= rows * (w + 1)) break;
+        if (held * SPMV__ELL_PAYS <= rows * (w + 1)) break;
         w++;
     }
     return w;
 }
 
-/* hyb and hyb-csr: one ELL part where a column is worth it, then the rest. */
+/* Makes hyb or hyb-csr: one ELL part if any column is worth it, then COO or CSR for the rest. */
 static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
 {
     uint64_t w = spmv__width_bell_garland(m, 0, m->a->rows);
@@ -988,6 +1071,7 @@ static spmv_status spmv__make_hyb(spmv__maker *m, int with_csr)
     return SPMV_OK;
 }
 
+/* Makes a plan of ELL parts with the given widths; rest: 1 if COO follows. */
 static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels, int rest)
 {
     int i;
@@ -998,7 +1082,7 @@ static void spmv__set_levels(spmv_plan *plan, const uint64_t *width, int levels,
     else plan->part[levels - 1].key[SPMV_KEY_W] = 0;
 }
 
-/* Every width from one column to all of them, by the caller's clock, the levels before it fixed. */
+/* The fastest width of a level by the caller's clock, of all from one column to the longest row; the levels before it keep theirs. */
 static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level, uint64_t base)
 {
     spmv_plan trial;
@@ -1018,30 +1102,33 @@ static uint64_t spmv__width_measured(spmv__maker *m, uint64_t *width, int level,
     return best;
 }
 
+/* The width of a level, by the method that key k names. */
 static uint64_t spmv__hybr_width(spmv__maker *m, uint64_t *width, int level, uint64_t base, uint64_t rows)
 {
     uint64_t left = spmv__beyond(m, base);
     switch (m->key[SPMV__BUILDER_K]) {
-    case 0: return spmv__width_measured(m, width, level, base);
-    case 2: return left / rows;
-    case 3: return spmv__width_third(m, base, rows);
-    case 4: return spmv__ceil_div(left, rows);
+    case SPMV__K_MEASURED: return spmv__width_measured(m, width, level, base);
+    case SPMV__K_FLOOR: return left / rows;
+    case SPMV__K_THIRD: return spmv__width_third(m, base, rows);
+    case SPMV__K_CEILING: return spmv__ceil_div(left, rows);
     default: return spmv__width_bell_garland(m, base, rows);
     }
 }
 
-/* Xu et al. IV: split off ELL parts until little is left, in nonzeros or in rows. M is the rows that are left: with the
- * matrix's no column of a later level would ever qualify. The first level is HYB's and always tried. */
+/* Makes hybr (Xu et al. IV): splits off ELL parts until few nonzeros or few rows are left. M of the width's rule is the number of rows
+ * that are left; with that of the matrix, no column of a later level would ever qualify. The first level is that of hyb and always
+ * tried. */
 static spmv_status spmv__make_hybr(spmv__maker *m)
 {
     uint64_t width[SPMV_MAX_PARTS], base = 0, rows = m->a->rows;
     uint64_t least_rows = (uint64_t)m->key[SPMV__BUILDER_ROWS];
-    double least = (double)m->key[SPMV__BUILDER_X] * (double)m->a->nnz; /* times 1e8: a share that is met exactly must compare equal */
+    const double unit = (double)SPMV__ONE * (double)SPMV__PERCENT; /* in a nonzero; least is so scaled that an exact share compares equal */
+    double least = (double)m->key[SPMV__BUILDER_X] * (double)m->a->nnz;
     int64_t levels_key = m->key[SPMV__BUILDER_LEVELS]; /* up to 2^40 */
     int levels = 0, most = levels_key && levels_key < SPMV_MAX_PARTS - 1 ? (int)levels_key : SPMV_MAX_PARTS - 1;
     while (levels < most && base < m->longest && rows) {
         uint64_t w;
-        if (levels && ((double)spmv__beyond(m, base) * 1e8 < least || rows < least_rows)) break;
+        if (levels && ((double)spmv__beyond(m, base) * unit < least || rows < least_rows)) break;
         w = spmv__hybr_width(m, width, levels, base, rows);
         if (!w) break;
         if (w > m->longest - base) w = m->longest - base;
@@ -1059,8 +1146,8 @@ static void spmv__set_strips(spmv_plan *plan, int64_t height)
     spmv__add_part(plan, SPMV_CMRS, SPMV_KEY_H, height, SPMV_KEY_H, height);
 }
 
-/* Bytes that are read of CMRS arrays where the columns of a strip come in sectors of 32 bytes, the least that a GPU's memory gives: short
- * strips waste most of them, as Koza et al. say of short rows in long SIMD units (3). */
+/* Bytes that a product reads of CMRS arrays if the columns of a strip come in sectors of 32 bytes, the least that the memory of a GPU
+ * delivers. Short strips waste most of a sector, as short rows do in long SIMD units (Koza et al., 3). */
 static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
 {
     enum { INDEX = 4 /* bytes of a column with its row in the strip, and of a strip's pointer */, SECTOR = 32 / INDEX /* columns */ };
@@ -1073,17 +1160,19 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
     return bytes;
 }
 
-/* The strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2), as is done here where there is
- * a clock. They give no rule to go without ("a detailed answer is beyond the scope", 5.5); what is done then is ours: the fewest bytes,
- * where a greater height, for which every lane needs more local memory ("a severe limit on acceptable values of height", 4), must save
- * 5%. On an H200 that is the fastest of the four on cant, qcd5_4, mc2depi and scircuit, and 8% slower than it on pdb1HYS. */
+/* Makes cmrs, a part with the best strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2),
+ * as is done here if there is a clock. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
+ * one is our own: the height with the fewest bytes, where a greater one, for which every lane needs more local memory ("a severe limit on
+ * acceptable values of height", 4), must save 5%. On an H200 that finds the fastest of the four on cant, qcd5_4, mc2depi and scircuit, and
+ * one 8% slower on pdb1HYS. */
 static spmv_status spmv__make_cmrs(spmv__maker *m)
 {
-    const double gain = 0.95;
+    const int64_t lowest = 2, highest = 16; /* the paper's; a strip of 1 is csr, and 4 bits number the rows of one */
+    const double gain = 0.95; /* of the bytes of the height before: what a greater one may read */
     spmv_measure measure = m->hints ? m->hints->measure : NULL;
     int64_t h, best = 0, fastest = 0;
     double least = 0, shortest = 0;
-    for (h = 2; h <= 16; h *= 2) {
+    for (h = lowest; h <= highest; h *= 2) {
         double bytes = spmv__strip_bytes(m->a, (uint64_t)h), seconds = -1;
         spmv__set_strips(m->plan, h);
         if (measure) seconds = measure(m->hints->measure_user, m->plan, "");
@@ -1099,6 +1188,7 @@ static spmv_status spmv__make_cmrs(spmv__maker *m)
     return SPMV_OK;
 }
 
+/* Parses one key of a builder into keys. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
 {
     static const char *const names[] = {
@@ -1116,7 +1206,7 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
         SPMV__BUILDER_KEYS(X)
 #undef X
     };
-    char word[32];
+    char word[SPMV__WORD];
     const char *at;
     int k = 0;
     spmv__skip_space(c);
@@ -1131,11 +1221,13 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
     at = c->at;
     spmv__word(c, word, sizeof word);
     if (!spmv__key_value(kinds[k], word, &keys[k])) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(kinds[k]));
-    if (k == SPMV__BUILDER_K && keys[k] > 4) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
-    if (k == SPMV__BUILDER_X && keys[k] > 100000000) return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
+    if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
+    if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
+        return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
     return SPMV_OK;
 }
 
+/* Parses what follows the name of a builder: its keys, with defaults for those not given, and the end of the text. */
 static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys)
 {
     static const int64_t presets[] = {
@@ -1156,10 +1248,11 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
+/* Makes the plan of a builder whose keys are set. */
 SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
     spmv_status s;
-    if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == 0 && !(m->hints && m->hints->measure))
+    if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
         return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
     s = spmv__count_lengths(m);
     if (s) return s;
@@ -1173,7 +1266,7 @@ SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
     return s;
 }
 
-/* Does text ask for the choice of that name? "auto" and "cocktail" are no plans but left to spmv_auto.h. */
+/* Is text, but for blanks around it, the name of that choice? "auto" and "cocktail" are not plans; spmv_auto.h makes them. */
 SPMV__SHARED int spmv__is_choice(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -1192,8 +1285,8 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     }
     spmv__maker m;
     spmv__scan c;
-    char word[32];
-    int b = 0;
+    char word[SPMV__WORD];
+    spmv_builder b;
     spmv_status s;
     memset(&m, 0, sizeof m);
     memset(plan, 0, sizeof *plan);
@@ -1202,17 +1295,17 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     c.h = hooks;
     c.column = column;
     spmv__word(&c, word, sizeof word);
-    while (b < SPMV_BUILDER_COUNT && strcmp(word, spmv_builder_name((spmv_builder)b)) != 0) b++;
+    b = spmv__builder_from(word);
     /* cmrs is both a builder and a format: with keys of the format, or in a longer plan, it is the format */
-    if (b == SPMV_BUILDER_COUNT || (b == SPMV_BUILDER_CMRS && text[strcspn(text, ":+")]))
+    if (b == SPMV_BUILDER_COUNT || (spmv_format_from(word) != SPMV_FORMAT_COUNT && text[strcspn(text, ":+")]))
         return spmv_plan_parse(plan, text, column, hooks);
     if (!a) return spmv__null(hooks, "spmv_plan_make", "a", NULL, 0);
     m.a = a;
     m.hints = hints;
     m.h = hooks;
     m.plan = plan;
-    s = spmv__parse_builder(&c, (spmv_builder)b, m.key);
-    if (!s) s = spmv__run_builder(&m, (spmv_builder)b);
+    s = spmv__parse_builder(&c, b, m.key);
+    if (!s) s = spmv__run_builder(&m, b);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
 }

@@ -1,18 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/candidates.sh host|cpu|gpu peers|short|all - prints the plans that the benchmarks try on a device of that class, one a line.
-#   all     for bench/regret.sh: every format with the block sizes, heights, runs and narrow columns worth trying, on devices the knobs
-#           that ever were the fastest, builders, and divisions into two parts
-#   short   fewer of each
-#   peers   for bench/peers.sh: the few that were the fastest somewhere
-# "auto" and "csr", which the reports compare with, are always among them.
+# bench/candidates.sh host|cpu|gpu peers|short|all - prints the plans that the benchmarks try on a device of that class, one per line.
+#   all     for bench/regret.sh: every layout and builder that "spmv plan --list" names, plans of two parts, some more layouts and,
+#           on devices, the knobs that were the fastest in some measurement
+#   short   every format and builder, and fewer of the others
+#   peers   for bench/peers.sh: the few that were the fastest in some measurement
+# "auto" and "csr", which the reports compare with, are always among them. SPMV is the program that lists the plans (build/spmv).
 set -eu
+spmv=${SPMV:-$(dirname "$0")/../build/spmv}
 usage() {
     echo "usage: bench/candidates.sh host|cpu|gpu peers|short|all" >&2
     exit 2
 }
 class=${1-} set=${2-}
 case $class in host | cpu | gpu) ;; *) usage ;; esac
+names() { # names SORT [PROPERTY]: the names of that sort that the program lists, with PROPERTY only those that have it
+    "$spmv" plan --list | awk -v sort="$1" -v property="${2-}" '
+        $1 == sort && (property == "" || index($0 " ", " " property " ")) { print $2 }'
+}
 
 knobs=
 case $set-$class in
@@ -33,24 +38,17 @@ peers)
     fi | tr ' ' '\n'
     exit 0 ;;
 short)
-    layouts='dense coo csr csr:run=1024 csr:run=1024,idx=16 dia bdia ell ell:idx=16 sell sell:h=8 sell:h=256 sell:idx=16
-        sell:rows=sorted,sigma=512 cmrs cmrs:h=16'
-    blocks='2x2 3x3 6x6 4x4' narrow=3x3 widths='2 4 8 16' shares=0.6 ;;
+    layouts="$(names format) csr:run=1024 csr:run=1024,idx=16 ell:idx=16 sell:h=8 sell:h=256 sell:idx=16 sell:rows=sorted,sigma=512"
+    layouts="$layouts cmrs:h=16"
+    for f in $(names format blocks); do layouts="$layouts $f:b=2x2 $f:b=3x3 $f:b=6x6 $f:b=3x3,idx=16"; done
+    widths='2 4 8 16' shares=0.6 ;;
 all)
-    layouts='dense coo csr csr:run=256 csr:run=1024 csr:run=4096 csr:run=1024,idx=16 dia bdia ell ell:idx=16 sell sell:h=8 sell:h=256
-        sell:idx=16 sell:rows=sorted sell:rows=sorted,sigma=512 sell:idx=16,rows=sorted,sigma=512 cmrs cmrs:h=1 cmrs:h=16'
-    blocks='2x2 3x3 6x6 1x4 2x4 4x4 8x4 1x8 4x8 8x8' narrow='2x2 3x3 6x6 4x4' widths='2 3 4 6 8 12 16 24 32' shares='0.3 0.6' ;;
+    layouts="$(names layout) sell:rows=sorted sell:rows=sorted,sigma=512 sell:idx=16,rows=sorted,sigma=512 cmrs:h=1"
+    widths='2 3 4 6 8 12 16 24 32' shares='0.3 0.6' ;;
 *) usage ;;
 esac
 
-for p in auto cocktail hyb hyb-csr hybr $layouts; do echo "$p"; done
-for b in $blocks; do
-    for f in bell sbell bcsr; do echo "$f:b=$b"; done
-done
-for b in $narrow; do
-    for f in sbell bcsr; do echo "$f:b=$b,idx=16"; done
-done
-for p in $knobs; do echo "$p"; done
+for p in $(names choice) $(names builder) $layouts $knobs; do echo "$p"; done | awk '!seen[$0]++'
 for w in $widths; do echo "sell:w=$w+csr:rows=nonempty,run=1024"; done
 for d in $shares; do
     echo "dia:d=$d+csr:run=1024"

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Our products beside a peer's: compare.py PEER.json OURS.json... prints a line for each device, type and matrix.
+"""Compares our products with a peer's: compare.py PEER.json OURS.json... prints a line for each device, type and matrix.
 
-PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of "spmv bench --json".
-The peer counts with its fastest variant. Ours are the plan that "auto" chose and the fastest of all plans that were tried; the
-ratios are the peer's time over each (above 1: ours is faster)."""
+PEER.json has the lines of the peers' benchmark programs (matrix, dtype, variant, us), OURS.json those of "spmv bench --json". The
+peer's fastest variant counts. It is compared with the plan that "auto" chose and with the fastest of all plans that were tried; a ratio
+is the peer's time divided by ours (above 1: ours is faster)."""
 import sys
 
 from rows import OUR_KEYS, PEER_KEYS, fastest, geometric_mean, grouped, is_wrong, read, where

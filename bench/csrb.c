@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Matrix Market, or this project's binary form (.bin), to the plain binary CSR that the peers' benchmark programs
- * read: "CSRB", int64 rows, columns, nonzeros,
- * int64 pointers[rows + 1], int32 columns[nonzeros], double values[nonzeros].
+ * bench/csrb.c - converts Matrix Market, or this project's binary form (.bin), to the plain binary CSR that the peers' benchmark
+ * programs read: "CSRB", int64 rows, columns, nonzeros, int64 pointers[rows + 1], int32 columns[nonzeros], double values[nonzeros].
  * cc -std=c99 -O2 -I. bench/csrb.c -o build/csrb && build/csrb in.mtx out.csrb */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
 #include <stdio.h>
 #include <string.h>
 
+/* Writes the matrix; 0 and a message if that fails. */
 static int write_csrb(const spmv_csr *a, const char *path)
 {
     int64_t shape[3];
@@ -33,7 +33,8 @@ int main(int argc, char **argv)
         return 2;
     }
     if (strstr(argv[1], ".bin") ? spmv_bin_read_file(&a, argv[1], 0, NULL) : spmv_mm_read_file(&a, argv[1], NULL, NULL, NULL)) return 1;
-    if (a.rows > 0x7fffffff || a.cols > 0x7fffffff || a.nnz > 0x7fffffff) fprintf(stderr, "csrb: the peers' indices have 31 bits\n");
+    if (a.rows > 0x7fffffff || a.cols > 0x7fffffff || a.nnz > 0x7fffffff)
+        fprintf(stderr, "csrb: the matrix is too large for the 32-bit indices of the peers\n");
     else ok = write_csrb(&a, argv[2]);
     spmv_csr_free(&a);
     return ok ? 0 : 1;

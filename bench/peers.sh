@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/peers.sh FILE... - products of this library beside those of others on the same device, both sides timed alike: products in a row,
-# medians. On the host (the default) the peers are a plain OpenMP loop, Eigen, librsb and, where MKL says so, Intel MKL; on an NVIDIA GPU
-# (DEVICE=gpu, or whatever "spmv --device" takes) cuSPARSE. FILE is Matrix Market, .gz or not, or the binary form. The table goes to
-# standard output; it can be made again from build/peers/host or build/peers/gpu, where rows and their description stay: "make bench-report".
-# Variables: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2 on the host, else 1);
-# SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, put before each timed command ("chrt -f 5" on a machine that
-# others use too); MKL, a folder made by bench/peers/mkl.sh; SPMV, PEER, CSRB: programs that are already built.
-# The host's peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
+# bench/peers.sh FILE... - compares products of this library with those of others on the same device. Both sides are timed alike:
+# products in a row, medians. On the host (the default) the peers are a plain OpenMP loop, Eigen, librsb and, if MKL is set, Intel MKL; on
+# an NVIDIA GPU (DEVICE=gpu, or anything else that "spmv --device" takes) the peer is cuSPARSE. FILE is a Matrix Market file, compressed
+# or not, or the binary form. The table is printed; rows and their description stay in build/peers/host or build/peers/gpu, from which
+# "make bench-report" makes it again.
+# Variables, with their defaults: PLANS (those of bench/candidates.sh); TYPES ("f64 f32"); ROUNDS, of which each side's fastest counts (2
+# on the host, else 1); SECONDS_LEFT, after which no further matrix is begun (no limit); RUN, a prefix of each timed command, such as
+# "chrt -f 5" on a machine that others use, too; MKL, a folder made by bench/peers/mkl.sh; SPMV, PEER, CSRB: programs that are already
+# built. The host's peers need libeigen3-dev and librsb-dev, cuSPARSE needs nvcc.
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/peers.sh FILE..." >&2
@@ -20,8 +21,8 @@ out=$root/build/peers/$class
 types=${TYPES:-f64 f32}
 mkdir -p "$out"
 
-# Each class: begin_CLASS builds the peers' programs and sets peer (whose rows, and the name of their file) and rounds;
-# run_CLASS FILE prints their rows; describe_CLASS prints what a reader of the table should know.
+# For each class, begin_CLASS builds the peers' programs and sets rounds and peer, the name of the peers' file of rows; run_CLASS FILE
+# prints their rows; describe_CLASS prints what a reader of the table should know.
 begin_host() {
     peer=peers rounds=${ROUNDS:-2} mkl=
     [ -z "${MKL:-}" ] || mkl="-DWITH_MKL -I$MKL/include -L$MKL/lib -Wl,-rpath,$MKL/lib"
@@ -29,7 +30,7 @@ begin_host() {
     if [ "${PEER:-}" ]; then return; fi
     sh "$root/tools/install.sh" bench
     compile peers -O3 -march=native
-    # gcc 12 makes gathers of the plain loop with -march=native, which are slower than no vectors at all in f32
+    # with -march=native gcc 12 turns the plain loop into gathers, which in f32 are slower than scalar code
     compile peers-O2 -O2 '-DSUFFIX="-O2"'
 }
 compile() { # compile NAME FLAGS...
@@ -92,9 +93,10 @@ for f; do
     round=1
     while [ "$round" -le "$rounds" ]; do
         "run_$class" "$out/$name.csrb" >>"$out/$peer.json"
-        for t in $types; do # a plan that is refused fails: ours.err has the reason, and its row "ok": null
+        for t in $types; do # a plan that is refused makes this fail; ours.err has the reason, and its row "ok": null
             # shellcheck disable=SC2086
-            ${RUN:-} "$SPMV" bench "$out/$name.bin" $plans --device "$device" --type "$t" --json >>"$out/ours.json" 2>>"$out/ours.err" || true
+            ${RUN:-} "$SPMV" bench "$out/$name.bin" $plans --device "$device" --type "$t" --json \
+                >>"$out/ours.json" 2>>"$out/ours.err" || true
         done
         round=$((round + 1))
     done

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - pictures as PNG: each matrix under PLAN (default cocktail) and its row lengths,
-# and the heat maps of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. A FILE that
-# ends in .json has lines of "spmv bench --json": it becomes bars. They go to build/pictures.
+# bench/pictures.sh [-p PLAN] [-o DIRECTORY] [FILE...] - draws pictures as PNG: each matrix under PLAN (default: cocktail) and its row
+# lengths, and the heat maps of every table in tuning/. Without FILE the six irregular matrices of clSpMV's Table 2 are generated. A FILE
+# that ends in .json has lines of "spmv bench --json", which are drawn as bars. DIRECTORY is build/pictures by default.
 set -u
 spmv=$(dirname "$0")/../build/spmv
 tables=$(dirname "$0")/../tuning

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""README's table of speed, made from bench/results: readme.py prints it, readme.py --write puts it into README.md, and readme.py --check
-fails if README.md says something else.
+"""Makes the README's table of speed from bench/results: readme.py prints it, readme.py --write puts it into README.md, and
+readme.py --check fails if README.md differs.
 
-Each file of TABLES is the output of bench/peers.sh: its first line names the machine, its sections the device and type."""
+Each file of TABLES is the output of bench/peers.sh: its first line names the machine, and the headings of its sections the device and the
+type."""
 import os
 import re
 import sys
@@ -17,7 +18,7 @@ SUMMARY = re.compile(r"^  auto: geometric mean ([\d.]+), from ([\d.]+) to ([\d.]
 
 
 def summaries(path):
-    """{type: the groups of SUMMARY}, and the text behind 'Machine: '."""
+    """{type: the groups of SUMMARY}, and the text after 'Machine: '."""
     found, kind, machine = {}, None, ""
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -59,11 +60,11 @@ def main():
     if old == text:
         return 0
     if asked == ["--check"]:
-        print("README.md: its table of speed is not what bench/readme.py prints:\n" + text)
+        print("README.md: its table of speed differs from the output of bench/readme.py:\n" + text)
         return 1
     with open(path, "w", encoding="utf-8") as f:
         f.write(before + begin + text + end + after)
-    print("README.md: its table of speed is new")
+    print("README.md: its table of speed was updated")
     return 0
 
 

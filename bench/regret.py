@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What auto costs: regret.py [--table TABLE --matrices DIR] JSON... prints, for each matrix, device and type, the time of "auto" over
-that of the best plan of one part and over that of the best plan of any kind, and the same of "cocktail"; worst first. Input: lines of
-"spmv bench --json". Where plans were timed again side by side, those times alone are compared. prepare: choice, conversion and
-upload, in products of csr. Exit status 1 if a product was wrong.
+"""How much slower the choice is than the best plan: regret.py [--table TABLE --matrices DIR] JSON... prints, for each matrix, device and
+type, the time of "auto" divided by that of the best plan of one part, and by that of the best plan of any kind; for "cocktail" the
+former. The worst come first. Input: lines of "spmv bench --json". Where plans were timed again side by side, only these times are
+compared. prepare: the time of choice, conversion and upload, in products of csr. The exit status is 1 if a product was wrong.
 
-With --table, auto is what build/spmv would choose now by that table for DIR/MATRIX.bin, and with --chosen what the lines of "auto" in
-other files chose (under --refine, say), looked up among the times that were measured; a choice that was not measured is shown with a
-question mark and left out of the means."""
+With --table, auto is the plan that build/spmv now chooses by that table for DIR/MATRIX.bin; with --chosen FILE, it is the plan that the
+lines of "auto" in that file have, for example under --refine. Its time is looked up among the times that were measured; a choice that
+was not measured is marked with a question mark and left out of the means."""
 import argparse
 import json
 import os
@@ -21,26 +21,26 @@ from rows import fastest, geometric_mean, is_right, is_wrong, read, where
 
 CHOOSERS = ("auto", "cocktail")
 
-# What auto cost on a matrix: its row, those of the best plan of one part and of the best of any, and times over others'.
-# prepare: choice, conversion and upload, in products of csr
+# The regret on a matrix: the rows of auto, of the best plan of one part and of the best plan of any kind, and the ratios of their times.
+# prepare: the time of choice, conversion and upload, in products of csr
 Regret = namedtuple("Regret", "over_single over_best cocktail_over_single prepare auto single best key")
 
 
 def named(row):
-    """What was multiplied how, and whether it was asked for or who chose it."""
+    """The plan, the variant, and who chose it; None if it was requested."""
     return row["plan"], row["variant"], row["builder"] if row["builder"] in CHOOSERS else None
 
 
 def as_measured(row):
-    """csr in runs with wide columns is the code of csr on the host: the same plan, measured again."""
+    """On the host, csr in runs with wide columns runs the same code as csr: it counts as csr, measured again."""
     if row["device"] == "host":
         row["plan"] = re.sub(r"csr(:rows=nonempty)?(:|,)run=\d+(?!\d|,idx)", r"csr\1", row["plan"])
     return row
 
 
 def load(paths):
-    """Rows of each (device, type, matrix) that were right; how many were wrong, of how many. A file's rows take the place of those that
-    earlier files have of the same plan and variant."""
+    """The right rows of each (device, type, matrix), the number of wrong products, and the number of all. A file's rows replace those
+    with the same plan and variant from earlier files."""
     groups, wrong, products = {}, 0, 0
     for path in paths:
         for row in map(as_measured, read(path)):
@@ -55,11 +55,11 @@ def put(rows, row, path):
     row["file"] = path
     same = (i for i, r in enumerate(rows) if named(r) == named(row) and (row.get("again") or r["file"] != path))
     at = next(same, len(rows))
-    rows[at:at + 1] = [row]  # in its place: the first of a plan is the one without knobs
+    rows[at:at + 1] = [row]  # the order is kept: the first row of a plan is the one without knobs
 
 
 def choice(spmv, path, kind, table):
-    """Plan and knobs that spmv chooses now."""
+    """The plan and the knobs that spmv chooses now."""
     run = subprocess.run([spmv, "plan", path, "--type", kind, "--table", table, "--json"], capture_output=True, text=True, check=False)
     if run.returncode:
         sys.exit(f"{path}: {spmv} plan failed: {run.stderr.strip()}")
@@ -68,14 +68,14 @@ def choice(spmv, path, kind, table):
 
 
 def measured(rows, plan, knobs):
-    """The time of the plan with these knobs, others at their defaults, if it was measured."""
+    """The row of the plan with these knobs, and the others at their defaults; None if it was not measured."""
     asked = [set(filter(None, part.split(","))) for part in knobs.split("+")]
     found = []
     for row in rows:
         full = [set(part.split(",")) for part in (row["variant"] or "").split("+")]
         if row["plan"] != plan or row["builder"] in CHOOSERS:
             continue
-        if not any(asked) and row["variant"] != "host":  # the first of a plan was asked for without knobs
+        if not any(asked) and row["variant"] != "host":  # the first row of a plan is the one that was requested without knobs
             return row
         if row["variant"] == "host" or (len(full) == len(asked) and all(a <= f for a, f in zip(asked, full))):
             found.append(row)
@@ -83,7 +83,7 @@ def measured(rows, plan, knobs):
 
 
 def chosen_now(groups, spmv, table, matrices):
-    """The measured row of what is chosen now, for each group; a text if there is none."""
+    """For each group the measured row of the plan that is chosen now, or its text if it was not measured."""
     keys = [k for k in groups if os.path.exists(f"{matrices}/{k[2]}.bin")]
     with ThreadPoolExecutor() as pool:
         chosen = dict(zip(keys, pool.map(lambda k: choice(spmv, f"{matrices}/{k[2]}.bin", k[1], table), keys)))
@@ -91,7 +91,7 @@ def chosen_now(groups, spmv, table, matrices):
 
 
 def chosen_there(groups, path):
-    """The row measured here of what auto chose in that file, for each group."""
+    """For each group the measured row of the plan that auto chose in that file, or its text if it was not measured."""
     chosen = {}
     for row in read(path):
         rows = groups.get(where(row), [])
@@ -102,7 +102,7 @@ def chosen_there(groups, path):
 
 
 def table_of(groups, now):
-    """The regrets, worst first, and (key, plan, best single) where what is chosen now was not measured."""
+    """The regrets, worst first, and (key, plan, best single) of the choices that were not measured."""
     table, unknown = [], []
     for key, rows in groups.items():
         csr = [r for r in rows if r["plan"] == "csr"]
@@ -123,7 +123,7 @@ def table_of(groups, now):
 
 
 def begin():
-    """The options, the rows they name, and what table_of makes of them."""
+    """Parses the options, reads the rows, and returns both with the results of table_of."""
     ask = argparse.ArgumentParser()
     ask.add_argument("--table")
     ask.add_argument("--chosen")
@@ -151,7 +151,7 @@ def section(table, unknown):
     for key, plan, single in unknown:
         print(f"{key[2]:28}         ?                                {plan} | {single['plan']} {single['us']:.1f}")
     if not table:
-        print("none of what was chosen was measured\n")
+        print("none of the chosen plans was measured\n")
         return
     for what, ratios in (("auto over the best single", [r.over_single for r in table]),
                          ("auto over the best", [r.over_best for r in table]),

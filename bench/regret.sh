@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/regret.sh DEVICE TYPE FILE... - what "auto" costs against the best plan that a search finds: times all plans of
-# bench/candidates.sh in one run, the four fastest and those that were chosen once more side by side, and prints the table of
-# bench/regret.py. The rows stay in build/regret. DEVICE is what "spmv --device" takes; a number counts as a CPU unless CLASS=gpu.
-# Variables: SET, the set of bench/candidates.sh (all); SPMV, the program (build/spmv). Exit status 0 if every product was right.
+# bench/regret.sh DEVICE TYPE FILE... - measures how much slower the choice is than the best plan that a search finds: times all plans of
+# bench/candidates.sh in one run, then the four fastest and the chosen ones again side by side, and prints the table of bench/regret.py.
+# The rows stay in build/regret. DEVICE is what "spmv --device" takes; a number counts as a CPU unless CLASS=gpu.
+# Variables, with their defaults: SET, the set of bench/candidates.sh (all); SPMV, the program (build/spmv). The exit status is 0 if every
+# product was right.
 set -eu
 if [ $# -lt 3 ]; then
     echo "usage: bench/regret.sh DEVICE TYPE FILE..." >&2
@@ -20,5 +21,6 @@ fi
 for p in $(sh bench/candidates.sh $class "${SET:-all}"); do set -- "$@" --plan "$p"; done
 mkdir -p build/regret
 out=build/regret/clock_$(echo "$device" | tr -c 'a-zA-Z0-9\n' _).$type.json
-"$SPMV" bench "$@" --again 4 --device "$device" --type "$type" --json >"$out" 2>"$out.err" || true # a refused plan has its row, too
+# a plan that is refused makes this fail, but has its row, too
+"$SPMV" bench "$@" --again 4 --device "$device" --type "$type" --json >"$out" 2>"$out.err" || true
 python3 bench/regret.py "$out"

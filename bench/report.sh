@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from what was measured and brought to DIRECTORY, as far as it is
-# there, and the README's table of speed from bench/results; without arguments only that table.
-#   NAME.txt, NAME.png   from what bench/peers.sh leaves: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json
+# bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from the measurements in DIRECTORY, as far as they are there,
+# and the README's table of speed from bench/results; without arguments only that table.
+#   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json
 #   NAME-plans.txt, NAME-regret.txt, NAME-tables.txt
-#                        from clock_*.json (bench/regret.sh, or other lines of "spmv bench --json --again 4") with
+#                        from clock_*.json (of bench/regret.sh, or other lines of "spmv bench --json --again 4") with
 #                        machine.txt: a line that names machine and driver, a line with the date, and what else a reader should know
-#                        plans.txt: a sentence that says which plans were tried on which matrices
-#                        more_*.json, if there: earlier runs, for the plans alone
-#                        refined_*.json, if there: lines of "auto" under --refine
-#                        now, if there: "auto" is what the library would choose now by tuning/NAME.tune instead of what a run had
-# MATRICES has the matrices' binary files, which shares and choices are made from.
+#                        plans.txt: a sentence about which plans were tried on which matrices
+#                        more_*.json, if present: earlier runs, for the table of plans only
+#                        refined_*.json, if present: lines of "auto" with --refine
+#                        now, if present: "auto" is the plan that the library now chooses by tuning/NAME.tune, not that of the run
+# MATRICES holds the matrices as binary files, which shares and choices are computed from.
 set -eu
 cd "$(dirname "$0")/.."
 case $# in
@@ -24,7 +24,7 @@ case $# in
 esac
 results=bench/results written=
 
-write() { # write FILE COMMAND...: what the command prints becomes the file, if it succeeds
+write() { # write FILE COMMAND...: writes the command's output to the file, if the command succeeds
     file=$1
     shift
     if ! "$@" >"$results/$file.new"; then
@@ -35,7 +35,7 @@ write() { # write FILE COMMAND...: what the command prints becomes the file, if 
     mv "$results/$file.new" "$results/$file"
     written="$written $file"
 }
-needs() { # needs FILE...: all must be in the directory
+needs() { # needs FILE...: fails unless all are in the directory
     for f; do
         if [ ! -e "$from/$f" ]; then
             echo "bench/report.sh: $from/$f is missing" >&2
@@ -60,7 +60,7 @@ plans_table() {
     done
     python3 bench/plans.py "$@"
 }
-table() { # table WHAT HEADING OPTIONS...: what bench/WHAT.py prints under a heading
+table() { # table WHAT HEADING OPTIONS...: prints a heading and the output of bench/WHAT.py
     what=$1
     printf '%s\nCommand: python3 bench/%s.py' "$2" "$what"
     shift 2

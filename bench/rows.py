@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of measurements: lines of JSON, as "spmv bench --json" and the peers' programs print them."""
+"""Reads rows of measurements: lines of JSON, as printed by "spmv bench --json" and the peers' programs."""
 import json
 import math
 import sys
@@ -9,7 +9,7 @@ OUR_KEYS = ("device", "type", "matrix", "builder", "plan", "variant", "us", "ok"
 
 
 def read(path, keys=OUR_KEYS):
-    """The rows of a file, one a line. A line that is not an object with all these keys ends the program with its file and number."""
+    """The rows of a file, one per line. A line that is not an object with all these keys ends the program with a message."""
     try:
         with open(path, encoding="utf-8") as f:
             for number, line in enumerate(f, 1):
@@ -31,12 +31,12 @@ def row_of(line, keys, where):
 
 
 def is_right(row):
-    """Whether the product was timed and was right. The peers' programs do not judge theirs; those count as right."""
+    """Whether the product was timed and right. The peers' programs do not check their products, which count as right."""
     return bool(row["us"]) and bool(row.get("ok", True))
 
 
 def is_wrong(row):
-    """A plan that was refused is neither right nor wrong: its ok is null."""
+    """Whether the product was wrong. A plan that was refused is neither right nor wrong: its ok is null."""
     return row["ok"] is False
 
 
@@ -45,7 +45,7 @@ def where(row):
 
 
 def grouped(rows, key):
-    """{key(row): rows} of those that are right, in the order of their first."""
+    """{key(row): rows} of the rows that are right, in the order of their first rows."""
     groups = {}
     for row in rows:
         if is_right(row):
@@ -54,7 +54,7 @@ def grouped(rows, key):
 
 
 def fastest(rows):
-    """The row with the least time, the first of equals; None if there are none."""
+    """The row with the least time, the first of equal ones; None if there are no rows."""
     return min(rows, key=lambda r: r["us"], default=None)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""clSpMV's Tables 2 and 4 again: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, GFLOP/s of HYB, of
-the best format alone, and of what auto chooses, with the shares of its parts, beside the paper's figures for a GTX 480 (Table 2) and a
-Radeon 6970 (Table 4). Input and options: as of regret.py; DIR/MATRIX.bin is read for shares."""
+"""Repeats clSpMV's Tables 2 and 4: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, the GFLOP/s of HYB,
+of the best single format, and of the plan that auto chooses, with the shares of its parts, beside the paper's figures for a GTX 480
+(Table 2) and a Radeon 6970 (Table 4). Input and options are those of regret.py; DIR/MATRIX.bin is read for the shares."""
 import os
 import subprocess
 import sys
@@ -27,7 +27,7 @@ IRREGULAR = ("circuit5m", "eu-2005", "ga41as41h72", "in-2004", "mip1", "si41ge41
 
 
 def shares(spmv, path, plan):
-    """The partition in the paper's notation; without the matrix, the formats."""
+    """The shares of the plan's parts in the paper's notation; only their formats if the matrix is missing."""
     if "+" not in plan or not os.path.exists(path):
         return "+".join(p.split(":")[0].upper() for p in plan.split("+"))
     run = subprocess.run([spmv, "plan", path, "--builder", plan], capture_output=True, text=True, check=True)
@@ -35,7 +35,7 @@ def shares(spmv, path, plan):
 
 
 def section(args, found, groups, device, kind):
-    """The lines of one device and type, and the means of their ratios."""
+    """Prints the lines of one device and type, and the means of their ratios."""
     print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
     print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
     print(f"{'matrix':13} {'HYB':>8} {'single':>8} {'format':24} {'auto':>8} {'ours':>21}  {'paper':>8} {'paper':>8}  shares")

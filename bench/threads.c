@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Many products at once, and what it costs to enqueue one. On the device that DEVICE names (as spmv_device_open does):
- *   1. THREADS threads x PRODUCTS products on one matrix over QUEUES queues, an exec each: all y must be equal;
- *   2. the host's microseconds in spmv_exec_mul, without waiting, for a plan of one part and for one of four.
+ * bench/threads.c - products in many threads, and what it costs to enqueue one. On the device that DEVICE names, as for
+ * spmv_device_open:
+ *   1. THREADS threads compute PRODUCTS products each with one matrix over QUEUES queues, each thread with its own exec: all y must be
+ *      equal;
+ *   2. the time that the host spends in spmv_exec_mul, without waiting, for plans of one part and of four.
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. bench/threads.c -o build/threads -lOpenCL -pthread
  *   build/threads [DEVICE]
@@ -30,7 +32,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A band of blocks, rows of 3 to 40 nonzeros, and one of 2000: something for every part. */
+/* Makes a matrix with nonzeros for every part: three on diagonals in each row, rows of 3 to 40 nonzeros, and one of 2000. */
 static void fill(int32_t *ptr, int32_t *col, double *val)
 {
     int32_t r, k, n = 0;
@@ -46,6 +48,7 @@ static void fill(int32_t *ptr, int32_t *col, double *val)
     ptr[ROWS] = n;
 }
 
+/* The matrix under a plan on the device; ends the program if that fails. */
 static spmv_matrix prepare(spmv_device *d, const char *plan, const int32_t *ptr, const int32_t *col, const double *val)
 {
     spmv_desc desc;
@@ -73,6 +76,7 @@ typedef struct worker {
     int                   differ;
 } worker;
 
+/* A thread: computes products with its own exec and counts those that differ. */
 static void *work(void *arg)
 {
     worker *w = (worker *)arg;
@@ -100,7 +104,7 @@ static cl_mem buffer(spmv_device *d, size_t bytes)
     return m;
 }
 
-/* What the host spends on a product that it does not wait for: the median of ROUNDS batches, microseconds. */
+/* The microseconds that the host spends on enqueueing a product: the median of ROUNDS batches. */
 static double enqueue_cost(spmv_device *d, const spmv_matrix *m, cl_mem x, cl_mem y)
 {
     double us[ROUNDS];
@@ -181,13 +185,13 @@ int main(int argc, char **argv)
         bad += w[i].differ;
     }
     took = now() - from;
-    printf("%s: %d threads x %d products over %d queues: %d of %d differ; %.1f us a product, y read each time\n",
+    printf("%s: %d threads x %d products over %d queues: %d of %d differ; %.1f us per product, y read each time\n",
            d.info.name, THREADS, PRODUCTS, QUEUES, bad, THREADS * PRODUCTS, took / (THREADS * PRODUCTS) * 1e6);
     for (i = 0; i < QUEUES; i++) clReleaseCommandQueue(queue[i]);
     spmv_destroy(&m);
     for (p = 0; p < sizeof plans / sizeof *plans; p++) {
         m = prepare(&d, plans[p], ptr, col, val);
-        printf("%s: enqueue %.2f us a product: %s (%s)\n", d.info.name, enqueue_cost(&d, &m, x, y), plans[p],
+        printf("%s: enqueueing takes %.2f us per product: %s (%s)\n", d.info.name, enqueue_cost(&d, &m, x, y), plans[p],
                spmv_shares(&m));
         spmv_destroy(&m);
     }

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/variants.sh [DEVICE [self-check options...]] - a section of bench/results/variants.txt: of each format's listed
-# variants, by type, how many there are, were built, came out exact on integers and within the bound on reals (-: not tried),
-# were refused, failed or were wrong; and below which are not usable and why. DEVICE is one of
-#   host      spmv bench: a variant is a layout on one of three small matrices of integers. The layouts are those that the self-check
-#             tries, which it names while it runs on the first OpenCL device: about a minute on PoCL, once for each build
-#   rusticl, oclgrind           (oclgrind with --brief, which tries integers only)
-#   what spmv --device takes    0, gpu, part of a name (pthread is PoCL)
-# Without arguments: host, pthread, rusticl and oclgrind, and it fails if one is not there. TYPES="f32 f64" takes these only.
+# bench/variants.sh [DEVICE [self-check options...]] - prints a section of bench/results/variants.txt: for each format and type the number
+# of variants in all, and of those that were built, were exact on integers and within the bound on reals (-: not tried), were refused,
+# failed or were wrong; and below, which ones cannot be used and why. DEVICE is one of
+#   host      by spmv bench: a variant is a layout on one of three small matrices of integers. The layouts are those that the self-check
+#             tries, whose names come from a self-check on the first OpenCL device: about a minute on PoCL, once for each build
+#   rusticl, oclgrind           by self-check (with oclgrind --brief, which tries only integers)
+#   what spmv --device takes    by self-check: 0, gpu, part of a name (pthread is PoCL)
+# Without arguments it does host, pthread, rusticl and oclgrind, and fails if one is missing. TYPES="f32 f64" selects types.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 make -s --no-print-directory build/spmv || exit 1
@@ -16,11 +16,11 @@ if [ $# = 0 ]; then
     for d in host pthread rusticl oclgrind; do sh bench/variants.sh $d || rc=1; echo; done
     exit $rc
 fi
-layouts() { # writes build/variants.layouts: those of the self-check, one a line
+layouts() { # writes the layouts of the self-check to build/variants.layouts, one per line
     [ -s build/variants.layouts ] && [ build/variants.layouts -nt build/spmv ] && return 0
     build/spmv self-check --brief --type f32 --json >build/variants.self 2>build/variants.self.err
     if ! grep -q ' variants: ' build/variants.self.err; then # its last line, with the counts
-        echo "bench/variants.sh host: the layouts come from a self-check, which needs an OpenCL device and must end:"
+        echo "bench/variants.sh host: the self-check that lists the layouts needs an OpenCL device, and did not finish:"
         cat build/variants.self.err
         return 1
     fi
@@ -54,7 +54,7 @@ else
     $run build/spmv devices 2>/dev/null | sed -n '/^[0-9]/,$p' >"$out.devices"
     [ -s "$out.devices" ] || { echo "$call: no such device"; exit 1; }
     jobs=
-    for type in ${TYPES:-f64 f32 mixed}; do # side by side: building programs takes the time
+    for type in ${TYPES:-f64 f32 mixed}; do # at the same time, because building programs takes long
         $run build/spmv self-check --device "$device" --type "$type" --json "$@" >"$out.$type" 2>"$out.err.$type" &
         jobs="$jobs $!"
     done
@@ -77,7 +77,7 @@ else
 fi
 echo
 awk -v brief="$(case " $* " in *' --brief '*) echo 1 ;; esac)" '
-    function field(key,    v) { # a string, or a word, of a line of JSON
+    function field(key,    v) { # the value of a member of a line of JSON
         if (!match($0, "\"" key "\": ")) return ""
         v = substr($0, RSTART + RLENGTH)
         if (v !~ /^"/) { sub(/[,}].*/, "", v); return v }
@@ -96,7 +96,7 @@ awk -v brief="$(case " $* " in *' --brief '*) echo 1 ;; esac)" '
         row = format " " field("type")
         if (!(row in seen)) { seen[row] = 1; order[++rows] = row }
         result = field("result")
-        if (result == "") { # of spmv bench: exact and within the bound, or the one word "ok": false
+        if (result == "") { # a line of spmv bench, where ok means both exact and within the bound
             ok = field("ok")
             result = ok == "true" ? "usable" : ok == "null" ? "refused" : "WRONG"
             built = exact = bound = ok == "null" ? "false" : ok

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The target spmv::spmv: the directory of the headers, the configuration macros, and the libraries that go with them. Found by
-# find_package(spmv), and included by CMakeLists.txt for add_subdirectory; the same variables hold both ways, set before:
+# Defines the target spmv::spmv with the directory of the headers, the configuration macros, and the libraries that they need. This
+# file is found by find_package(spmv), and included by CMakeLists.txt for add_subdirectory. Variables that may be set before either:
 #   SPMV_OPENCL        ON (default): OpenCL devices as well, and its library is linked. OFF: host only, SPMV_NO_OPENCL
 #   SPMV_STATIC, SPMV_NO_STDIO, SPMV_NO_F64, SPMV_NO_TUNING, SPMV_REPRODUCIBLE
 #                      OFF (default) or ON: the macro of that name, see README.md
 #   SPMV_ONLY          the formats to keep, such as SPMV_BIT_CSR+SPMV_BIT_SELL; empty (default): all
-# Cuts by SPMV_NO_<FORMAT> are compile definitions of the project's own.
+# To leave out formats by SPMV_NO_<FORMAT>, a project adds compile definitions of its own.
 if(TARGET spmv::spmv)
     return()
 endif()
@@ -29,7 +29,7 @@ if(SPMV_OPENCL)
         set(spmv_NOT_FOUND_MESSAGE "spmv: no OpenCL headers and library were found; set SPMV_OPENCL to OFF for products on the host alone")
         return()
     endif()
-    # by name, since the module's own target is not seen outside the directory that looked for it
+    # by file name, since the target OpenCL::OpenCL is visible only in the directory that called find_package
     list(APPEND spmv_libraries ${OpenCL_LIBRARIES})
     list(APPEND spmv_directories ${OpenCL_INCLUDE_DIRS})
 else()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Tells find_package(spmv VERSION) whether this version will do. The version stands in spmv.h alone. Until 1.0 the interface
-# may change with every minor version, afterwards with every major one.
+# Tells find_package(spmv VERSION) whether this version is compatible. The version is read from spmv.h, the only place where it is
+# written. Until 1.0, the interface may change with every minor version, afterwards with every major one.
 set(spmv_header "${CMAKE_CURRENT_LIST_DIR}/../../../include/spmv.h") # as installed
 if(NOT EXISTS "${spmv_header}" OR EXISTS "${CMAKE_CURRENT_LIST_DIR}/../spmv.h")
     set(spmv_header "${CMAKE_CURRENT_LIST_DIR}/../spmv.h") # as in the sources

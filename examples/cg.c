@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conjugate gradients for A x = b with A the five-point Laplacian of a 128 x 128 grid. All vectors stay on the
- * device; dot, axpy and scal are CLBlast's (Debian: libclblast-dev). At the end the residual is computed again on the host.
+ * Conjugate gradients for A x = b, where A is the five-point Laplacian of a 128 x 128 grid. All vectors stay on the device; dot, axpy
+ * and scal come from CLBlast (Debian: libclblast-dev). At the end, the host computes the residual again.
  *
  *     cc -std=c99 -O2 -I. examples/cg.c -o cg -lclblast -lOpenCL
  *
@@ -78,7 +78,7 @@ int main(void)
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;
     desc.matrix.val = val;
-    desc.plan = "dia"; /* five diagonals: no column indices at all */
+    desc.plan = "dia"; /* five diagonals, which need no column indices */
     desc.device = &device;
     must(spmv_create(&a, &desc) == SPMV_OK, "storing the matrix");
     must(spmv_exec_create(&exec, a.on_device, NULL) == SPMV_OK, "preparing products"); /* NULL: the device's queue, which is in order */
@@ -101,7 +101,7 @@ int main(void)
         axpy(1, dr, dp);
     }
 
-    /* what is left of b - A x, on the host */
+    /* the residual b - A x, on the host */
     must(clEnqueueReadBuffer(queue, dx, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL) == CL_SUCCESS, "reading x");
     for (i = 0; i < N; i++) {
         double r = b[i];

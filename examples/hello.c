@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The smallest program: a 4 x 4 matrix times a vector, on the host. No OpenCL headers, no library.
+ * The smallest program: a 4 x 4 matrix times a vector, on the host. It needs neither OpenCL's headers nor a library.
  *
  *     cc -std=c99 -O2 -I. examples/hello.c -o hello
  *
@@ -26,7 +26,7 @@ int main(void)
     double y[4];
     int i, wrong = 0;
 
-    spmv_desc desc = {0}; /* zero means default everywhere: 32-bit zero-based CSR, doubles, on the host */
+    spmv_desc desc = {0}; /* zero means the default: CSR with 32-bit indices from 0, doubles, on the host */
     desc.matrix.rows = desc.matrix.cols = 4;
     desc.matrix.ptr = ptr;
     desc.matrix.col = col;

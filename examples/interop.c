@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a program that has its own OpenCL: the caller's context, queue and buffers, vectors that are ranges of one
- * buffer, a product that waits for events and returns one. Nothing here waits but the last line that reads y.
+ * Products in a program that already uses OpenCL, with its context, queue and buffers. Both vectors lie in one buffer, and products
+ * wait for events and return one. The host waits only once: when it reads y.
  *
  *     cc -std=c99 -O2 -I. examples/interop.c -o interop -lOpenCL
  *
@@ -40,7 +40,7 @@ int main(void)
     spmv_exec exec;
     int i, n = 0, wrong = 0;
 
-    /* the caller's own */
+    /* the program's own context, queue and buffer */
     must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &id, NULL), "clGetDeviceIDs");
     context = clCreateContext(NULL, 1, &id, NULL, NULL, &e);
@@ -57,10 +57,10 @@ int main(void)
         if (i < N - 1) { col[n] = i + 1; val[n++] = 1; }
     }
     ptr[N] = n;
-    for (i = 0; i < TOTAL; i++) vectors[i] = 1e30f; /* must still stand around x and y at the end */
+    for (i = 0; i < TOTAL; i++) vectors[i] = 1e30f; /* must be unchanged around x and y at the end */
     for (i = 0; i < N; i++) vectors[X + i] = (float)(i % 7);
 
-    /* the library adopts the queue, and with it context and device */
+    /* the library uses this queue, and its context and device */
     adopt.queue = queue;
     if (spmv_device_open(&device, &adopt) != SPMV_OK) return 1;
     desc.matrix.rows = desc.matrix.cols = N;
@@ -73,7 +73,7 @@ int main(void)
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
     if (spmv_exec_create(&exec, a.on_device, queue) != SPMV_OK) return 1; /* one for each thread or queue */
 
-    /* y = A x once x is there, then y = 2 A x - y once that is done */
+    /* y = A x as soon as x is written, then y = 2 A x - y */
     must(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof vectors, vectors, 0, NULL, &written), "writing");
     if (spmv_exec_mul(&exec, 1, buffer, X, 0, buffer, Y, 1, &written, &first) != SPMV_OK) return 1;
     if (spmv_exec_mul(&exec, 2, buffer, X, -1, buffer, Y, 1, &first, &second) != SPMV_OK) return 1;

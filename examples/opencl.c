@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A matrix on an OpenCL device: lists the devices, stores a matrix in two parts on one of them, multiplies. The argument says
- * which device: its number, "gpu", "cpu", or part of its name; without it the first GPU is taken, else the first device.
+ * A matrix on an OpenCL device: lists the devices, stores a matrix in two parts on one of them, and multiplies. The argument selects
+ * the device by its number, by "gpu" or "cpu", or by part of its name. Without it, the first GPU is taken, else the first device.
  *
  *     cc -std=c99 -O2 -I. examples/opencl.c -o opencl -lOpenCL
  *
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (spmv_device_open(&device, &open) != SPMV_OK) return 1; /* the reason is on stderr */
     printf("on %s\n", device.info.name);
 
-    /* three diagonals, and now and then an entry far away; small integers, so that the result must be exact */
+    /* three diagonals and a few entries elsewhere; the values are small integers, so that the result must be exact */
     for (i = 0; i < N; i++) {
         ptr[i] = n;
         if (i > 0) { col[n] = i - 1; val[n++] = -1; }
@@ -50,17 +50,17 @@ int main(int argc, char **argv)
 
     desc.matrix.rows = desc.matrix.cols = N;
     desc.matrix.ptr = ptr;
-    desc.matrix.col = col; /* rows need not be sorted, and entries at one place are summed */
+    desc.matrix.col = col; /* the entries of a row need not be sorted, and duplicates are summed */
     desc.matrix.val = val;
     desc.matrix.val_type = SPMV_F32;
-    desc.type = SPMV_F32; /* every device has it; the default, SPMV_F64, not every */
+    desc.type = SPMV_F32; /* every device supports it; not every device supports the default, SPMV_F64 */
     desc.plan = "ell:w=3+coo"; /* three entries of each row as ELLPACK, the rest as coordinates */
     desc.device = &device;
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
     spmv_plan_print(spmv_plan_of(&a), text, sizeof text);
     printf("plan %s: %s, %.0f bytes a product\n", text, spmv_shares(&a), (double)spmv_bytes(&a));
 
-    if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: copies x there and y back */
+    if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1; /* the simple call: it copies x to the device and y back */
 
     for (i = 0; i < N; i++) {
         float want = 0;
@@ -71,6 +71,6 @@ int main(int argc, char **argv)
     else printf("every row is right\n");
 
     spmv_destroy(&a);
-    spmv_device_close(&device); /* after what was made on it */
+    spmv_device_close(&device); /* after everything that was made on it */
     return wrong != 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * New values on an unchanged pattern: a diffusion matrix, given as unsorted coordinates with duplicates, is stored as
- * sliced ELLPACK once; then its coefficients change in every step. Host only.
+ * New values on an unchanged pattern: a diffusion matrix, given as unsorted coordinates with duplicates, is stored once as sliced
+ * ELLPACK; then its coefficients change in every step. Host only.
  *
  *     cc -std=c99 -O2 -I. examples/update.c -o update
  *
@@ -19,7 +19,7 @@ enum { N = 1000, ENTRIES = 4 * (N - 1) };
 static int32_t row[ENTRIES], col[ENTRIES];
 static double  val[ENTRIES], x[N], y[N];
 
-/* Each edge i -- i+1 with conductance c adds four entries; those on the diagonal meet their neighbour's and are summed. */
+/* Each edge between i and i + 1, with conductance c, adds four entries. Two edges meet at a diagonal entry, where they are summed. */
 static void coefficients(int step)
 {
     int i;
@@ -52,7 +52,7 @@ int main(void)
     desc.matrix.col = col;
     desc.matrix.val = val;
     desc.plan = "sell:h=32";
-    desc.updatable = 1; /* keeps which stored slot each of the caller's values went to */
+    desc.updatable = 1; /* the library remembers which of the caller's values each stored slot holds */
     coefficients(0);
     if (spmv_create(&a, &desc) != SPMV_OK) return 1;
     spmv_plan_print(spmv_plan_of(&a), plan, sizeof plan);
@@ -62,7 +62,7 @@ int main(void)
         coefficients(step);
         if (spmv_update(&a, val) != SPMV_OK) return 1; /* the caller's values, in the caller's order */
         if (spmv_mul(&a, 1.0, x, 0.0, y) != SPMV_OK) return 1;
-        for (i = 0; i < N; i++) { /* integers: the result must be exact */
+        for (i = 0; i < N; i++) { /* all values are integers, so the result must be exact */
             double left = i > 0 ? 1 + (i - 1 + step) % 7 : 0, right = i < N - 1 ? 1 + (i + step) % 7 : 0;
             double want = (left + right) * x[i];
             if (i > 0) want -= left * x[i - 1];

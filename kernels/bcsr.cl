@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * bcsr: blocked CSR; unit u of block b is unit u * blocks + b. */
+ * bcsr: blocked CSR. Unit u of block b is unit u * blocks + b. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif

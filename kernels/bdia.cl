@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bdia: bands of adjacent diagonals. Rows of a group need neighbouring elements of x, so that a tile of x in local
- * memory serves up to WG diagonals at a time (clSpMV 4.2.2). V rows an item as in dia. */
+ * bdia: bands of adjacent diagonals. The rows of a group need adjacent elements of x, so a tile of x in local memory serves up to WG
+ * diagonals at a time (STAGE 1; clSpMV 4.2.2). An item takes V rows, as in dia. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
@@ -21,7 +21,7 @@
 #endif
 #define W V
 #define APART 1
-#define ROWS (WG / L * V) /* of a group */
+#define ROWS (WG / L * V) /* the rows of a group */
 #if STAGE
 #define SYNC 1
 #define SCRATCH (WG + ROWS)
@@ -44,7 +44,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 
     for (uint b = 0; b < (uint)bands; b++) {
         const uint end = band_ptr[b + 1];
-        long column = top + offset[b]; /* of row top in the diagonal that follows */
+        long column = top + offset[b]; /* the column of row top in diagonal first */
         for (uint first = band_ptr[b]; first < end; first += WG, column += WG) {
             const uint count = min(end - first, (uint)WG);
             for (uint i = lid; i < WG + ROWS; i += WG) {

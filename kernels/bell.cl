@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bell: blocked ELLPACK (clSpMV 4.4.1); unit u of the k-th block of block row s is unit (k * UNITS + u) * ld + s. V
- * neighbouring block rows an item: many for CPUs, since the units of one lie far apart in memory. */
+ * bell: blocked ELLPACK (clSpMV 4.4.1). Unit u of the k-th block of block row s is unit (k * UNITS + u) * ld + s. An item takes V
+ * adjacent block rows: many on CPUs, since the units of one block row lie far apart in memory. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * cmrs: strips of HEIGHT rows walked by L lanes, each lane with HEIGHT sums of its own (Koza et al. 2013, algorithm 1):
- * in local memory, or with STAGE 0 in its own, one row's in a register while its entries follow each other: for CPUs.
- * ALIGN 1 begins at the slot before the strip that L divides; in the first trip the lanes before the strip are idle, and
- * every load after it is aligned (Koza 4, the third optimization: "first accessing the non-aligned portion of a strip and
- * then accessing the remaining, aligned portion"). It does not pay on today's GPUs (H200, f64, speed over ALIGN 0 with strips of
- * 4 and 16 rows: clspmv_qcd 1.03 and 0.83, clspmv_cantilever 0.93 and 0.61, clspmv_epidemiology 0.91 and 0.97), so it is no
- * default. A strip is the shell's block row. */
+ * cmrs: strips of HEIGHT rows, each walked by L lanes; the shell sees a strip as a block row. Each lane has HEIGHT sums of its own
+ * (Koza et al. 2013, algorithm 1). STAGE 1 keeps them in local memory. STAGE 0 (for CPUs) keeps them in private memory, and the
+ * sum of a row in a register as long as the lane meets only entries of this row.
+ * ALIGN 1 begins at the last multiple of L at or before the strip's first slot, so that all loads are aligned; in the first trip
+ * the lanes before the strip are idle (Koza 4, the third optimization: "first accessing the non-aligned portion of a strip and
+ * then accessing the remaining, aligned portion"). It is not a default because it does not pay on current GPUs: on an H200 in f64
+ * its speed relative to ALIGN 0, with strips of 4 and 16 rows, is 1.03 and 0.83 for clspmv_qcd, 0.93 and 0.61 for
+ * clspmv_cantilever, 0.91 and 0.97 for clspmv_epidemiology. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
@@ -31,7 +32,7 @@
 #define HEIGHT 4
 #endif
 #ifndef PACKED
-#define PACKED 1 /* index holds column * 16 + row; 0: the column, and row the row in the strip */
+#define PACKED 1 /* index holds column * 16 + row within the strip; 0: index holds the column and row the row within the strip */
 #endif
 #define W HEIGHT
 #define APART 0

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * What every kernel stands on. A program is common.cl, <format>.cl and, for a format that walks rows, shell.cl. The
- * kernel is spmv; a format whose groups leave sums in carries has a second one, finish, with the same parameters.
+ * What all kernels share. A program consists of common.cl, <format>.cl and, for a format that walks rows, shell.cl. Its
+ * kernel is called spmv; a format whose work-groups leave partial sums in carries has a second kernel, finish, with the
+ * same parameters. In these comments an item is a work-item and a group is a work-group.
  *
  * A format that walks rows defines
- *   W         rows that one item (or one row of lanes) sums at once: a block row
- *   APART     1: lanes of a row lie WG / L items apart, so that rows are neighbours (column-major arrays);
- *             0: lanes of a row are neighbours (row-major arrays)
- *   SCRATCH   elements of local memory that its body uses, 0: none
- *   SYNC      1: its body holds barriers: it is called by every item and guards r itself, and ends behind a barrier
- *             unless an item touches only elements w * WG + local id of the scratch
- *   PARAMS    its arrays and integers, as parameters; ARGS: as arguments
- *   BODY      the function: add to acc[0 .. W-1] what lane of L lanes finds in block row r
+ *   W         the number of rows that one item (or L lanes together) sums at once: a block row
+ *   APART     1: the lanes of a row lie WG / L items apart, so that adjacent items have adjacent rows (column-major arrays);
+ *             0: the lanes of a row are adjacent items (row-major arrays)
+ *   SCRATCH   the elements of local memory that its body uses, 0 for none
+ *   SYNC      1: its body contains barriers. Every item calls it, even if block row r does not exist, and the body must end
+ *             with a barrier unless each item touches only the elements w * WG + local id of the scratch
+ *   PARAMS    its arrays and integers as parameters; ARGS: the same as arguments
+ *   BODY      the name of its function, which adds this lane's share of block row r to acc[0 .. W-1]
  * and shell.cl does the rest. A knob is an #ifndef with a "tune:" list of its legal values. */
 
-/* What the host chooses by the matrix; the defaults are for reading and checking this file alone. */
+/* The host defines these for each matrix. The defaults only allow this file to be compiled by itself. */
 #ifndef VAL
 #define VAL float /* an element of the matrix */
 #endif
@@ -21,7 +22,7 @@
 #define VEC float /* an element of x and y, and what sums are formed in */
 #endif
 #ifndef OFF
-#define OFF uint /* an element of a pointer array */
+#define OFF uint /* an element of an array of pointers (offsets into other arrays) */
 #endif
 #ifndef LIST
 #define LIST 0 /* 1: the part has a row list */
@@ -42,8 +43,8 @@
 #define IDX uint
 #endif
 
-/* Every multiply-add of a body, so that one definition decides how all are rounded: as the compiler likes, or, REPEAT 1,
- * fused, so that the host's product and every device's give the same bits. */
+/* Bodies write every multiply-add as MULADD, so that its rounding is decided here: by the compiler, or, with REPEAT 1, by fma,
+ * which gives the same bits on every device and on the host. */
 #ifndef REPEAT
 #define REPEAT 0
 #endif
@@ -60,8 +61,9 @@
 #define UNUSED __attribute__((unused))
 #define INLINE static inline UNUSED
 
-/* Column arrays: of 32 bits, or of 16 from a base (the host sets IDX16 by the array's width). first is
- * BASE(base, group) and scale what one step of a 16-bit column means; COL is PAD for padding. */
+/* Arrays of columns have 32 bits an element, or 16 bits relative to a base (IDX16, set by the host). COL gives the column in a
+ * slot, or PAD for padding. first is BASE(base, i), where i is the slice, the run or the 32 (block) rows that share a base, and
+ * scale is the number of columns that one step of a 16-bit column stands for. */
 #ifndef IDX16
 #define IDX16 0
 #endif
@@ -81,8 +83,8 @@ INLINE uint wide_column(uint c, uint first, uint scale)
     return c == 0xffffu ? PAD : first + c * scale;
 }
 
-/* The gather of x, for a column: from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0:
- * float, or doubles as pairs of 32-bit words. The buffer is there in both cases. */
+/* X(i) loads x[i] from the buffer, or through an image of it (clSpMV 4; Grewe 4.3.1), in which x begins at element x0. The image
+ * holds floats, or doubles as pairs of 32-bit words. The buffer is passed in both cases. */
 #ifndef IMG
 #define IMG 0 // tune: 0 1
 #endif
@@ -102,10 +104,10 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define X(i) x[i]
 #endif
 
-/* 1: a value is tested before x is loaded for it (Grewe 4.3.2); where it is 0, an Inf or NaN in x has no effect.
- * Formats that test take the knob. */
+/* Formats without these two knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing
+ * is loaded, and an infinity or a NaN in x has no effect. */
 #ifndef UNROLL
-#define UNROLL 1 /* formats that unroll take the knob */
+#define UNROLL 1
 #endif
 #ifndef ZERO
 #define ZERO 0
@@ -116,8 +118,8 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define BODY body
 #endif
 
-/* Loads of the matrix, which a product reads once: with NT they stay out of the first cache, which is left to x. NVIDIA
- * is the compute capability where the device is one of NVIDIA's and the compiler its own. */
+/* Loads of the matrix. A product reads each element once, so with NT these loads do not allocate in the L1 cache, which is left
+ * to x. With NVIDIA's own driver the host defines NVIDIA as the device's compute capability (70 for 7.0). */
 #if defined(NT) && NT && defined(NVIDIA) && NVIDIA >= 70
 #define NT_LOAD(type, ptx, c)                                                                                \
     INLINE type nt_##type(__global const type *p)                                                            \
@@ -132,7 +134,7 @@ NT_LOAD(ushort, "u16", "h")
 #ifdef F64
 NT_LOAD(double, "f64", "d")
 #endif
-/* Vectors; one load takes up to 16 bytes. */
+/* Vector loads of up to 16 bytes. */
 #define NT_LOAD2(type, ptx, c)                                                                               \
     INLINE CAT(type, 2) nt2_##type(__global const type *p)                                                   \
     {                                                                                                        \
@@ -170,10 +172,10 @@ INLINE double4 nt4_double(__global const double *p)
 #define LOAD_VECTOR(type, n, p) (*(__global const CAT(type, n) *)(p))
 #endif
 
-/* With SHUF, on the same devices, a sum over up to 32 neighbouring items goes without local memory: v of the item d
- * further. Every item of the group must be there. */
+/* With SHUF, on the same devices, a sum over up to 32 adjacent items needs no local memory: shuffle_down returns v of the item d
+ * places further. Every item of the group must call it. */
 #if defined(SHUF) && SHUF && defined(NVIDIA) && NVIDIA >= 70 && WG >= 32
-#define LANES_BY_SHUFFLE 32 /* steps shorter than this are shuffles */
+#define LANES_BY_SHUFFLE 32 /* items less than this far apart are added by shuffles */
 INLINE uint shuffle_word(uint v, uint d)
 {
     uint w;
@@ -201,11 +203,11 @@ INLINE VEC shuffle_down(VEC v, uint d)
 #define Y_ROW(i) ((uint)(i))
 #endif
 
-/* What a body gets besides its own PARAMS. */
+/* The parameters of a body besides its own PARAMS. */
 #define ROW_PARAMS uint r UNUSED, uint lane UNUSED, uint rows UNUSED, uint cols UNUSED, \
                    X_PARAMS, __local VEC *scratch UNUSED
 
-/* What changes from product to product: the end of every kernel's parameters. */
+/* The last parameters of every kernel: those that change from one product to the next. */
 #define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
                        ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
 
@@ -220,11 +222,11 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
     y[i] = v;
 }
 
-/* Column-major formats: V neighbouring rows an item. */
+/* ---- column-major formats: an item takes V adjacent rows ---- */
 #ifndef V
 #define V 1
 #endif
-/* V neighbours, the first of which lies at a multiple of V of an array. */
+/* Loads V adjacent values into v. The index of the first must be a multiple of V. */
 INLINE void load_rows(VAL *v, __global const VAL *restrict val)
 {
 #if V == 4
@@ -240,7 +242,7 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val)
 #endif
 }
 
-/* An entry of each of V rows, from a slot that V divides. */
+/* Adds one entry of each of V rows. They lie in V slots from slot, which must be a multiple of V. */
 INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot,
                      uint first UNUSED, X_PARAMS)
 {
@@ -267,7 +269,7 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     }
 }
 
-/* count such entries a row, step slots apart: UNROLL of them are asked for before the first is used. */
+/* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used. */
 INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
@@ -294,7 +296,7 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
         add_slab(acc, val, col, slot, first, X_ARGS);
 }
 
-/* The elements of a diagonal in V rows, in columns c, c + 1, ... of which those of the matrix count. */
+/* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */
 INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uint cols, X_PARAMS)
 {
     VAL v[V];
@@ -315,7 +317,8 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
             MULADD(acc[w], (VEC)v[w], X(c + w));
 }
 
-/* Block formats: BH x BW elements, kept as units of 1 x UW; unit u of a block is unit first + u * step of val. */
+/* ---- block formats: a block has BH x BW elements, stored in units of 1 x UW ----
+ * Unit u of a block is unit first + u * step of val. */
 #ifndef BH
 #define BH 4
 #endif
@@ -327,14 +330,15 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
 #endif
 #define UNITS (BH * BW / UW)
 #define ROW_UNITS (BW / UW)
-/* Where x begins at a multiple of four, the image of floats has four columns a texel (clSpMV 4.4), the last of which
- * may be missing. */
+/* 1: the image of floats has four columns in each texel (clSpMV 4.4), which is used if x begins at a multiple of four. The last
+ * texel may be incomplete. */
 #if IMG && BW % 4 == 0 && !ZERO && !defined(F64)
 #define QUAD 1
 #else
 #define QUAD 0
 #endif
 
+/* Loads the UW values of a unit. */
 INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
 {
 #if UW == 4
@@ -353,7 +357,7 @@ INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
 #endif
 }
 
-/* The elements of x that a block meets; the columns of a last block may end beyond the matrix. */
+/* Loads the elements of x for the BW columns of a block from column c, and zeros for columns beyond the last of the matrix. */
 INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
 {
 #if QUAD
@@ -381,8 +385,8 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
         xs[j] = j < cols - c ? X((size_t)c + j) : (VEC)0;
 }
 
-/* 1: a block's values are asked for before its column has said whether there is one. H200, sbell:b=3x3, groups of 128, f64: 0.69 to 0.94
- * of the time on six matrices, L from 1 to 8; 6x6 gains as much with wide columns and loses with narrow ones. */
+/* 1: a block's values are loaded before its column is tested for padding. On an H200, with sbell:b=3x3, f64, groups of 128 and L from 1
+ * to 8, this took 0.69 to 0.94 of the time on six matrices. Blocks of 6x6 gain as much with 32-bit columns but lose with 16-bit ones. */
 #if defined(NVIDIA) && BH * BW == 9
 #define EARLY 1
 #else
@@ -401,7 +405,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
     if (c == PAD)
         return;
 #if ZERO
-    /* a column of x is loaded if some value of the block's column is not zero */
+    /* an element of x is loaded if some value in its column of the block is not zero */
     #pragma unroll
     for (uint j = 0; j < BW; j++) {
         int wanted = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * coo: coordinates sorted by row, in two launches and without atomics. A group of the first sums the rows of its
- * stretch of nonzeros: rows that begin and end inside are added to y, the sums of the first and the last row, which
- * may go on in other groups, are left in the carries. The second adds the carries, in order. STAGE 1: nonzeros come
- * through local memory, several asked for at a time, and rows leave through it, so that neighbours load and store
- * neighbours. STAGE 0: an item walks its own: for CPUs.
+ * coo: coordinates sorted by row, in two launches and without atomics. In the first, each group sums the rows of its SPAN
+ * nonzeros: rows that begin and end within them are added to y; the sums of the first and the last row, which may continue in
+ * other groups, become carries. The second launch adds the carries, in order. STAGE 1: nonzeros are loaded to local memory,
+ * several at a time, and sums are stored from there, so that adjacent items access adjacent memory. STAGE 0: each item walks
+ * through its own nonzeros (for CPUs).
  *
- * ATOMIC 1: an item adds one product to y by compare and exchange (Kuresson 2012, 5). The order of the sums, and so y's
- * last bits, differ from product to product: never a default. */
+ * ATOMIC 1: each item adds one product to y by compare and exchange (Kuresson 2012, 5). The order of the additions, and with it
+ * the last bits of y, change from product to product, so this is never a default. */
 #ifndef WG
 #define WG 128 // tune: 4 8 16 32 64 128 256
 #endif
@@ -50,7 +50,7 @@ KERNEL void spmv(COO_PARAMS)
         volatile __global WORD *place = (volatile __global WORD *)(y + y0 + row[k]);
         const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
         WORD before;
-        WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* a load, but atomic */
+        WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */
         do {
             before = now;
             now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));
@@ -68,7 +68,7 @@ KERNEL void spmv(COO_PARAMS)
 #define ADD(sum, k) MULADD(sum, (VEC)LOAD_VAL(val, base + (k)), X(LOAD_UINT(col, base + (k))))
 #define ROW_ENDS(k, sum) put(y, PLACE(k), alpha, sum, (VEC)1)
 #endif
-#define AHEAD (PER < 8 ? PER : 8) /* nonzeros asked for before the first is used */
+#define AHEAD (PER < 8 ? PER : 8) /* nonzeros that an item loads before it uses the first */
 
 KERNEL void spmv(COO_PARAMS)
 {
@@ -109,14 +109,14 @@ KERNEL void spmv(COO_PARAMS)
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 
-    /* Each item sums PER neighbours: the head, which may go on from the item before, whole rows, the tail. An item
-     * without nonzeros has an empty tail in the group's last row, so that the last item's tail always is that row's. */
+    /* Each item sums PER adjacent nonzeros: a head, which may continue a row of the item before, then whole rows, then a tail. An
+     * item without nonzeros has an empty tail in the group's last row, so that the last item's tail always belongs to that row. */
     const uint first_row = PLACE(0);
     const uint last_row = PLACE(n - 1);
     const uint begin = min(lid * PER, n);
     const uint end = min(begin + PER, n);
     const uint head_row = begin < n ? PLACE(begin) : last_row;
-    uint head_end = begin; /* behind the head, if it ends here */
+    uint head_end = begin; /* the end of the head, or begin if it does not end in this item */
     VEC head_sum = 0;
     VEC sum = 0;
     uint now = head_row;
@@ -138,7 +138,7 @@ KERNEL void spmv(COO_PARAMS)
     tail_sum[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* tails of one row are neighbours: each adds up those before it, from one half of tail_sum into the other */
+    /* the tails of one row are adjacent: a scan adds to each those before it, from one half of tail_sum into the other */
     uint half_at = 0;
     for (uint d = 1; d < WG; d *= 2) {
         if (lid >= d && tail_row[lid - d] == now)
@@ -172,7 +172,7 @@ KERNEL void spmv(COO_PARAMS)
     }
 
 #if STAGE
-    /* a row's sum lies where its last nonzero was */
+    /* the sum of a row is now in the place of its last nonzero */
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = lid; i < n; i += AHEAD * WG) {
         VEC before[AHEAD];
@@ -191,8 +191,8 @@ KERNEL void spmv(COO_PARAMS)
 #endif
 }
 
-/* Adds all carries, two a group, whose rows rise. A group serves the runs of one row that begin among its WG carries; the last
- * of them may go on behind, where all items sum it together. */
+/* Adds the carries to y: two for each group of the first launch, in rising order of rows. A group takes WG carries and adds every
+ * row whose carries begin among them. The last such row may continue in later carries, which all items sum together. */
 KERNEL void finish(COO_PARAMS)
 {
     __local VEC rest[WG];
@@ -203,11 +203,11 @@ KERNEL void finish(COO_PARAMS)
     const ulong own = base + lid;
     const uint last_row = carry_row[end - 1];
     const int begins = base == 0 || carry_row[base - 1] != last_row;
-    ulong stop = end; /* the end of the last run */
+    ulong stop = end; /* the end of the last row's carries */
     VEC sum = 0;
 
     y += y0;
-    if (begins) { /* mostly it ends here: steps that double, then halves */
+    if (begins) { /* the row mostly ends at once, so the steps of the search double before it bisects */
         ulong above = end;
         for (ulong step = 1; above < n && carry_row[above] == last_row; step *= 2) {
             stop = above + 1;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * csr: compressed sparse rows. L 1 is one item a row ("scalar"), L 32 is a warp a row ("vector").
+ * csr: compressed sparse rows. With L 1, one item takes a row ("scalar"); with L 32, a warp does ("vector").
  *
- * With RUN the part comes in runs of whole rows with about equal nonzeros; a longer row is a run by itself, and one
- * longer than 4 RUN comes in pieces of RUN, one a run. STREAM 1: a group takes a run. It loads the run coalesced, leaves the
- * products in local memory and sums the rows from there, with as many lanes a row as it has items for; rows that are
- * long beside the others wait for a second round, in which teams of TEAM items take one each. A run of one row needs
- * no local memory for products. STREAM 0: an item takes a run and walks it (for CPUs).
- * A piece leaves its sum in carry[run]. FINISH 0: a second launch, finish, adds the pieces of each long row. FINISH 1:
- * whoever finishes the last piece of a row adds them, always in the order of the pieces, so that it makes no
- * difference who that is; nobody waits. It saves the launch, but rests on what other groups have written being seen
- * behind a fence, which OpenCL 1.2 does not quite promise between groups. */
+ * With RUN the part is divided into runs: whole rows with at most RUN nonzeros together, or one row that is longer. A row
+ * longer than 4 RUN is cut into pieces of RUN nonzeros, and each piece is a run.
+ *
+ * STREAM 1: a group takes a run. It loads the run's nonzeros with coalesced accesses, leaves the products in local memory and
+ * sums the rows from there, with as many lanes for each row as the group has items. Rows that are much longer than the others
+ * wait for a second round, in which each is taken by a team of TEAM items. A run of one row needs no local memory for products.
+ * STREAM 0: one item takes a run and walks through it (for CPUs).
+ *
+ * A piece leaves its sum in carry[run]. FINISH 0: a second launch, finish, adds the pieces of each long row. FINISH 1: the
+ * group or item that finishes the last piece of a row adds them all, always in the order of the pieces, so that the result does
+ * not depend on which one it is. None has to wait for another. This saves the launch, but assumes that writes of other groups
+ * are visible after a fence, which OpenCL 1.2 does not fully guarantee. */
 #ifndef WG
 #define WG 128 // tune: 16 32 64 128 256 512
 #endif
@@ -32,7 +35,7 @@
 #define NT 0 // tune: 0 1
 #endif
 #ifndef RUN
-#define RUN 0 /* nonzeros of a run at most; 0: no runs */ // lint: RUN=96
+#define RUN 0 /* the most nonzeros in a run; 0: no runs */ // lint: RUN=96
 #endif
 #define W 1
 #define APART 0
@@ -60,13 +63,13 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 #define RUN_PARAMS PARAMS, ulong rows UNUSED, ulong cols UNUSED, LIST_PARAM __global VEC *restrict carry UNUSED, \
                    PRODUCT_PARAMS
 
-/* Pieces of a row, and the run that holds the first when run holds the one from slot at on. */
+/* The number of pieces of a row, and the run of its first piece if run is the piece that begins at slot at. */
 #define PIECES(row) ((uint)(((IDX)ptr[(size_t)(row) + 1] - (IDX)ptr[row] - 1) / RUN) + 1)
 #define FIRST_PIECE(run, row, at) ((run) - (size_t)(((at) - (IDX)ptr[row]) / RUN))
 
 #if FINISH
-/* Where the hardware's fence is known carries are plain memory. Elsewhere they go by atomics, which all groups see
- * alike, and the fence only has to keep them in order. */
+/* On NVIDIA's devices, whose fence is known to order memory between groups, carries are plain loads and stores. Elsewhere they
+ * are atomic operations, which all groups see alike, and the fence only has to keep them in order. */
 #if defined(NVIDIA) && NVIDIA >= 70
 #define FENCE() __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
 INLINE void leave(__global VEC *p, VEC v)
@@ -102,8 +105,8 @@ INLINE VEC take(__global VEC *p)
 }
 #endif
 
-/* Leaves the sum of a piece and counts it. Returns the pieces of the row if all are there now, else 0. A row counts
- * behind the carries, in the place of its first run; the last one sets it back for the next product. */
+/* Stores the sum of a piece and counts it. Returns the number of pieces of the row if this was the last to finish, else 0. The
+ * counters lie after the carries; a row uses the one at its first run. The last piece resets it for the next product. */
 INLINE uint arrive(__global VEC *carry, ulong runs, size_t first, size_t run, uint pieces, VEC sum)
 {
     volatile __global uint *arrived = (volatile __global uint *)(carry + runs) + first;
@@ -131,7 +134,7 @@ KERNEL void spmv(RUN_PARAMS)
     __local uint queue[RUN / TEAM + 1];
     __local uint waiting;
 #if FINISH
-    __local uint pieces; /* to be added here */
+    __local uint pieces; /* the number of pieces that this group must add; 0: none */
 #endif
     const uint lid = (uint)get_local_id(0);
     const size_t run = get_group_id(0);
@@ -143,7 +146,7 @@ KERNEL void spmv(RUN_PARAMS)
     const int piece = longs != 0 && (ends == 0 || (IDX)ptr[row] != at);
     const uint m = max(ends, 1u);
     const uint shift = 31 - clz(max(WG / m, 1u));
-    const uint lanes = 1u << shift; /* several only where every row has them: all of what follows is one round then */
+    const uint lanes = 1u << shift; /* if more than 1, there are items for every row: a single round */
     const uint lane = lid & (lanes - 1);
     const uint own = lid >> shift;
     uint begin = 0;
@@ -152,7 +155,7 @@ KERNEL void spmv(RUN_PARAMS)
 
     x += x0;
     y += y0;
-    if (own < m) { /* asked for now, needed behind the barrier */
+    if (own < m) { /* loaded early, needed after the barrier */
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
         end = m == 1 ? n : (uint)((IDX)ptr[(size_t)row + own + 1] - at);
     }
@@ -187,7 +190,7 @@ KERNEL void spmv(RUN_PARAMS)
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* which row waits does not depend on the order in which they queue, nor does its sum */
+    /* neither the set of waiting rows nor their sums depend on the order of the queue */
     const uint longest = m == 1 ? ~0u : TEAM * lanes;
     if (m > 1 && end - begin <= longest)
         for (uint k = begin + lane; k < end; k += lanes)
@@ -254,7 +257,7 @@ KERNEL void spmv(RUN_PARAMS)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #if FINISH
-    /* a piece has no rows that wait */
+    /* a run that is a piece has no waiting rows, so the local memory is free */
     sum = 0;
     for (uint k = lid; k < pieces; k += WG)
         sum += take(carry + FIRST_PIECE(run, row, at) + k);
@@ -309,7 +312,7 @@ KERNEL void spmv(RUN_PARAMS)
 }
 #endif
 
-/* A group adds the pieces of a long row. */
+/* Each group adds the pieces of one long row. */
 KERNEL void finish(RUN_PARAMS)
 {
     __local VEC partial[WG];

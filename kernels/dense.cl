@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * dense: every element, by rows. L lanes a row; V neighbouring elements of a row at a time by each lane, as a vector of
- * sums, and several rows one after another (SEQ): for CPUs. */
+ * dense: every element, row by row. L lanes share a row. For CPUs, each lane takes V adjacent elements at a time, with a vector of
+ * sums, and several rows one after another (SEQ). */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
@@ -29,7 +29,7 @@
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     __global const VAL *row = val + (IDX)r * cols;
-    const uint whole = cols / (L * V) * (L * V); /* the rest goes one by one */
+    const uint whole = cols / (L * V) * (L * V); /* the columns after these are taken one by one */
     VEC sum[V] = { 0 };
 
     for (IDX c = lane * V; c < whole; c += L * V) {

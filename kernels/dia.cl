@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * dia: diagonals; element (d, row) at d * ld + row, its column row + offset[d]. V rows an item: 1 or 4 (clSpMV 4.2.1),
- * 8 and 16 for CPUs. */
+ * dia: diagonals. The element of diagonal d in a row lies at d * ld + row; its column is row + offset[d]. An item takes V rows: 1 or
+ * 4 (clSpMV 4.2.1), and 8 or 16 for CPUs. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif

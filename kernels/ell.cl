@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ell: ELLPACK; k-th entry of row r at k * ld + r. V rows an item: 1 as Bell and Garland, 4 by vector loads (clSpMV
- * 4.3.1, for AMD), 8 and 16 for CPUs, whose registers a vector of rows fills. */
+ * ell: ELLPACK. The k-th entry of row r lies at k * ld + r. An item takes V rows: 1 as in Bell and Garland, 4 with vector loads
+ * (clSpMV 4.3.1, for AMD), and 8 or 16 for CPUs, to fill their vector registers. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif

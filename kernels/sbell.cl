@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * sbell: sliced blocked ELLPACK; k-th block of block row i of slice s is block ptr[s] + k * H + i, its unit u is unit
+ * sbell: sliced blocked ELLPACK. The k-th block of block row i of slice s is block ptr[s] + k * H + i, and its unit u is unit
  * ptr[s] * UNITS + (k * UNITS + u) * H + i. */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512

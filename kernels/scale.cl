@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * y = beta * y; with beta 0 y is not read. Stands before parts that can only add. */
+ * y = beta * y; with beta 0, y is not read. Launched before the parts if they can only add to y. */
 #ifndef WG
 #define WG 128
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * sell: sliced ELLPACK; k-th entry of row i of slice s at ptr[s] + k * height + i. V rows an item as in ell; STAGE 1
- * takes the slice pointers through local memory (clSpMV 4.3.2); SLICE 1 gives a group to each slice, with several
- * items a row where the slice is low (Grewe 5.1). */
+ * sell: sliced ELLPACK. The k-th entry of row i of slice s lies at ptr[s] + k * height + i. An item takes V rows, as in ell.
+ * STAGE 1 loads the slice pointers to local memory (clSpMV 4.3.2). SLICE 1 assigns a group to each slice, with several items for
+ * each row if the slice is lower than the group (Grewe 5.1). */
 #ifndef WG
 #define WG 128 // tune: 32 64 128 256 512
 #endif
@@ -24,7 +24,7 @@
 #define SLICE 0 // tune: 0 1
 #endif
 #ifndef H
-#define H 32 /* slice height, which V divides; 0: slice s begins at row slice_row[s], and V is 1 */
+#define H 32 /* slice height, a multiple of V; 0: slices of varying height, slice s begins at row slice_row[s], and V is 1 */
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1
@@ -32,9 +32,9 @@
 #define W V
 #define APART 1
 #define SYNC STAGE
-#define ROWS (WG / L * V) /* of a group */
+#define ROWS (WG / L * V) /* the rows of a group */
 #if STAGE
-/* a pointer and a row for the end of each slice that a group meets, each in 8 bytes */
+/* The most entries of ptr and of slice_row that the slices of a group need. The scratch has 8 bytes for each of either. */
 #if H
 #define SLOTS (ROWS / H + 3)
 #else
@@ -49,7 +49,7 @@
                __global const uint *restrict base UNUSED, ulong slices UNUSED
 #define ARGS val, ptr, col, slice_row, base, slices
 
-/* The last of slices low .. above - 1 that begins at row r or before. */
+/* Sets low to the last of the slices low .. above - 1 that begins at or before row r. */
 #define FIND_SLICE(low, above, r, slice_row) \
     for (uint top_ = (above); top_ - (low) > 1;) { \
         const uint middle_ = (low) + (top_ - (low)) / 2; \
@@ -62,7 +62,7 @@
 #if SLICE
 #define OWN_SHELL
 
-/* The host sees to it that no slice is higher than a group has items. */
+/* The host makes sure that a group has at least as many items as the highest slice has rows. */
 KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAMS)
 {
     __local VEC scratch[WG];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The shell of every format that walks rows: which block row an item serves, the sum over lanes in fixed order, the
- * row list, alpha, beta and the store. No barrier stands under a condition. */
-#ifndef OWN_SHELL /* the format has one */
+ * The shell of every format that walks rows: it assigns block rows to items, adds the sums of the lanes in a fixed order, and
+ * stores y by the row list, alpha and beta. Every item reaches every barrier. */
+#ifndef OWN_SHELL /* defined by a format with a shell of its own */
 #define GROUP_ROWS (WG / L)
 #ifndef SEQ
-#define SEQ 1 /* block rows that an item serves one after another */
+#define SEQ 1 /* the number of block rows that an item takes one after another */
 #endif
 #if APART
 #define STEP GROUP_ROWS
@@ -65,7 +65,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
                 scratch[w * WG + lid] += scratch[w * WG + lid + d * STEP];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* the lanes share the stores of a block row */
+    /* the lanes divide the stores of a block row among them */
     for (uint w = lane; w < W; w += L)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, scratch[w * WG + lid - lane * STEP], beta);

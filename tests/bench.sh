@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/bench.sh - the reports of bench/: what they make of a few rows whose ratios are known, what they say of a line that is no row,
-# and that the library understands every plan that bench/candidates.sh names. Ends with "N passed, N failed".
+# tests/bench.sh - tests the reports of bench/ on a few rows whose ratios are known, their messages about lines that are not rows, and
+# that the library understands every plan of bench/candidates.sh. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 passed=0 failed=0
-result() { # result WHAT: of the command before
+result() { # result WHAT: counts the exit status of the command before it
     if [ $? = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL: $1"; fi
 }
 row() { # row BUILDER PLAN US OK: a line as of "spmv bench --json"
@@ -18,7 +18,7 @@ row() { # row BUILDER PLAN US OK: a line as of "spmv bench --json"
 { row auto csr 4 true; row csr csr 4 true; row sell sell 2 true; row dia dia null null; row ell ell 1 false; } >"$dir/ours.json"
 echo '{"matrix": "gr_9_8", "dtype": "f64", "variant": "loop", "us": 3.0}' >"$dir/peer.json"
 build/spmv gen gr_9_8 -o "$dir/gr_9_8.bin" >/dev/null || exit 1
-report() { # report NAME ARGUMENTS...: its output and exit status are kept
+report() { # report NAME ARGUMENTS...: runs bench/NAME.py; its output goes to $dir/out, its exit status to $status
     name=$1
     shift
     python3 "bench/$name.py" "$@" >"$dir/out" 2>&1
@@ -67,7 +67,7 @@ for class in host cpu gpu; do
         sh bench/candidates.sh $class $set >"$dir/plans"
         result "candidates $class $set"
         n=0
-        while read -r plan; do # knobs, behind the slash, are a device's
+        while read -r plan; do # without the knobs after the slash, which only devices have
             n=$((n + 1))
             build/spmv plan "$dir/gr_9_8.bin" --builder "${plan%%/*}" >/dev/null 2>"$dir/err" || { n=-1000; cat "$dir/err"; }
         done <"$dir/plans"

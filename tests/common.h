@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the host tests share: a seeded generator, hooks with a ledger, awkward matrices, a reference product.
- * Include after <criterion/criterion.h>, in the one unit that also has the implementation. */
+ * Shared by the tests on the host: seeded random numbers, hooks that count blocks and messages, awkward matrices, a reference product.
+ * Include it after <criterion/criterion.h>, in the one unit that also has the implementation. */
 #ifndef SPMV_TESTS_COMMON_H
 #define SPMV_TESTS_COMMON_H
 
@@ -13,7 +13,7 @@
 
 #include "spmv.h"
 
-/* Criterion reports every passing assertion to its runner, which is slow in loops: only failures go there. */
+/* Criterion reports every passing assertion to its runner, which is slow in loops. CHECK reports only failures. */
 #define CHECK(condition, ...)                                     \
     do {                                                          \
         checks_done++;                                            \
@@ -55,9 +55,9 @@ static inline double rng_real(void) { return ldexp(rng_unit() + 0.5, (int)rng_be
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */
 typedef struct ledger {
     long   live, calls;    /* blocks not yet freed; requests so far */
-    long   fail_at;        /* the request that fails, 1 for the first; 0: none */
-    int    fail_for_ever;  /* and all after it */
-    size_t largest, cap;   /* the largest request; larger than cap fails (0: no cap) */
+    long   fail_at;        /* the number of the request that fails, from 1; 0: none fails */
+    int    fail_for_ever;  /* 1: all requests after it fail as well */
+    size_t largest, cap;   /* the largest request, in bytes; requests larger than cap fail (0: no cap) */
     int    messages;
     spmv_status last;
     char   text[4200];
@@ -113,7 +113,7 @@ static inline void *need(size_t count, size_t size)
     if (!p) cr_assert_fail("the test itself has no memory");
     return p;
 }
-/* Exactly so many bytes, so that a sanitizer sees the first one past the end. */
+/* Exactly this many bytes, so that a sanitizer detects an access to the first one after the end. */
 static inline void *need_exact(size_t bytes)
 {
     void *p = malloc(bytes ? bytes : 1);
@@ -121,14 +121,14 @@ static inline void *need_exact(size_t bytes)
     return p;
 }
 
-/* ---- matrices: plain CSR, made here and not by the library -------------------------------------------------------- */
+/* ---- matrices: plain CSR, made without the library ---------------------------------------------------------------- */
 typedef struct matrix {
     char      name[40];
     uint64_t  rows, cols, nnz, room;
     uint64_t *ptr;
     uint32_t *col;
     double   *val;
-    float    *valf; /* the same values rounded */
+    float    *valf; /* the same values, rounded to float */
 } matrix;
 
 typedef enum values { INTEGERS, WITH_ZEROS, REALS } values;
@@ -171,7 +171,7 @@ static inline double matrix_value(values kind)
     return v;
 }
 
-/* Values for the pattern; arrays are cut to size so that sanitizers guard their ends. */
+/* Makes the values. Arrays get their exact size, so that sanitizers guard their ends. */
 static inline void matrix_close(matrix *m, values kind)
 {
     uint64_t k;
@@ -187,7 +187,7 @@ static inline void matrix_close(matrix *m, values kind)
     }
 }
 
-/* A row with about want entries (exact if dense), columns rising. */
+/* Adds want random entries to a row, or all of it if it is shorter, in rising columns. */
 static inline void matrix_random_row(matrix *m, uint64_t want)
 {
     uint64_t c, left = want < m->cols ? want : m->cols;
@@ -209,7 +209,7 @@ static inline void matrix_random(matrix *m, const char *name, uint64_t rows, uin
     }
 }
 
-/* Only rows first .. end hold something. */
+/* Only the rows first .. end - 1 have entries. */
 static inline void matrix_some_rows(matrix *m, const char *name, uint64_t n, uint64_t first, uint64_t end)
 {
     uint64_t r;
@@ -234,7 +234,7 @@ static inline void matrix_bands(matrix *m, const char *name, uint64_t rows, uint
     }
 }
 
-/* Blocks on a grid, some of them with holes. */
+/* Blocks on a grid, some of them not full. */
 static inline void matrix_blocks(matrix *m, const char *name, uint64_t rows, uint64_t cols, uint64_t bh, uint64_t bw)
 {
     uint64_t r, c, seed = rng();
@@ -248,7 +248,7 @@ static inline void matrix_blocks(matrix *m, const char *name, uint64_t rows, uin
     }
 }
 
-/* Few long rows, many short ones. */
+/* A few long rows and many short ones. */
 static inline void matrix_skewed(matrix *m, const char *name, uint64_t rows, uint64_t cols, uint64_t longest)
 {
     uint64_t r;
@@ -283,7 +283,7 @@ static inline void matrix_one_line(matrix *m, const char *name, uint64_t rows, u
     }
 }
 
-/* Rows that begin, end and lie across the cuts at multiples of 16384 entries that the product of coo makes. */
+/* The host product of coo cuts its entries at multiples of 16384: rows that begin at a cut, end at one and lie across several. */
 static inline void matrix_long_rows(matrix *m, const char *name)
 {
     static const uint64_t lengths[] = { 16384, 20011, 0, 12757, 3, 16383, 1, 20011, 0 };
@@ -295,7 +295,7 @@ static inline void matrix_long_rows(matrix *m, const char *name)
     }
 }
 
-/* Awkward matrix number i; 0 when there are no more. */
+/* Makes awkward matrix number i and returns 1; returns 0 if there is none. */
 static inline int matrix_awkward(matrix *m, int i, values kind)
 {
     const uint64_t none = UINT64_MAX;
@@ -392,7 +392,7 @@ static inline void vector_set(spmv_type t, void *v, uint64_t i, double x)
 static inline void *vector_new(spmv_type t, uint64_t n) { return need_exact(n * spmv_vector_size(t)); }
 
 enum { CANARY = 64 };
-/* y with canaries on both sides; the block starts CANARY bytes before it. */
+/* A block for n elements of y with CANARY guard bytes before and after them. */
 static inline unsigned char *guarded_new(spmv_type t, uint64_t n)
 {
     size_t bytes = n * spmv_vector_size(t) + 2 * CANARY;
@@ -410,7 +410,7 @@ static inline int guarded_intact(const unsigned char *block, spmv_type t, uint64
 
 static inline double csr_value(const spmv_csr *a, uint64_t k) { return vector_get(a->type, a->val, k); }
 
-/* Row r of A x by the plain loop, in double: exact on small integers. */
+/* Row r of A x, summed in double by a plain loop: exact for small integers. */
 static inline double row_product(const spmv_csr *a, uint64_t r, spmv_type t, const void *x)
 {
     double sum = 0;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/fuzz.sh [--replay] NAME... - feeds build/fuzz/NAME. With --replay: what tests/fuzz/corpus/NAME holds, and then FUZZ_RUNS (20000)
-# inputs more from a fixed seed; else for FUZZ_SECONDS (60). Findings stay in build/fuzz.
+# tests/fuzz.sh [--replay] NAME... - runs the fuzzers build/fuzz/NAME for FUZZ_SECONDS (60) each; with --replay on the files of
+# tests/fuzz/corpus/NAME and then on FUZZ_RUNS (20000) inputs from a fixed seed. Findings stay in build/fuzz.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 replay=

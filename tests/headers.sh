@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/headers.sh - the generated headers are what their sources give (needs xxd), and what a compiler makes of the tables in
-# spmv_tuning.h is the tables' text, byte for byte. Changes none of them.
+# tests/headers.sh - checks that the generated headers are up to date (needs xxd), and that a program which includes spmv_tuning.h prints
+# the text of the tables, byte for byte. Changes none of them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 out=build/headers
@@ -33,7 +33,7 @@ same() { # same HEADER'S_FOLDER TABLE...
 }
 same . tuning/*.tune
 
-# what a string literal could take for something else; and lines of every length about a piece's end
+# characters that have a meaning in string literals, and lines of every length near the end of a piece
 printf 'spmv tuning table 1\ndevice "a\\b" ??/ ??= %%s \\n \303\2517 \t\r\nclass host\n\n' >$out/awkward/a.tune
 awk 'BEGIN { for (n = 1990; n <= 2046; n++) { s = ""; while (length(s) < n) s = s (n % 5 ? "1 " : "12"); print substr(s, 1, n) } }' \
     >$out/awkward/b.tune

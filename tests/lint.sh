@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/lint.sh kernels/NAME.cl - checks the kernel's text with clang for several kinds of device, every value type, both
-# offset widths, with and without a row list, and with each value that a "tune:" comment calls legal.
-# "tests/lint.sh text FILE" looks at the text alone: barriers under a condition, mad(), 32-bit products of global ids.
+# tests/lint.sh kernels/NAME.cl - compiles the kernel with clang for several kinds of devices, every type, both widths of offsets, with
+# and without a row list, and with each value that a "tune:" comment lists, and checks its text.
+# "tests/lint.sh text FILE" checks only the text: barriers under a condition, mad(), 32-bit products of global ids.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 k=$1
 rc=0 n=0
 if [ "$k" = text ]; then k=$2; fi
-unit() { # what the host puts together (kernels/common.cl says)
+unit() { # prints the source that the host puts together, as described in kernels/common.cl
     case $k in
     kernels/common.cl) echo '#include "kernels/common.cl"' ;;
     kernels/shell.cl) printf '#include "kernels/%s.cl"\n' common csr shell ;;
@@ -24,7 +24,7 @@ try() { # try TARGET FLAG...
     unit | "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target "$target" -Xclang -finclude-default-header -fsyntax-only \
         -pedantic -Wall -Wextra -Wshadow -Werror "$@" -I. - || { echo "with: $target $*"; rc=1; }
 }
-# mad() may or may not round in between; numbers of items and groups in 32 bits overflow in products.
+# mad() may or may not round the product; products of the numbers of items and groups overflow in 32 bits.
 awk -v k="$k" '
     function bad(what) { print k ":" NR ": " what; found = 1 }
     { sub(/\/\/.*/, ""); gsub(/\/\*[^*]*\*\//, "") }
@@ -49,8 +49,8 @@ awk -v k="$k" '
     END { exit found }' "$k" || rc=1
 if [ "$1" != text ]; then
 f64='-DVAL=double -DVEC=double -DF64'
-# The kernel's own modes, beside none: "// lint: NAME=1 OTHER=2 ; NAME=3" in its text.
-each() { # each TARGET FLAG...: in every mode
+# A kernel's modes are listed in its text, as "// lint: NAME=1 OTHER=2 ; NAME=3".
+each() { # each TARGET FLAG...: tries the kernel without a mode and in each of its modes
     try "$@"
     while IFS= read -r mode; do
         if [ "$mode" ]; then try "$@" $(for word in $mode; do echo "-D$word"; done); fi
@@ -76,7 +76,7 @@ done <<END
 $(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')
 END
 fi
-# A barrier inside an if or an else hangs or crashes some CPU drivers, even where every item takes the same way.
+# A barrier inside an if or an else hangs or crashes some CPU drivers, even if all items take the same branch.
 awk -v k="$k" '
     { sub(/\/\/.*/, ""); gsub(/\/\*[^*]*\*\//, "") }
     /^[ \t]*#/ { next }

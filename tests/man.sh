@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/man.sh - "make man" writes a page for spmv and one for each command, each with its name, synopsis, description, every option
-# of its --help as an option, every example, and a reference to the other pages. Ends with "N passed, N failed".
+# tests/man.sh - checks that "make man" writes a page for spmv and one for each command, each with its name, synopsis and description,
+# all options and examples of its --help, and references to the other pages. Ends with "N passed, N failed".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 spmv=build/spmv man=build/man

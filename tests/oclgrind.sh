@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/oclgrind.sh WHAT [FORMAT...] - kernels under oclgrind, a simulator that watches every access. WHAT is one of
-#   races          every listed variant (of these formats): data races, writes of one value by several items, accesses
-#                  outside buffers, barriers that not all items reach, wrong API calls
-#   uninitialized  every listed variant: what depends on memory that nobody wrote
-#   plans          some variants of every format, plans of several parts and builders in every type: races and uninitialized
-#                  memory at once, and the result equal to the host's (small integers)
-#   planted        kernels with a defect each, which must be found
-# oclgrind exits with 0 whatever it finds, so what it prints decides; -O0 because optimised code has instructions that it
-# cannot run. One process takes many variants: the JSON line of each follows what oclgrind said of it.
+# tests/oclgrind.sh WHAT [FORMAT...] - runs kernels under oclgrind, a simulator that checks every access to memory. WHAT is one of
+#   races          every variant (of these formats): data races, writes of one element by several items, accesses outside of
+#                  buffers, barriers that not all items reach, wrong API calls
+#   uninitialized  every variant: results that depend on uninitialized memory
+#   plans          every format and some variants, plans of several parts and builders in every type: both sorts of faults at once;
+#                  the result must equal the host's (small integers)
+#   planted        kernels with one defect each, which must be found
+# oclgrind exits with 0 whatever it finds, so its output decides. The option -O0 is needed because it cannot run some instructions of
+# optimised code. One process tries many variants: the JSON line of each follows oclgrind's reports about it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 command -v oclgrind >/dev/null 2>&1 || { echo "oclgrind is missing"; exit 1; }
@@ -17,7 +17,7 @@ mode=${1-}
 [ $# = 0 ] || shift
 dir=build/oclgrind/$mode # several of them may run at once
 mkdir -p "$dir"
-most=100000 # reports, after which it falls silent
+most=100000 # reports, after which oclgrind prints no more
 grind() { # grind races|uninitialized COMMAND...
     if [ "$1" = races ]; then see='--data-races --uniform-writes --check-api'; else see=--uninitialized; fi
     shift
@@ -30,7 +30,7 @@ variants() { # variants races|uninitialized OUT PROGRAM FORMAT...
     if [ "$kind" = races ]; then type=f32; else type=f64; fi
     grind "$kind" "$program" self-check --brief --json --device 0 --type $type "$@" >"$out" 2>&1
 }
-# What was found, variant by variant, and the sum; fails if there is anything or nothing was tried.
+# Prints the reports for each variant, and their number; fails if there are any, or if nothing was tried.
 judge() { # judge OUT STATUS
     awk -v faults="$faults" '
         /^\{"device": / {
@@ -49,14 +49,14 @@ judge() { # judge OUT STATUS
         room > 0 { text = text "    " $0 "\n"; room-- }
         / variants: / { counts = $0 }
         END {
-            if (n) printf "%d reports behind the last variant\n%s", n, text
+            if (n) printf "%d reports after the last variant\n%s", n, text
             print counts
             printf "%d variants, %d reports in %d of them\n", tried, all, hit
             exit !(tried && !all && counts ~ /: [1-9][0-9]* usable, [0-9]+ refused, 0 failed, 0 wrong;/)
         }' "$1" && [ "$2" = 0 ]
 }
 
-# Rows of 1 to 3, some of 60, one of 300: csr's runs have rows that wait, and rows in pieces.
+# Writes a matrix with rows of 1 to 3 nonzeros, some of 60 and one of 300, so that runs of csr have long rows and rows in pieces.
 skew() {
     awk 'BEGIN { srand(1); n = 0
         for (r = 1; r <= 70; r++) {
@@ -73,16 +73,16 @@ races)
     judge $dir/races.out $?
     ;;
 uninitialized)
-    # Two things that oclgrind 21.10 takes for uninitialized and are not, both in its src/plugins/Uninitialized.cpp:
-    # - What read_imagef() and the like give: for the image's own shadow it takes the bytes of the argument's, a pointer's,
-    #   as an Image (isCleanImage). Only variants with IMG=1 had such reports. So these run as they are but for that read,
-    #   which takes the same element from the buffer.
-    # - Buffers that no host call wrote: a released buffer's shadow stays, and where a larger buffer gets its number, what
-    #   lies behind the old size is uninitialized for ever (kernelBegin, ShadowMemory::load). The sums that csr's pieces
-    #   leave for the second launch were reported from byte 16 on, behind another buffer of 16 bytes; a process with that
-    #   product alone had no report. So no buffer is released here.
+    # oclgrind 21.10 wrongly reports two things as uninitialized; both faults are in its src/plugins/Uninitialized.cpp:
+    # - The results of read_imagef() and similar functions: it interprets the shadow of the argument, which is a pointer, as an Image
+    #   (isCleanImage). Only variants with IMG=1 had such reports. These run with one change: the read takes the same element from
+    #   the buffer.
+    # - Buffers that no host call wrote: the shadow of a released buffer stays, and if a larger buffer gets its number, everything
+    #   beyond the old size is considered uninitialized for ever (kernelBegin, ShadowMemory::load). The sums that csr's pieces leave
+    #   for the second launch were reported from byte 16 on, after another buffer of 16 bytes; a process with only that product had
+    #   no report. So no buffer is released here.
     read='as_double(read_imageui(image, (int)(x0 + (i))).xy)'
-    grep -qF "$read" kernels/common.cl || { echo "kernels/common.cl reads images otherwise now"; exit 1; }
+    grep -qF "$read" kernels/common.cl || { echo "kernels/common.cl no longer reads images as this script expects"; exit 1; }
     SPMV_DEFECT="$read=>x[i]" SPMV_KEEP=1
     export SPMV_DEFECT SPMV_KEEP
     variants uninitialized uninitialized.out build/spmv-defect "$@"
@@ -90,7 +90,7 @@ uninitialized)
     ;;
 planted)
     n=0 found=0 most=100
-    plant() { # plant RUN REPORT DEFECT WHAT COMMAND...: the command's products, on kernels with the defect
+    plant() { # plant RUN REPORT DEFECT WHAT COMMAND...: runs the command on kernels with the defect, which must be reported
         n=$((n + 1))
         out=$dir/planted$n.out kind=$1 report=$2 what=$4
         SPMV_DEFECT=$3
@@ -111,7 +111,7 @@ planted)
     skew
     barrier='barrier(CLK_LOCAL_MEM_FENCE);' pieces=csr:run=32/STREAM=1,WG=64
     plant races 'data race' "$barrier=>" 'no barriers, in any variant' all dia
-    plant uninitialized 'Uninitialized' 'acc[w] = 0;=>' 'sums that begin with what was there' one dia
+    plant uninitialized 'Uninitialized' 'acc[w] = 0;=>' 'sums that begin with old contents' one dia
     plant races 'data race' "$barrier=>" 'no barriers' one csr/L=4
     plant races 'Write-write data race' 'y[i] = v;=>y[0] = v;' 'items that write one element' one csr
     plant races 'Invalid read' 'x += x0;=>x += x0 + 100000;' 'a read outside a buffer' one ell
@@ -119,15 +119,19 @@ planted)
     plant races 'divergence' "$barrier=>if (get_local_id(0)) $barrier" 'a barrier that not all items reach' one bcsr/L=4
     plant races 'data race' 'EXCHANGE(place, (WORD)0, (WORD)0)=>*place' 'a plain load beside atomics' one coo/ATOMIC=1
     plant races 'data race' 'queue[atomic_inc(&waiting)]=>queue[waiting++]' 'a queue without atomics' one csr:run=1024/STREAM=1,WG=32
-    plant races 'CL_INVALID_KERNEL_NAME' 'void spmv(=>void other(' 'a call for a kernel that is not there' one dia
-    plant uninitialized 'Uninitialized' 'scratch[w * WG + lid] = acc[w];=>' 'local memory that nobody wrote' one cmrs/L=4
-    plant uninitialized 'uninitialized' 'waiting = 0;=>;' 'a count that nobody set' one $pieces
-    plant uninitialized 'Uninitialized' 'carry[run] = partial[0];=>;' 'sums for the second launch that nobody wrote' one $pieces
+    plant races 'CL_INVALID_KERNEL_NAME' 'void spmv(=>void other(' 'a kernel that does not exist' one dia
+    plant uninitialized 'Uninitialized' 'scratch[w * WG + lid] = acc[w];=>' 'local memory that is not written' one cmrs/L=4
+    plant uninitialized 'uninitialized' 'waiting = 0;=>;' 'a count that is not set' one $pieces
+    plant uninitialized 'Uninitialized' 'carry[run] = partial[0];=>;' 'sums for the second launch that are not written' one $pieces
     echo "$found of $n planted defects found"
     [ "$found" = "$n" ]
     ;;
 plans)
-    plans='dense coo csr dia bdia ell sell bell sbell bcsr cmrs hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo
+    # every format by its name, then plans of several parts and variants whose kernels take other paths
+    formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\).*/\1/p')
+    [ -n "$formats" ] || { echo "spmv plan --list names no format"; exit 1; }
+    plans="$formats"'
+           hyb:rows=1 hyb-csr:rows=1 csr:rows=sorted ell:w=2+coo
            sell:h=4,rows=sorted,sigma=16 sell:grow=0.2 dia:d=0.6+csr:rows=nonempty bcsr:b=3x3 cmrs:h=16,sort=1 cmrs:wide=1
            csr:run=32/STREAM=0 csr:run=32/STREAM=1,WG=64,UNROLL=2 csr:run=128,idx=16,rows=nonempty/STREAM=1,WG=128
            csr:run=1024/STREAM=1,WG=32 csr:run=32/STREAM=0,FINISH=1 csr:run=33,rows=nonempty/STREAM=1,WG=64,FINISH=1

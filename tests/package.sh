@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/package.sh list | WAY - takes the library into a project of its own in one of the ways that users have, compiles a product
-# there and runs it. "list" prints a line for tests/run.sh each.
+# tests/package.sh list | WAY - uses the library in a separate project in one of the ways open to users: compiles a product there and runs
+# it. "list" prints a line for tests/run.sh for each way.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
@@ -12,7 +12,7 @@ fail() {
     echo "$*"
     exit 1
 }
-# A copy of what is released, so that the directory's other contents cannot help; MAKEFLAGS may name a destination of its own.
+# Copies what is released, so that nothing else in the directory can help. MAKEFLAGS may set another destination.
 copy() {
     cp -r "$root"/spmv*.h "$root"/CMakeLists.txt "$root"/cmake "$root"/Makefile "$root"/LICENSE "$dir/source/" &&
         cp -r "$root"/tools "$dir/source/tools"

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/readme.sh - README.md's quick start: its first C block is compiled by its first cc line, in a directory with nothing
-# but the headers, and run; what it prints must be the first text block. The other C blocks must compile as they stand in one
-# function. Every format, key, builder and example must be named, and the table of speed be what bench/results says.
+# tests/readme.sh - checks README.md. Its first C block is compiled by its first cc line, in a directory with only the headers, and must
+# print the first text block. The other C blocks must compile unchanged in one function. Every format, key, builder and example must be
+# named, and the table of speed must agree with bench/results.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$(pwd)
 dir=build/readme
 rm -rf "$dir"
 mkdir -p "$dir" || exit 1
-block() { # block LANGUAGE N: the N-th fenced block of that language
+block() { # block LANGUAGE N: prints the N-th fenced block of that language
     awk -v lang="$1" -v n="$2" '
         /^```/ { if (on) { on = 0; next }
                  if ($0 == "```" lang && ++seen == n) on = 1; next }
@@ -39,11 +39,11 @@ cd "$root" || exit 1
     echo 'return d.device == &device; }'
 } >$dir/rest.c
 "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I. -fsyntax-only $dir/rest.c || exit 1
-[ -z "$(block c 5)" ] || { echo "README.md has more C blocks than this test looks at"; exit 1; }
+[ -z "$(block c 5)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
 
 rc=0
 python3 bench/readme.py --check || rc=1
-list() { # list MACRO: the second column of one of the headers' tables
+list() { # list MACRO: prints the second column of a table in the headers
     awk -v m="define $1" 'index($0, m) { on = 1; next }
         on { last = !/\\$/; if (sub(/.*X\([A-Z_0-9]*, */, "")) { sub(/,.*/, ""); gsub(/"/, ""); print } if (last) exit }' spmv_formats.h spmv_plan.h
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" writes the same bytes on the host, with one thread and
-# with all, and on an OpenCL device (0), with several group sizes and other knobs: every format that has such products, f64
-# and f32 (TYPE), with beta 0 and not. RUN goes before the program on the device: RUN="oclgrind --build-options -O0".
-# MOST=32: in groups of 32, where the device takes no larger ones. ZEROS=1: a device may write -0 for 0.
-# The data are reals over many binades, so that another order or another rounding shows; that it does is tried as well.
+# tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" must write the same bytes on the host, with one thread and with
+# all, and on an OpenCL device (default 0), with several group sizes and other knobs: in every format that has reproducible products, in
+# f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of the program on the device: RUN="oclgrind --build-options -O0".
+# MOST=32: only groups of 32, for a device that takes no larger ones. ZEROS=1: the device may write -0 for 0.
+# The data are reals over many binades, so that another order of additions or another rounding shows; the script checks that it does.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 device=${1:-0}
@@ -17,7 +17,7 @@ vector() { # vector SEED ROWS
     awk -v s="$1" -v n="$2" 'BEGIN { print "%%MatrixMarket matrix array real general"; print n " 1"
         for (i = 0; i < n; i++) { s = (s * 16807) % 2147483647; printf "%.17g\n", (s / 2147483647 - 0.5) * 2 ^ (s % 9 - 4) } }'
 }
-# Rows of 0 to 40 on both sides of the diagonal and one of 200: all formats take it, with fill.
+# A matrix with rows of 0 to 40 nonzeros on both sides of the diagonal and one of 200, which every format can store, some with fill.
 awk 'BEGIN { s = 42; m = 150; c = 203
     for (r = 1; r <= m; r++)
         for (j = 1; j <= c; j++)
@@ -43,14 +43,19 @@ product() { # product OUT PROGRAM OPTIONS...
 same() {
     if [ "${ZEROS:-}" ]; then sed 's/^-0$/0/' "$dir/$1" | cmp -s "$dir/host" -; else cmp -s "$dir/host" "$dir/$1"; fi
 }
-for type in $types; do
-    # one variant a type: groups of other sizes and knobs that may not matter to the order
-    case $type in
-    f64) plans='csr/WG=32 ell/WG=256 sell/WG=64 dia/WG=512 bdia/WG=32 bell/WG=128 sbell/WG=64 bcsr/WG=256' ;;
-    *) plans='csr/WG=256 ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4
-              bcsr/WG=32' ;;
+formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\) .*reproducible.*/\1/p')
+[ -n "$formats" ] || { echo "spmv plan --list names no format with reproducible products"; exit 1; }
+plans_of() { # plans_of TYPE: every format with one group size, which differs between the types; and knobs that must not change the order
+    case $1 in
+    f64) sizes='32 256 64 512 32 128 64 256' more= ;;
+    *) sizes='256 32 128 64' more='ell/WG=32,V=4 sell/WG=128,UNROLL=4 dia/WG=64,V=4 bdia/WG=128,V=4 bell/WG=32,V=1 sbell/WG=256,SEQ=4' ;;
     esac
-    for plan in $plans; do
+    # shellcheck disable=SC2086 # words
+    echo $formats | awk -v sizes="$sizes" '{ n = split(sizes, size, " "); for (i = 1; i <= NF; i++) print $i "/WG=" size[(i - 1) % n + 1] }'
+    echo "$more"
+}
+for type in $types; do
+    for plan in $(plans_of "$type"); do
         if [ "${MOST:-}" ]; then plan=$(echo "$plan" | sed "s/WG=[0-9]*/WG=$MOST/"); fi
         for beta in '--beta 0' "--beta -0.3 --y $dir/y.mtx"; do
             what="$type $plan ${beta%% --y*}"
@@ -64,7 +69,7 @@ for type in $types; do
             count $? "$what: $device gives other bits than the host"
         done
     done
-    # what must differ: a sum in another order, and one that is not fused
+    # these must differ: a sum in another order, and one without fused multiply-adds
     product host build/spmv --type "$type" --reproducible --plan csr && product order build/spmv --type "$type" --plan csr &&
         ! same order
     count $? "$type: csr in another order gives the same bits, so these data show nothing"

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/run.sh [--quick] [--list] [GROUP | CHECK]... - runs the checks of these groups, all if none is named, and ends with
-# "N passed, N failed". A word with a slash is a check's name or a pattern of names: unit/test_io, 'compile/gcc/*'.
+# tests/run.sh [--quick] [--list] [GROUP | CHECK]... - runs the checks of these groups, or all checks, and ends with "N passed, N failed".
+# A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
 # Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
 # By name only: rusticl (needs Mesa's OpenCL driver).
-# The checks of "make test" come first. Every program that checks use is built before the first of them starts. Then JOBS checks
-# run at a time (as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). A check's line
-# tells how long it took and how much time it used on all processors together. Logs stay in build/check/log. Exit status 0 only if
-# something passed and nothing failed, 2 for a wrong call.
+# The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
+# time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
+# gives the time it took and the processor time it used. Logs stay in build/check/log. The exit status is 0 only if something passed and
+# nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
@@ -24,20 +24,20 @@ while :; do
     shift
 done
 limit=${LIMIT:-1800}
-most_jobs=8 # each may be a compiler, which takes up to 0.4 GB for a test program
+most_jobs=8 # each may be a compiler, which needs up to 0.4 GB for a test program
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}
 [ -n "${JOBS-}" ] || { [ "$jobs" -ge 2 ] || jobs=2; [ "$jobs" -le $most_jobs ] || jobs=$most_jobs; }
 tail_lines=20 # of a failed check's log, shown at the end
 out=build/check
 mkdir -p build || exit 1
 
-lock=build/check.lock # a link to the number of the process that runs
+lock=build/check.lock # a link whose target is the number of the running process
 tidy_up() {
     if [ "$list_only" ]; then rm -rf "$out"; else rm -f "$lock"; fi
 }
 if [ "$list_only" ]; then
     out=$(mktemp -d) || exit 1
-else # two runs in one checkout ("make -j unit examples") would remove each other's logs and claims: the second waits
+else # a second run in one checkout ("make -j unit examples") waits, because each would remove the other's logs and claims
     until ln -s $$ "$lock" 2>/dev/null; do
         holder=$(readlink "$lock")
         if [ -z "$holder" ]; then continue; fi
@@ -54,10 +54,10 @@ for f in list results; do : >"$out/$f"; done
 POCL_CACHE_DIR=$(pwd)/build/pocl
 export POCL_CACHE_DIR
 
-# quick NAME: whether "make test" runs this check: every unit test on the host and on the first OpenCL device, the most common builds
-# with gcc and clang, the examples, the README's program, packages, and whatever takes next to no time. The run may take 6 minutes on
-# two cores: the processor times of its lines should add up to at most 300 s on a fast machine (250 s in 2026-11), so that a machine
-# half as fast stays within the limit, too. All other checks run in "make test-all" only.
+# quick NAME: succeeds if "make test" runs this check. These are all unit tests on the host and on the first OpenCL device, the most common
+# builds with gcc and clang, the examples, the README's program, packages, and checks that take almost no time. The run may take 6 minutes
+# on two cores: the processor times of its lines should add up to at most 300 s on a fast machine (250 s in 2026-11), so that a machine
+# half as fast stays within the limit, too. "make test-all" also runs the others.
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
@@ -69,19 +69,19 @@ quick() {
     esac
 }
 
-# check NAME KIND COMMAND... - one line of the list. What KIND says of the result:
-#   plain      exit status 0 is one passed
-#   criterion  counts by the closing line; none tested is a failure, and so is any report of a sanitizer
-#   sum        counts by a last line "N passed, N failed"
-#   trap       exits with 0, and yet "criterion" must count a failure (what shows that a check can fail)
-# A command that begins with "make -s TARGET... &&" has these targets built before any check starts.
+# check NAME KIND COMMAND... - adds a line to the list. KIND tells how its result is counted:
+#   plain      exit status 0 counts as one passed
+#   criterion  by criterion's closing line; if nothing was tested, that is a failure, and so is any report of a sanitizer
+#   sum        by a last line "N passed, N failed"
+#   trap       passes if the exit status is 0 and "criterion" counts a failure, which shows that a check can fail
+# If the command begins with "make -s TARGET... &&", these targets are built before any check starts.
 check() {
     name=$1 kind=$2
     shift 2
     printf '%s\t%s\t%s\n' "$name" "$kind" "$*" >>"$out/part"
 }
 
-numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints "passed failed"
+numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints the numbers of passed and failed tests
     p=0 f=0
     case $1 in
     plain) if [ "$3" = 0 ]; then p=1; else f=1; fi ;;
@@ -102,16 +102,16 @@ numbers() { # numbers KIND LOG STATUS SANITIZER_PREFIX: prints "passed failed"
         if [ "$3" != 0 ] && [ "$f" = 0 ]; then echo "exit status $3" >>"$2"; f=1; fi ;;
     esac
     for report in "$4".*; do
-        grep -qsE 'ERROR: |runtime error|SUMMARY: ' "$report" || continue # else a warning, such as of a missing symbolizer
+        grep -qsE 'ERROR: |runtime error|SUMMARY: ' "$report" || continue # it is only a warning, such as of a missing symbolizer
         { echo "sanitizer report:"; head -n 60 "$report"; } >>"$2"
         f=$((f + 1))
     done
     echo "$p $f"
 }
 
-file_of() { echo "$1" | tr '/ ' '..'; } # file_of NAME: as a file's name
+file_of() { echo "$1" | tr '/ ' '..'; } # file_of NAME: the check's name as a file name
 
-one() { # one WORKER NAME KIND COMMAND: runs the check, adds "passed failed name" to the results, prints a line
+one() { # one WORKER NAME KIND COMMAND: runs the check, adds "passed failed name" to the results and prints a line
     log=$out/log/$(file_of "$2") san=$(pwd)/$out/san/$(file_of "$2")
     begun=$(date +%s)
     times >"$out/times.$1"
@@ -145,13 +145,13 @@ END
     if [ "$f" = 0 ]; then echo "ok    $2 ($p passed in $used)"; else echo "FAIL  $2 ($p passed, $f failed in $used)"; fi
 }
 
-# cpu TIMES: the processor seconds of a shell's children between two calls of "times", which prints a line for the shell and one
-# for its children.
+# cpu TIMES: prints the processor seconds of a shell's children between two calls of "times", which prints a line for the shell and one for
+# its children.
 cpu() {
     awk '{ for (i = 1; i <= 2; i++) { split($i, a, /[ms]/); sum[NR] += 60 * a[1] + a[2] } } END { printf "%.0f", sum[4] - sum[2] }' "$1"
 }
 
-worker() { # worker N: takes one check after another that no worker has taken
+worker() { # worker N: runs one check after another that no other worker has claimed
     i=0
     while IFS='	' read -r w_name w_kind w_cmd; do
         i=$((i + 1))
@@ -164,9 +164,9 @@ have() { for h; do [ -e "$h" ] || return 1; done; }
 
 # ---- the list ----
 pin=OCL_ICD_VENDORS=/etc/OpenCL/vendors/pocl.icd
-group() { # group NAME: its checks
+group() { # group NAME: lists its checks
     case $1 in
-    self) # the traps that would let a failure pass as a success
+    self) # whether failures are found
         planted="\${CC:-cc} tests/self/planted.c -lcriterion -o $out/planted"
         check self/nothing-tested trap "$planted && $out/planted --filter 'none/*'"
         check self/leak trap "$planted-leak -fsanitize=address && $out/planted-leak --filter 'planted/leak'"
@@ -189,7 +189,7 @@ group() { # group NAME: its checks
         for t in tests/test_*.c; do
             have "$t" || continue
             n=$(basename "$t" .c)
-            if grep -q spmv_device "$t"; then # compiling every knob's kernels takes as long as all else
+            if grep -q spmv_device "$t"; then # compiling the kernels of every knob takes as long as everything else
                 program="build/tests/$n -j1 --timeout 600"
                 check "unit/$n" criterion "make -s build/tests/$n && $program --filter '!(knobs|pairs|self_check)/*'"
                 # PoCL's optimiser changes the time that a knob's tests take, but not their results
@@ -201,9 +201,9 @@ group() { # group NAME: its checks
             fi
         done ;;
     sanitize)
-        # PoCL leaks when it compiles a kernel and not when it finds it in its cache; hiding what PoCL allocated would hide our
-        # own lost buffers too. So the same tests without sanitizers come before, whatever they find.
-        # A knob's every value, and reals after integers, take the same way through the host code: once without sanitizers is enough.
+        # PoCL leaks when it compiles a kernel, but not when it finds it in its cache, and to hide what PoCL allocated would hide our
+        # own lost buffers, too. So the same tests run first without sanitizers, whose results do not count here.
+        # All values of a knob, and reals after integers, take the same path through the host code: they run only without sanitizers.
         some="--filter '!(bound|knobs|pairs|self_check)/*'"
         for t in $(ls -r tests/test_*.c); do
             have "$t" || continue
@@ -215,7 +215,7 @@ group() { # group NAME: its checks
                 check "sanitize/$n" criterion "make -s build/san/$n && $pin build/san/$n -j1 --timeout 500"
             fi
         done ;;
-    threads) # a race is exit status 66
+    threads) # the exit status is 66 if there is a race
         check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O1 -fsanitize=thread -I." \
             "tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
     fuzz)
@@ -247,8 +247,7 @@ group() { # group NAME: its checks
     esac
 }
 
-# select_checks GROUP|CHECK...: fills the list; a group without checks becomes a failure, and so does a word of the caller's that
-# selects no check
+# select_checks GROUP|CHECK...: fills the list. A group without checks becomes a failure, and so does an argument that selects none.
 select_checks() {
     for word; do
         : >"$out/part"
@@ -274,7 +273,7 @@ select_checks() {
 
 if [ $# = 0 ]; then named=no; set -- $all; else named=yes; fi
 select_checks "$@"
-# each once, and the quick ones first
+# each check once, the quick ones first
 for f in first later; do : >"$out/$f"; done
 awk -F '\t' '!seen[$1]++' "$out/list" >"$out/part"
 while IFS= read -r line; do
@@ -285,7 +284,7 @@ cat "$out/first" "$out/later" >"$out/list"
 if [ "$list_only" ]; then cut -f 1 "$out/list"; exit 0; fi
 
 # ---- the run ----
-# A run that is stopped takes its checks with it: each has a process group of its own, which only "timeout" can end.
+# A run that is stopped stops its checks: each has its own process group, which only "timeout" can end.
 stop() {
     trap '' HUP INT TERM
     kill $workers 2>/dev/null
@@ -321,7 +320,7 @@ work() {
 }
 
 # ---- results ----
-# A check without a result is one whose worker died.
+# A check without a result failed, because its worker died.
 report() {
     awk '{ print $3 }' "$out/results" >"$out/part"
     cut -f 1 "$out/list" | grep -vxF -f "$out/part" | sed 's/^/0 1 /' >>"$out/results"
@@ -342,5 +341,5 @@ report() {
     grep -q '^[1-9][0-9]* passed, 0 failed$' "$out/summary"
 }
 
-# One line, which the shell has read before the run begins: whoever edits this file meanwhile does not disturb it.
+# One line, so that the shell has read it before the run begins, and this file can be edited meanwhile.
 started=$(date +%s); build; work; report; exit $?

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/suite.sh some|all [PROGRAM] - makes the matrices of the papers and compares rows, columns and nonzeros (within 2%, exact
-# where a formula gives them) with the table below, which is the SuiteSparse collection's and the papers', not the program's; and
-# of some the checksum in the binary form, which must be the same on every machine. "some" takes seconds.
-# A line a check; the last line is "N passed, N failed"; exit status 1 if any failed.
+# tests/suite.sh some|all [PROGRAM] - generates the matrices of the papers and compares rows, columns and nonzeros (within 2%; exactly, if
+# a formula gives them) with the table below, whose figures are those of the SuiteSparse collection and the papers, not the program's. For
+# some it also compares the checksum in the binary form, which must be the same on every machine. "some" takes seconds.
+# Prints a line for each check; the last line is "N passed, N failed". The exit status is 1 if any failed.
 LC_ALL=C
 export LC_ALL
 which=${1:-some}
@@ -22,8 +22,8 @@ verdict() { # verdict NAME STATUS
         echo "FAIL $1"
     fi
 }
-# some|all, name, rows, columns, nonzeros, percent that may be missing or too many, checksum or -. What a paper lists and another
-# has already is the same recipe.
+# some|all, name, rows, columns, nonzeros, tolerance in percent, checksum or -. Matrices that another paper lists before have the same
+# recipe and are not repeated.
 table() {
     cat <<'END'
 all clspmv_dense 2000 2000 4000000 0 -
@@ -86,7 +86,7 @@ while read -r when name rest; do
     matrix "$name" $rest
 done <"$dir/table"
 
-# every matrix of the list can be named, and the list's sizes are those of the recipes checked above
+# gen --list names every matrix, with the sizes that were checked above
 "$spmv" gen --list >"$dir/list"
 [ "$(grep -cE '^  [a-z]+_[^ ]+ +[0-9]+ +[0-9]+ +[0-9]+  (exact|like )  ' "$dir/list")" -eq 64 ]
 verdict 'gen --list names 20 + 13 + 9 + 22 matrices' $?
@@ -96,7 +96,7 @@ done <"$dir/table" >"$dir/missing"
 [ ! -s "$dir/missing" ]
 verdict "gen --list has the same sizes: $(tr '\n' ' ' <"$dir/missing")" $?
 
-# families: rows, columns, nonzeros as they must be, or nearly
+# families: rows, columns and nonzeros, exactly or within a tolerance
 matrix dense_3_5 3 5 15 0 -
 matrix epidemic_3 6 6 15 0 -
 matrix wilson_3 972 972 37908 0 -

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The choice: features against counting anew, estimated slots against stored ones, and what auto and cocktail end up with. */
+ * The choice: features compared with plain counting, estimated slots with stored ones, and the results of auto and cocktail. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
@@ -18,7 +18,7 @@ static spmv_view whole(const spmv_csr *a)
 
 /* ---- features ------------------------------------------------------------------------------------------------------ */
 
-/* Blocks of one size with exactly n nonzeros, by marking every block of the grid. */
+/* Counts the blocks of one size with exactly n nonzeros, by marking every block of the grid. */
 static void count_blocks(const spmv_csr *a, uint64_t bh, uint64_t bw, double *at)
 {
     uint64_t across = a->cols / bw + 1, r, k, b, super;
@@ -103,7 +103,7 @@ Test(features, match_counting)
     cr_assert_gt(checks_done, 1000);
 }
 
-/* A matrix of which only the row lengths count: n(r) of them from column 0 on. */
+/* A matrix of which only the row lengths matter: row r has n(r) entries from column 0 on. */
 static spmv_csr of_lengths(matrix *m, uint64_t rows, uint64_t cols, uint64_t (*n)(uint64_t r))
 {
     uint64_t r, c;
@@ -154,7 +154,7 @@ Test(features, sigma_as_koza_prints_it)
     matrix_free(&m);
 }
 
-/* A sample must come near: a banded matrix of 2x2 blocks, half of them full, half of them half full. */
+/* A sample must be nearly right: a banded matrix of 2x2 blocks, half of them full and the others half full. */
 Test(features, samples_come_near)
 {
     matrix m;
@@ -186,7 +186,7 @@ Test(features, samples_come_near)
     matrix_free(&m);
 }
 
-/* Rows that differ from the top of the matrix to its bottom, so that no few of them stand for all. */
+/* Rows that change from the top of the matrix to its bottom, so that no few of them are typical of all. */
 enum { FULL_BLOCKS_FIRST, FULL_BLOCKS_LAST, FIRST_ROWS_LONG, LONG_ROWS_AMONG_SHORT, EVER_LONGER, UNLIKE_KINDS };
 static const char *const unlike_names[UNLIKE_KINDS] = { "full blocks first", "full blocks last", "first rows long", "long rows among short",
                                                         "ever longer" };
@@ -203,7 +203,7 @@ static void unlike_row(matrix *m, int kind, uint64_t r)
     for (k = 0; k < n; k++) matrix_add(m, n > 1000 ? k : k * (m->cols / n) + rng_below(m->cols / n));
 }
 
-/* What a sample says of the blocks is within a factor of 1.4 of what all rows say, for every block size. */
+/* For every block size, the estimate from a sample is within a factor of 1.4 of that from all rows. */
 Test(features, samples_of_rows_that_differ)
 {
     int kind, i;
@@ -242,7 +242,7 @@ Test(features, samples_of_rows_that_differ)
 
 /* ---- as many columns as there can be ------------------------------------------------------------------------------- */
 
-/* A matrix with as many more columns, all empty: nothing that depends on its nonzeros alone may change. */
+/* The same matrix with as many empty columns as there can be: nothing that depends only on the nonzeros may change. */
 static spmv_csr widened(const spmv_csr *a)
 {
     spmv_csr wide = *a;
@@ -270,7 +270,7 @@ Test(wide, features_of_the_nonzeros_alone)
     cr_assert_gt(checks_done, 300);
 }
 
-/* What is stored is the same, array by array. */
+/* The stored parts are equal, array by array. */
 Test(wide, arrays_of_the_nonzeros_alone)
 {
     static const char *const plans[] = { "dia", "bdia", "bell", "sbell:b=3x3", "bcsr", "bcsr:b=8x8,idx=16", "sbell:b=1x8,h=7",
@@ -305,7 +305,7 @@ Test(wide, arrays_of_the_nonzeros_alone)
     cr_assert_gt(checks_done, 1000);
 }
 
-/* x one after another shares lines, x all over does not. */
+/* Adjacent columns share cache lines of x; scattered columns do not. */
 Test(features, gather_tells_scattered_from_banded)
 {
     matrix m;
@@ -337,7 +337,7 @@ Test(features, gather_tells_scattered_from_banded)
 
 /* ---- estimated slots ----------------------------------------------------------------------------------------------- */
 
-/* The slots that the choice reckons with are those that are stored. */
+/* The choice estimates as many slots as are stored. */
 Test(slots, estimated_are_stored)
 {
     static const char *const layouts[] = { "csr", "csr:run=1024", "coo", "cmrs", "ell", "sell", "sell:h=1", "sell:h=7", "sell:h=64",
@@ -365,7 +365,7 @@ Test(slots, estimated_are_stored)
             CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
             CHECK(spmv__spec_estimate(&plan.part[0], &l, &f, &load) == SPMV_OK, "%s: %s", m.name, layouts[j]);
             real = (double)spmv_store_slots(&store);
-            /* what is not estimated: that columns are as long as the rows (bell: the block rows of 4) rounded up to 32 */
+            /* not estimated: columns are as long as the number of rows (bell: of block rows, of 4 rows) rounded up to 32 */
             if (strncmp(layouts[j], "ell", 3) == 0 || strncmp(layouts[j], "dia", 3) == 0 || strncmp(layouts[j], "bdia", 4) == 0)
                 more = 32 * load.slots / (double)a.rows;
             if (strncmp(layouts[j], "bell", 4) == 0) more = 128 * load.slots / (double)a.rows;
@@ -382,12 +382,12 @@ Test(slots, estimated_are_stored)
 
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */
 
-/* What is chosen can be stored with the default limit of memory, however fast the table says that larger formats are. */
+/* The chosen plan fits the default limit of memory, no matter how fast larger formats are according to the table. */
 Test(choice, fits_the_memory_limit)
 {
     static const struct {
         const char *larger;
-        uint64_t    cols, longest; /* entries of the first row; all others have 100 */
+        uint64_t    cols, longest; /* longest: the entries of the first row; all others have 100 */
     } cases[] = { { "dense", 6000, 100 }, { "ell", 9000, 6000 } };
     size_t i;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -442,7 +442,7 @@ static void check_product(const spmv_csr *a, const spmv_desc *d, const char *wha
     free(y);
 }
 
-/* The bundled table of the host as the caller's own, with which small matrices are chosen for as well. */
+/* The bundled table of the host, passed as the caller's own: then plans are chosen for tiny matrices as well. */
 static spmv_tuning host_table(void)
 {
     spmv_tuning t;
@@ -481,7 +481,7 @@ Test(choice, multiplies_right, .timeout = 120)
     spmv_tuning_free(&t);
 }
 
-/* Up to a size nothing is read and nothing looked at, and one entry more is chosen for; so is what the caller brings a table for. */
+/* Up to a size, no table is read and no feature is found. With one entry more, or with a table of the caller's, a plan is chosen. */
 Test(choice, tiny_matrices_are_csr)
 {
     spmv_choice *c = (spmv_choice *)need(1, sizeof *c);
@@ -492,7 +492,7 @@ Test(choice, tiny_matrices_are_csr)
     uint64_t more;
     memset(&how, 0, sizeof how);
     for (more = 0; more < 2; more++) {
-        const uint64_t rows = 127, nnz = (SPMV_TINY_BYTES - (rows + 1) * 8) / 12; /* 12 bytes an entry, 8 a row pointer */
+        const uint64_t rows = 127, nnz = (SPMV_TINY_BYTES - (rows + 1) * 8) / 12; /* 12 bytes for each entry, 8 for each row pointer */
         matrix m;
         spmv_csr a;
         ledger l;
@@ -547,7 +547,7 @@ static spmv_status choose(spmv_choice *c, const char *text, const spmv_csr *a, c
     return s;
 }
 
-/* Hooks that know how many bytes are in use, and the most that ever were. */
+/* Hooks that count the bytes in use, and the most that ever were. */
 typedef struct meter {
     size_t now, most;
 } meter;
@@ -575,7 +575,7 @@ static void *meter_resize(void *user, void *block, size_t bytes)
 /* Bytes of a as CSR in f64. */
 static size_t csr_bytes(const spmv_csr *a) { return (size_t)(12 * a->nnz + 8 * (a->rows + 1)); }
 
-/* A choice to free; wishes that say nothing. */
+/* A choice, to be freed by the caller; hints are all zero. */
 static spmv_choice *fresh(spmv_build_hints *hints, spmv_build *how)
 {
     memset(hints, 0, sizeof *hints);
@@ -596,7 +596,7 @@ static void option(spmv_choice *c, const char *plan, const char *variant, double
     o->cost = cost * 1e-6;
 }
 
-/* What follows the features, compared with what it must be. */
+/* Compares the text after the features with the expected one. */
 static void explained(const spmv_choice *c, const char *want)
 {
     static char text[4096];
@@ -606,7 +606,7 @@ static void explained(const spmv_choice *c, const char *want)
     cr_assert(got && !strcmp(got, want), "%s", text);
 }
 
-/* The table: by cost, to the right under heads with units, the chosen one marked wherever it stands; then the reason. */
+/* The table of options: sorted by cost, columns aligned to the right under heads with units, the chosen one marked; then the reason. */
 Test(choice, explains_by_a_table)
 {
     spmv_build_hints hints;
@@ -633,7 +633,7 @@ Test(choice, explains_by_a_table)
         "pays after 208 products.\n");
     c->count = 0;
     c->exact = 0;
-    option(c, "sell", "++", 60, 30, 20.25, 66); /* its variant says nothing */
+    option(c, "sell", "++", 60, 30, 20.25, 66); /* a variant without knobs */
     option(c, "csr", "", 50, 31, 4, 50);
     option(c, "coo", "", 55, -1, 8, 60);
     explained(c,
@@ -663,7 +663,7 @@ Test(choice, explains_by_a_table)
         "csr was chosen because it ranks at a cost of 50.0 us and the second at 90.0 us, though a product is predicted to take 50.0 us, "
         "0.90 times the speed of the second, bell (45.0 us); analysis and conversion take about 4.00 products of csr.\n");
     c->count = 0;
-    option(c, "ell", "", 45, 20, 20.25, 45); /* only one was timed: there is nothing to compare that with */
+    option(c, "ell", "", 45, 20, 20.25, 45); /* only one was timed, so there is nothing to compare it with */
     option(c, "sell", "", 48, -1, 20.25, 60);
     explained(c,
         "table     d, not the device's own\n"
@@ -749,7 +749,7 @@ Test(choice, follows_table_and_wishes)
     matrix_free(&m);
 }
 
-/* One long row leaves the others even: csr counts as the table has it for even rows, 2 GFLOP/s, not as for uneven ones. */
+/* With one long row the others are still even: csr is estimated by the rate for even rows, 2 GFLOP/s, not by that for uneven ones. */
 Test(choice, one_long_row_is_no_unevenness)
 {
     static const char table[] = HEAD "f64 banded csr/ 2\nf64 uneven csr/ 0.5\nf64 banded coo/ 1\nf64 uneven coo/ 1\n";
@@ -770,7 +770,7 @@ Test(choice, one_long_row_is_no_unevenness)
     matrix_free(&m);
 }
 
-/* Three entries in very many columns or rows: what the choice and every conversion take at once goes by the bytes of the CSR form. */
+/* Three entries in very many columns or rows: the peak memory of the choice and of every conversion depends on the size of the CSR form. */
 Test(choice, memory_goes_by_nonzeros, .timeout = 120)
 {
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded bdia/ 9\nf64 banded sbell/ 8\nf64 banded bcsr:b=2x2/ 7\n"
@@ -804,7 +804,7 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
             result = (size_t)spmv_store_bytes(&store);
             spmv_store_free(&store);
             CHECK(bytes.now == 0, "%s: %lu bytes were not freed", plans[p], (unsigned long)bytes.now);
-            /* 64 KiB: a model of a cache, candidates, and tables of sizes that depend on nothing */
+            /* 64 KiB for a model of a cache, candidates, and tables of constant size */
             CHECK(bytes.most <= result + 4 * csr_bytes(&a) + 65536, "%s, %llu x %llu: %lu bytes at once, the CSR form has %lu", plans[p],
                   (unsigned long long)a.rows, (unsigned long long)a.cols, (unsigned long)bytes.most, (unsigned long)csr_bytes(&a));
             free(c);
@@ -814,7 +814,7 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
     }
 }
 
-/* Dense diagonals are split off where they pay, with the rest in what suits it. */
+/* Dense diagonals are split off if that pays, with the rest in a suitable format. */
 Test(choice, splits_off_diagonals)
 {
     static const char table[] = HEAD "f64 banded dia/ 9\nf64 banded csr/ 3\n";
@@ -843,7 +843,7 @@ Test(choice, splits_off_diagonals)
     matrix_free(&m);
 }
 
-/* The third case of clSpMV 3.3: thick bands in BDIA, lone diagonals in DIA, dust in CSR. */
+/* The third case of clSpMV 3.3: wide bands in BDIA, single diagonals in DIA, scattered entries in CSR. */
 Test(choice, both_kinds_of_diagonals)
 {
     static const char table[] = HEAD "f64 banded bdia/ 12\nf64 banded dia/ 11\nf64 banded csr/ 1\n";
@@ -888,7 +888,7 @@ static uint64_t lively_length(uint64_t r) { return r % 8 ? 12 : 28; }   /* sigma
 static uint64_t livelier_length(uint64_t r) { return r % 4 ? 12 : 28; }
 static uint64_t odd_length(uint64_t r) { return r % 400 ? 3 : 400; }    /* sigma 9.9, mean 4 */
 
-/* Koza's rules keep CMRS away where rows are short and even by his sigma, or where sigma exceeds the mean, whatever a table says. */
+/* By Koza's rules, CMRS is not chosen if rows are short and even by his sigma, or if sigma exceeds the mean, whatever the rates are. */
 Test(choice, cmrs_by_rule)
 {
     static const struct {
@@ -914,7 +914,7 @@ Test(choice, cmrs_by_rule)
     free(c);
 }
 
-/* A clock that likes one format best, and cannot run another. */
+/* A clock for which one format is the fastest, and which cannot run another. */
 typedef struct odd_clock {
     spmv_format best;
     int calls;

@@ -12,7 +12,7 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
-/* ---- the list of awkward matrices --------------------------------------------------------------------------------- */
+/* ---- the awkward matrices ----------------------------------------------------------------------------------------- */
 enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW };
 
 static const struct shape {
@@ -52,7 +52,7 @@ static int filled(const struct shape *s, unsigned r, unsigned c, unsigned *state
     }
 }
 
-/* One matrix with two sets of values: small integers, of which every sum is exact, and reals. */
+/* A matrix with two sets of values: small integers, whose sums are exact, and reals. */
 typedef struct matrix {
     unsigned rows, cols;
     uint64_t nnz, *ptr;
@@ -73,7 +73,7 @@ static double number(unsigned *state, int real)
     return (float)v;
 }
 
-/* Made once a process: shape and kind of values name it, and it stays. */
+/* Made once in a process for each shape and kind of values, and never freed. */
 static matrix matrix_make(const struct shape *s, int real)
 {
     static matrix made[LENGTH(shapes)][2];
@@ -126,7 +126,7 @@ static spmv_device open_device(void)
     return d;
 }
 
-/* A store by a plan's text; 0 if the plan does not fit the matrix (a format that would be too large, say). */
+/* Makes a store from a plan's text. Returns 0 if the plan is refused for this matrix, for example because it would be too large. */
 static int store_make(spmv_store *out, const matrix *m, const char *text, spmv_type type, int updatable)
 {
     spmv_input in = { 0 };
@@ -155,7 +155,7 @@ static int store_make(spmv_store *out, const matrix *m, const char *text, spmv_t
     return s == SPMV_OK;
 }
 
-/* A store and variants by "PLAN/KNOBS"; without knobs all of them are at their defaults. */
+/* Makes a store and variants from "PLAN/KNOBS"; without knobs, all have their defaults. */
 static int variants_make(spmv_store *out, spmv_variant *v, const matrix *m, const char *text, spmv_type type, int updatable)
 {
     char plan[128];
@@ -186,7 +186,7 @@ static void read_mem(cl_command_queue q, cl_mem mem, size_t bytes, void *data)
     cr_assert_eq(clEnqueueReadBuffer(q, mem, CL_TRUE, 0, bytes, data, 0, NULL, NULL), CL_SUCCESS);
 }
 
-/* Vectors of either type, seen as doubles. */
+/* Vectors of either type, accessed as doubles. */
 static void set(void *v, spmv_type t, size_t i, double x)
 {
     if (t == SPMV_F32) ((float *)v)[i] = (float)x;
@@ -195,7 +195,7 @@ static void set(void *v, spmv_type t, size_t i, double x)
 
 static double get(const void *v, spmv_type t, size_t i) { return t == SPMV_F32 ? ((const float *)v)[i] : ((const double *)v)[i]; }
 
-/* ---- one product against the plain loop ---------------------------------------------------------------------------- */
+/* ---- one product, compared with a plain loop ----------------------------------------------------------------------- */
 enum { X_FRONT = 5, Y_FRONT = 7, BEHIND = 9 };
 static const double canary = 1234.0;
 
@@ -204,7 +204,7 @@ typedef struct bench {
     spmv_type type;
     int real;
     double *x, *y; /* what the product starts from */
-    void *xs, *ys; /* the device's view, in the type, canaries around */
+    void *xs, *ys; /* as the device gets them: in the type of the product, with guard elements around */
     cl_mem xd, yd;
 } bench;
 
@@ -250,7 +250,7 @@ static void bench_start(bench *b, cl_command_queue q, double beta)
     write_mem(q, b->yd, y_bytes(b), b->ys);
 }
 
-/* Compares y; integers must be equal, reals within the bound of their row. */
+/* Compares y with the plain loop: integers must be equal, reals within the error bound of their row. */
 static void bench_check(bench *b, cl_command_queue q, double alpha, double beta, const char *what)
 {
     const matrix *m = b->m;
@@ -275,7 +275,7 @@ static void bench_check(bench *b, cl_command_queue q, double alpha, double beta,
     }
 }
 
-/* 1 if it was multiplied, 0 if the variant asked for is more than the device or the part has. */
+/* Returns 1 if the product was made, 0 if the device or the part does not allow this variant. */
 static int try_store(spmv_device *d, bench *b, const spmv_store *store, const spmv_variant *v, const char *what, int few)
 {
     static const double factors[] = { 1, 0, -2.5 };
@@ -299,14 +299,14 @@ static int try_store(spmv_device *d, bench *b, const spmv_store *store, const sp
     return 1;
 }
 
-/* The mixed type has no code of its own beside those of values and vectors: where compiling takes long, a format's first plan tells. */
+/* The mixed type has no code of its own, so on devices where compiling is slow only the first plan of each format is tried with it. */
 static int takes_type(const spmv_device *d, int type, size_t plan)
 {
     if (type != SPMV_F32 && !d->info.f64) return 0;
     return type != SPMV_MIXED || !plan || d->info.type != SPMV_DEVICE_CPU || getenv("SPMV_TEST_PAIRS");
 }
 
-/* Every plan over every matrix and type; returns how many stores were multiplied. */
+/* Tries every plan with every matrix and type. Returns the number of stores that were multiplied. */
 static int walk(const char *const *plans, int real)
 {
     spmv_device d = open_device();
@@ -394,7 +394,7 @@ static choices *choices_make(const spmv_device *d, spmv_format f)
     return c;
 }
 
-/* 0 where more lanes are asked for than a group has items. */
+/* 0 if there are more lanes than a group has items. */
 static int fits(const choices *c, const int *at)
 {
     int k, lanes = 1, group = 1 << 20;
@@ -405,7 +405,7 @@ static int fits(const choices *c, const int *at)
     return lanes <= group;
 }
 
-/* How many pairs not met before are in a variant; with mark they are met from now on. */
+/* The number of pairs in a variant that were not tried before. With mark, they count as tried from now on. */
 static int news(choices *c, const int *at, int mark)
 {
     int k, q, n = 0;
@@ -418,7 +418,7 @@ static int news(choices *c, const int *at, int mark)
     return n;
 }
 
-/* The next variant: one pair that was not met, the rest the best of some random tries. 0: all were met. */
+/* Makes the next variant from a pair that was not tried and the best of some random values for the rest. 0: all pairs were tried. */
 static int next_variant(choices *c, unsigned *state, int *best)
 {
     int k, q, i, j, r, try, most = -1;
@@ -480,11 +480,11 @@ static spmv_variant variant_of(const choices *c, const int *at)
     return v;
 }
 
-/* Knobs whose code does not differ with a format's keys: tried with one plan a format. */
+/* Knobs whose code does not depend on the keys of a format: tried with one plan for each format. */
 static const unsigned plain_knobs = 1u << SPMV_KNOB_I64 | 1u << SPMV_KNOB_NT | 1u << SPMV_KNOB_ZERO | 1u << SPMV_KNOB_IMG |
                                     1u << SPMV_KNOB_WG;
 
-/* One knob at a time, the others at their defaults; but for the knobs of a mask. */
+/* Tries every value of each knob, with the others at their defaults; the knobs of a mask are left out. */
 static void check_singles(spmv_format f, const char *plan, unsigned without)
 {
     spmv_device d = open_device();
@@ -503,14 +503,14 @@ static void check_singles(spmv_format f, const char *plan, unsigned without)
     spmv_device_close(&d);
 }
 
-/* Types take turns; images are of floats, which every device has that has images. */
+/* The types take turns, but images are tried in f32, which every device with images supports. */
 static void check_pairs(spmv_format f, const char *plan)
 {
     spmv_device d;
     choices *c;
     int at[SPMV_KNOB_COUNT], n, tried = 0, refused = 0;
     unsigned state = 3;
-    if (!getenv("SPMV_TEST_PAIRS")) { /* pairs are minutes of compiling: make pairs */
+    if (!getenv("SPMV_TEST_PAIRS")) { /* compiling all pairs takes minutes: see make pairs */
         check_singles(f, plan, 0);
         return;
     }
@@ -532,7 +532,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-/* The same in other layouts. */
+/* The same with other layouts. */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
 Test(knobs, sell_growing, .timeout = 300) { check_singles(SPMV_SELL, "sell:grow=0.2", plain_knobs); }
@@ -543,10 +543,10 @@ Test(knobs, sbell_odd, .timeout = 300) { check_singles(SPMV_SBELL, "sbell:b=6x6,
 Test(knobs, bcsr_wide, .timeout = 300) { check_singles(SPMV_BCSR, "bcsr:b=2x8", plain_knobs); }
 Test(knobs, cmrs_high, .timeout = 300) { check_singles(SPMV_CMRS, "cmrs:h=16,wide=1,sort=1", plain_knobs); }
 
-/* ---- what the items of cmrs load together -------------------------------------------------------------------------- */
+/* ---- the slots that the items of cmrs load together ---------------------------------------------------------------- */
 enum { WALK_LANES = 8, WALK_STRIPS = 7, WALK_SLOTS = 90 };
 
-/* Stands for common.cl: a load of slot k notes the trip through the loop in which it was made. */
+/* Used instead of common.cl: a load of slot k records the trip through the loop in which it is made. */
 static const char walk_head[] =
     "#define INLINE static inline\n#define UNUSED __attribute__((unused))\n#define IDX uint\n#define VEC float\n#define VAL float\n"
     "#define OFF uint\n#define BODY walk_strip\n#define WG 8\n#define L 8\n#define STAGE 0\n#define X(i) x[i]\n"
@@ -558,7 +558,7 @@ static const char walk_kernel[] =
     "{\n    float acc[HEIGHT] = { 0 };\n    const uint i = (uint)get_global_id(0);\n"
     "    walk_strip(acc, i / L, i % L, x, note, 0, val, ptr, index, row);\n}\n";
 
-/* The text of cmrs.cl, a counter of trips added at the top of its loop. */
+/* The text of cmrs.cl with a counter of trips added at the top of its loop. */
 static char *walk_text(void)
 {
     static const char loop[] = "for (; k < end; k += L) {\n", count[] = "trip++;\n";
@@ -612,7 +612,7 @@ static void walk_notes(const char *options, uint32_t *ptr, uint32_t *note)
     free(body);
 }
 
-/* With ALIGN the lanes load, in every trip, slots between two multiples of their number; without, slots counted from the strip's first. */
+/* With ALIGN, the lanes load in each trip the slots between two multiples of L; without it, L slots counted from the strip's first. */
 Test(knobs, cmrs_aligned_loads)
 {
     uint32_t ptr[WALK_STRIPS + 1] = { 3, 4, 21, 21, 32, 61, 64, 88 }, note[WALK_SLOTS], r, k;
@@ -630,7 +630,7 @@ Test(knobs, cmrs_aligned_loads)
     }
 }
 
-/* PoCL 3.1 loses a block with every clCreateImage, and the context with it: what a test with images leaves is not ours to find. */
+/* PoCL 3.1 leaks a block in every clCreateImage, and with it the context, so tests with images cannot check for leaks. */
 #ifdef __SANITIZE_ADDRESS__
 void __lsan_disable(void);
 #else
@@ -643,7 +643,7 @@ Test(images, offsets_and_types, .timeout = 300)
 {
     static const char *const plans[] = { "ell", "csr", "coo", "bdia", "bell", "sbell:b=8x8", "bcsr:b=2x8", "bcsr:b=3x3", "dense", NULL };
     spmv_device d;
-    matrix m = matrix_make(&shapes[25], 0); /* 997 columns: the last block is cut */
+    matrix m = matrix_make(&shapes[25], 0); /* 997 columns: the last block is incomplete */
     size_t i, at;
     int t;
     __lsan_disable();
@@ -671,7 +671,7 @@ Test(images, offsets_and_types, .timeout = 300)
             b = bench_make(&d, &m, (spmv_type)t, 0);
             x = malloc(n * size);
             for (at = 0; at <= 8; at++) {
-                cl_mem mem = buffer(&d, (m.cols + at) * size); /* ends with x */
+                cl_mem mem = buffer(&d, (m.cols + at) * size); /* no larger than needed for x at this offset */
                 size_t k;
                 for (k = 0; k < n; k++) set(x, (spmv_type)t, k, k >= at && k - at < m.cols ? b.x[k - at] : (double)NAN);
                 write_mem(d.queue, mem, (m.cols + at) * size, x);
@@ -693,7 +693,7 @@ Test(images, offsets_and_types, .timeout = 300)
     spmv_device_close(&d);
 }
 
-/* What a device or a part cannot have is said before anything is made. */
+/* What a device or a part does not support is refused before anything is made. */
 Test(images, limits)
 {
     spmv_device d = open_device();
@@ -712,11 +712,11 @@ Test(images, limits)
     d.info.image_texels = 0;
     REFUSED(store, "IMG=1", SPMV_ERR_UNSUPPORTED, "no images");
     d.info.image_texels = 80;
-    REFUSED(store, "IMG=1", SPMV_ERR_LIMIT, "90 columns, an image of the device has 80 texels");
+    REFUSED(store, "IMG=1", SPMV_ERR_LIMIT, "90 columns exceed the device's limit of 80 texels in an image");
     d.info = real;
-    REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "slices are 7 high");
+    REFUSED(store, "V=4", SPMV_ERR_UNSUPPORTED, "V=4 does not divide the slice height 7");
     REFUSED(grown, "V=4", SPMV_ERR_UNSUPPORTED, "vary");
-    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "128 high, a group of 64");
+    REFUSED(high, "SLICE=1,WG=64", SPMV_ERR_LIMIT, "slice height 128 exceeds the work-group size 64");
     if (real.group_size >= 128) {
         cr_assert_eq(spmv_variant_parse(&v, SPMV_SELL, "SLICE=1", NULL), SPMV_OK);
         cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, high.part, 1, &v), SPMV_OK, "%s", said);
@@ -729,7 +729,7 @@ Test(images, limits)
     spmv_device_close(&d);
 }
 
-/* Pointer arrays of 8 bytes, which only huge matrices have. */
+/* Arrays of 8-byte pointers, which otherwise only huge matrices have. */
 Test(offsets, of_64_bits, .timeout = 120)
 {
     static const char *const plans[] = { "csr", "csr:run=32", "sell", "sell:grow=0.2", "sbell", "bcsr:b=3x3", "cmrs", NULL };
@@ -753,7 +753,7 @@ Test(offsets, of_64_bits, .timeout = 120)
         a->width = 8;
         a->borrowed = 0;
         a = &store.part[0].a[4];
-        if (plans[i][3] == ':') { /* csr in runs: run_at is as wide */
+        if (plans[i][3] == ':') { /* csr in runs: run_at has the same width */
             wide = spmv_alloc(&store.part[0].hooks, a->count, 8);
             for (k = 0; k < a->count; k++) wide[k] = ((uint32_t *)a->data)[k];
             spmv_free(&store.part[0].hooks, a->data);
@@ -769,7 +769,7 @@ Test(offsets, of_64_bits, .timeout = 120)
     spmv_device_close(&d);
 }
 
-/* "*:" sets knobs in every part whose kernel has them, stored or not; what follows it sets them part by part. */
+/* "*:" sets knobs in every part whose kernel has them, even if the part is empty; the texts after it set them part by part. */
 Test(variant, every_part)
 {
     spmv_variant two[2];
@@ -797,14 +797,14 @@ Test(variant, every_part)
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=7", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "IMG=7"), "%s", said);
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG", &hooks), SPMV_ERR_PLAN);
-    cr_assert_eq(spmv_variants_parse(two, &store, "IMG=1+*:IMG=1", &hooks), SPMV_ERR_PLAN); /* only in front */
+    cr_assert_eq(spmv_variants_parse(two, &store, "IMG=1+*:IMG=1", &hooks), SPMV_ERR_PLAN); /* allowed only in front */
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1+L=8+PER=3+L=8", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "no more parts"), "%s", said);
-    store.count = 1; /* of the first part nothing was stored: knobs of its kernel alone are known all the same */
+    store.count = 1; /* the first part is empty, but the knobs of its kernel are known all the same */
     store.index[0] = 1;
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1,L=8", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_IMG);
-    store.plan.count = 1; /* as hyb on a matrix of even rows */
+    store.plan.count = 1; /* as hyb makes it for a matrix with even rows */
     store.plan.part[0].format = SPMV_ELL;
     store.index[0] = 0;
     cr_assert_eq(spmv_variants_parse(two, &store, "*:IMG=1", &hooks), SPMV_OK, "%s", said);
@@ -852,7 +852,7 @@ Test(variant, text)
     cr_assert_eq(spmv_variants_parse(two, &store, "L=8+PER=3+PER=3", &hooks), SPMV_ERR_PLAN);
     cr_assert(strstr(said, "no more parts"), "%s", said);
     cr_assert_eq(spmv_variants_parse(two, &store, "PER=3+L=8", &hooks), SPMV_ERR_PLAN);
-    store.count = 1; /* of the first part nothing was stored */
+    store.count = 1; /* the first part is empty */
     store.index[0] = 1;
     cr_assert_eq(spmv_variants_parse(two, &store, "L=8+PER=3", &hooks), SPMV_OK, "%s", said);
     cr_assert_eq(two[0].set, (uint64_t)1 << SPMV_KNOB_PER);
@@ -863,7 +863,7 @@ Test(variant, text)
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------------ */
-/* Lanes that a GPU of 132 units would get by default, without one. */
+/* The default number of lanes on a GPU with 132 compute units, without such a GPU. */
 static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slots, unsigned block)
 {
     spmv_device d;
@@ -885,7 +885,7 @@ static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slot
     return spmv_variant_resolve(&v, &d, &p) == SPMV_OK ? v.value[SPMV_KNOB_L] : -1;
 }
 
-/* As measured on an H200 to be the fastest or next to it, by shape of a matrix of clSpMV's that has it. */
+/* The fastest or second fastest on an H200, for shapes of matrices of the clSpMV paper. */
 Test(variant, lanes_fill_a_gpu)
 {
     cr_assert(gpu_lanes(SPMV_ELL, SPMV_F64, 46835, 46835 * 60, 1) == 4, "ell, harbor");
@@ -924,7 +924,7 @@ Test(device, open_by_all_names)
         cr_assert_eq(d.info.type, info[i].type);
         spmv_device_close(&d);
     }
-    /* part of the name, in the other case */
+    /* part of the name, with upper and lower case exchanged */
     for (i = 0; info[0].name[i + 1]; i++) {
         char c = info[0].name[i + 1];
         name[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -962,7 +962,7 @@ Test(device, callers_own)
     int i;
     cr_assert(store_make(&store, &m, "ell:w=2+coo", SPMV_F32, 0));
     desc.hooks.log = listen;
-    for (i = 0; i < 3; i++) { /* all three, the queue alone, no queue */
+    for (i = 0; i < 3; i++) { /* context, device and queue; only the queue; no queue */
         desc.context = i == 1 ? NULL : context;
         desc.device = i == 1 ? NULL : first.info.id;
         desc.queue = i == 2 ? NULL : queue;
@@ -974,7 +974,7 @@ Test(device, callers_own)
         bench_free(&b);
         spmv_device_close(&d);
     }
-    /* the device let go of what it had retained; finished events may hold the queue for a moment longer */
+    /* the device released what it had retained; finished events may hold the queue for a moment longer */
     for (i = 0; i < 1000000 && references != 1; i++)
         cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, NULL), CL_SUCCESS);
     cr_assert_eq(references, 1);
@@ -998,7 +998,7 @@ Test(device, build_log_names_file_and_line)
     void *program = NULL;
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
     cr_assert_null(program);
-    /* NVIDIA's compiler calls every file <kernel>, whatever #line says: there the message itself names the file */
+    /* NVIDIA's compiler calls every file <kernel>, whatever #line says, so our message names the file */
     if (strstr(said, "<kernel>:")) cr_assert_not_null(strstr(said, "kernels/csr.cl did not build"), "%s", said);
     else cr_assert(strstr(said, "kernels/csr.cl:") || strstr(said, "kernels/csr.cl\""), "%s", said);
     cr_assert_null(d.programs);
@@ -1006,7 +1006,7 @@ Test(device, build_log_names_file_and_line)
     spmv_device_close(&d);
 }
 
-/* ---- limits, as statuses ------------------------------------------------------------------------------------------- */
+/* ---- limits that give a status ------------------------------------------------------------------------------------- */
 Test(limits, are_statuses)
 {
     spmv_device d = open_device();
@@ -1028,12 +1028,12 @@ Test(limits, are_statuses)
     d.info = real;
     d.info.alloc_bytes = 100;
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
-    cr_assert(strstr(said, "the device takes 100"), "%s", said);
+    cr_assert(strstr(said, "the device's limit of 100"), "%s", said);
     d.info = real;
     d.info.global_bytes = 1000;
     cr_assert_eq(CREATE(store, NULL), SPMV_ERR_LIMIT);
     d.info = real;
-    d.info.local_bytes = 100; /* a height of 16 takes 64 bytes an item */
+    d.info.local_bytes = 100; /* a height of 16 takes 64 bytes for each item */
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_WG], 1);
@@ -1041,7 +1041,7 @@ Test(limits, are_statuses)
     cr_assert_eq(spmv_variant_parse(&v, SPMV_CMRS, "WG=64,STAGE=1", NULL), SPMV_OK);
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_LIMIT);
     cr_assert(strstr(said, "local memory"), "%s", said);
-    d.info.local_bytes = 4096; /* a streamed run of 1024 takes 4096 and more */
+    d.info.local_bytes = 4096; /* a streamed run of 1024 takes more than 4096 bytes */
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_device_matrix_variant(&a, 0)->value[SPMV_KNOB_STREAM], 0);
     spmv_device_matrix_free(&a);
@@ -1051,7 +1051,7 @@ Test(limits, are_statuses)
     d.info.atomics64 = 0;
     cr_assert_eq(spmv_variants_parse(&w, &atoms, "ATOMIC=1", NULL), SPMV_OK);
     if (real.f64) cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F64, atoms.part, 1, &w), SPMV_ERR_LIMIT);
-    runs.part[0].a[2].width = 2; /* columns of 16 bits without bases */
+    runs.part[0].a[2].width = 2; /* 16-bit columns without bases */
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, runs.part, 1, NULL), SPMV_ERR_UNSUPPORTED);
     runs.part[0].a[2].width = 4;
     spmv_store_free(&runs);
@@ -1069,7 +1069,7 @@ Test(limits, are_statuses)
     cr_assert_eq(CREATE(store, &v), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows + 1, m.cols, SPMV_F32, store.part, 1, NULL), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_matrix_create(&a, &d, m.rows, m.cols, SPMV_F32, wide.part, 1, NULL), SPMV_ERR_ARGUMENT);
-    /* vectors that do not fit their buffers */
+    /* vectors that are larger than their buffers */
     cr_assert_eq(CREATE(store, NULL), SPMV_OK);
     cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK);
     cr_assert_eq(spmv_exec_mul(&e, 1, x, 1, 0, y, 0, 0, NULL, NULL), SPMV_ERR_ARGUMENT);
@@ -1090,7 +1090,7 @@ Test(limits, are_statuses)
     spmv_device_close(&d);
 }
 
-/* Parts whose arrays are larger than a buffer come in stretches: the limit is lowered until every format has to. */
+/* Parts with an array larger than a buffer are cut into stretches: the limit is lowered until this happens to every format. */
 static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_variant *v, const char *what, int *cut, int *refused)
 {
     const uint64_t real = d->info.alloc_bytes;
@@ -1106,7 +1106,7 @@ static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_va
                 largest = store->part[n].a[k].count * store->part[n].a[k].width;
         store->part[n].reproducible = v->set == 0 && spmv_part_repeats(&store->part[n]);
     }
-    for (share = 1; share < 6; share += 2) { /* in one piece, in three or more, in five or more */
+    for (share = 1; share < 6; share += 2) { /* in one stretch, in three or more, in five or more */
         d->info.alloc_bytes = largest / (uint64_t)share;
         said[0] = 0;
         if (spmv_device_matrix_create(&a, d, store->rows, store->cols, b->type, store->part, (size_t)store->count, v) == SPMV_ERR_LIMIT) {
@@ -1119,7 +1119,7 @@ static void check_cut(spmv_device *d, bench *b, spmv_store *store, const spmv_va
         if (share == 1) cr_assert_eq(a.count, a.sources, "%s", what);
         else cr_assert_gt(a.count, a.sources, "%s", what);
         for (k = 0; k < a.count; k++) cr_assert(a.part[k].end > a.part[k].begin, "%s", what);
-        d->info.alloc_bytes = real; /* carries are small beside matrices, but not beside these */
+        d->info.alloc_bytes = real; /* carries are small compared with real matrices, but not with these */
         cr_assert_eq(spmv_exec_create(&e, &a, NULL), SPMV_OK, "%s: %s", what, said);
         for (n = 0; n < 3; n++) {
             double beta = n ? 3 : 0;
@@ -1178,7 +1178,7 @@ Test(limits, large_arrays_are_cut, .timeout = 300)
     spmv_device_close(&d);
 }
 
-/* The n-th allocation fails, for every n: a status, nothing left behind, objects safe to destroy. */
+/* For every n, the n-th allocation fails: there is a status, nothing is leaked, and objects can be destroyed. */
 static long budget, blocks;
 
 static void *meager(void *user, void *block, size_t bytes)
@@ -1281,7 +1281,7 @@ Test(queues, wait_list_and_event)
     cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
     bench_check(&r.b, r.d.queue, 1, -2.5, "wait list");
     clReleaseEvent(done);
-    /* nothing to do: the event still comes, behind what it waits for */
+    /* nothing to do: there still is an event, which completes after those that it waits for */
     cr_assert_eq(spmv_exec_mul(&e, 0, NULL, 0, 1, r.b.yd, Y_FRONT, 1, &gate, &done), SPMV_OK);
     cr_assert_not_null(done);
     cr_assert_eq(clWaitForEvents(1, &done), CL_SUCCESS);
@@ -1393,7 +1393,7 @@ Test(queues, threads_get_equal_bits, .timeout = 120)
         for (i = 0; i < r.m.cols; i++) x[i] = (float)r.b.x[i];
         for (i = 0; i < LENGTH(w); i++) {
             w[i].r = &r;
-            w[i].q = i < 2 ? NULL : new_queue(&r, 0); /* two share the device's */
+            w[i].q = i < 2 ? NULL : new_queue(&r, 0); /* two threads share the device's queue */
             w[i].x = x;
             w[i].y = calloc(r.m.rows, sizeof *w[i].y);
             cr_assert_eq(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
@@ -1435,7 +1435,7 @@ Test(queues, timing)
     cr_assert_eq(spmv_exec_mul_host(&e, 1, x, 0, y), SPMV_OK);
     cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_OK);
     cr_assert(seconds > 0 && seconds < 60);
-    cr_assert_eq(spmv_exec_mul_host(&e, 0, x, 1, y), SPMV_OK); /* nothing but a marker */
+    cr_assert_eq(spmv_exec_mul_host(&e, 0, x, 1, y), SPMV_OK); /* enqueues only a marker */
     cr_assert_eq(spmv_exec_seconds(&e, &seconds), SPMV_OK, "%s", said);
     cr_assert_eq(spmv_exec_timing(&e, 0), SPMV_OK);
     spmv_exec_free(&e);
@@ -1483,7 +1483,7 @@ Test(update, values_follow, .timeout = 120)
     }
 }
 
-/* Inf in a column that nothing uses, and behind and before x, stays out of formats without fill. */
+/* An infinity in an unused column, and before and after x, does not reach y in formats without fill. */
 Test(update, infinity_stays_in_its_column)
 {
     static const char *const plans[] = { "csr", "csr:run=32", "coo", "ell", "sell:h=7", "sell:grow=0.2", "cmrs:h=16",
@@ -1493,7 +1493,7 @@ Test(update, infinity_stays_in_its_column)
         rig r;
         spmv_exec e;
         float *x, *y;
-        rig_make(&r, plans[p], 19, 0); /* only row 77, columns 1 31 61 */
+        rig_make(&r, plans[p], 19, 0); /* only row 77 has entries, in columns 1, 31 and 61 */
         x = malloc(r.m.cols * sizeof *x);
         y = malloc(r.m.rows * sizeof *y);
         for (i = 0; i < r.m.cols; i++) x[i] = i % 30 == 1 ? 1 : INFINITY;
@@ -1576,7 +1576,7 @@ Test(queues, sixteen_threads_over_four_queues, .timeout = 120)
     }
 }
 
-/* Contexts with matrices of their own, on two devices where there are two (PoCL makes two of one processor), in turn. */
+/* Contexts that each have a matrix, in turn on two devices if there are two (PoCL can make two of one processor). */
 Test(device, several_at_once, .timeout = 120)
 {
     static const char *const plans[] = { "csr", "sell:h=7", "ell:w=2+coo" };
@@ -1659,7 +1659,7 @@ Test(self_check, finds_planted_defects, .timeout = 300)
     spmv_check_counts sound = check(&d, SPMV_DIA, NULL), n;
     cr_assert_gt(sound.usable, 4);
     cr_assert_eq(sound.wrong + sound.failed, 0, "%s", reason);
-    cr_assert_null(d.programs); /* what it builds it does not leave behind */
+    cr_assert_null(d.programs); /* the programs that it built were freed */
     n = check(&d, SPMV_DIA, "d = L / 2; d > 0=>d = L / 2; d > 1"); /* only variants with several lanes */
     cr_assert(n.wrong > 0 && n.usable > 0, "%s", reason);
     n = check(&d, SPMV_DIA, "if (beta != (VEC)0)=>"); /* y is read although beta is 0 */

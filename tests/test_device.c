@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is common to all back ends, with one that computes nothing: it holds buffers in memory, counts what it gave out,
- * looks at the arguments of every launch and fails at a given call. No OpenCL is needed. */
+ * Code that all back ends share, tested with one that computes nothing: it holds buffers in memory, counts what it gave out,
+ * checks the arguments of every launch and fails at a given call. No OpenCL is needed. */
 #define SPMV_NO_OPENCL
 #define SPMV_IMPLEMENTATION
 #include "../spmv_device.h"
@@ -22,16 +22,16 @@ typedef struct thing {
     int            refs;
     unsigned char *data; /* of buffers */
     uint64_t       bytes;
-    char           signature[MOST + 1]; /* of programs and kernels: b a buffer, n a count of 64 bits, r a number in the vectors' type */
-    size_t         real;                /* bytes of the latter */
-    const void    *buffer[MOST];        /* arguments as they were set, and their sizes */
+    char           signature[MOST + 1]; /* of a program or kernel: b a buffer, n a 64-bit count, r a number in the vectors' type */
+    size_t         real;                /* the bytes of r */
+    const void    *buffer[MOST];        /* the arguments that are buffers, and the size of each argument */
     size_t         size[MOST];
     struct thing  *next;
 } thing;
 
-static thing *alive; /* what was given out and not freed */
+static thing *alive; /* objects that were given out and not yet freed */
 static int count[KINDS], launches, chained, fails_left, bad; /* chained: launches that wait for the one before by its event */
-static void *previous; /* the latest launch's event */
+static void *previous; /* the event of the latest launch */
 static char said[4096];
 
 static void hear(void *user, spmv_status s, const char *message)
@@ -121,7 +121,7 @@ static void fake_close(spmv_device *d)
     if (d->context) release(d->context, CONTEXT);
 }
 
-/* The parameters of each kernel as kernels/<file> has them, but for those that all have. */
+/* The parameters of each kernel as in kernels/<file>, without those that all kernels have. */
 static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
 {
     static const char *const own[][2] = {
@@ -295,7 +295,7 @@ static const spmv_backend *fake(void)
     return &table;
 }
 
-/* ---- what it is tried with ------------------------------------------------------------------------------------------ */
+/* ---- matrices and helpers ------------------------------------------------------------------------------------------- */
 
 static const char *const plans[] = {
     "dense", "coo", "csr", "csr:rows=nonempty", "csr:run=64", "dia", "bdia", "ell", "ell:rows=sorted,idx=16", "sell:h=8",
@@ -319,7 +319,7 @@ static void start(void)
     fails_left = -1;
 }
 
-/* All that was given out came back, and nothing was wrong on the way. */
+/* Everything that was given out has been freed, and nothing was wrong. */
 static void finish(void)
 {
     cr_assert_null(alive);
@@ -380,7 +380,7 @@ Test(device, back_ends_are_listed_one_after_another)
     spmv_device_close(&d);
     cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
     cr_assert_str_eq(said, "no device was found");
-    desc.context = &d; /* of nobody */
+    desc.context = &d; /* of no back end */
     cr_assert_eq(spmv_backends_open(none, &d, &desc), SPMV_ERR_NO_DEVICE);
 }
 
@@ -397,10 +397,10 @@ Test(device, is_found_by_type_and_name)
         spmv_device_close(&d);
     }
     cr_assert_eq(open_fake(&d, "accelerator"), SPMV_ERR_NO_DEVICE);
-    cr_assert_str_eq(said, "none of the 2 devices is 'accelerator'");
+    cr_assert_str_eq(said, "none of the 2 devices matches 'accelerator'");
 }
 
-/* Every array of every part lies in buffers as it was stored, whole or in stretches. */
+/* Every array of every part is in buffers as it was stored, whole or in stretches. */
 static void check_arrays(const spmv_matrix *m)
 {
     const spmv_device_matrix *on = m->on_device;
@@ -432,11 +432,11 @@ Test(device, every_format_gets_the_arguments_of_its_kernel)
                     cr_assert_eq((size_t)launches, own, "%s", plans[i]);
                     cr_assert_eq(chained, d.info.out_of_order ? launches - 1 : 0, "%s", plans[i]);
                     cr_assert_eq(spmv_mul(&m, 2, x, 0, y), SPMV_OK, "%s: %s", plans[i], said);
-                    cr_assert_eq((size_t)launches, 2 * own + !m.on_device->covers, "%s", plans[i]); /* what can only add wants y scaled */
+                    cr_assert_eq((size_t)launches, 2 * own + !m.on_device->covers, "%s", plans[i]); /* if nothing sets y, it is scaled */
                     cr_assert_eq(spmv_update(&m, val), SPMV_OK);
                     check_arrays(&m);
                 } else {
-                    cr_assert(on && strstr(said, "cannot be cut further"), "%s: %s", plans[i], said); /* pointers of few, large pieces */
+                    cr_assert(on && strstr(said, "cannot be cut further"), "%s: %s", plans[i], said); /* pointers of large pieces */
                 }
                 cr_assert_eq(bad, 0, "%s", plans[i]);
                 spmv_destroy(&m);
@@ -456,7 +456,7 @@ Test(device, parts_larger_than_a_buffer_are_cut)
     spmv_device_close(&d);
 }
 
-/* Zeroed, as before spmv_device_open and after spmv_device_close. */
+/* A zeroed device, as before spmv_device_open and after spmv_device_close. */
 Test(device, that_is_not_open_is_refused)
 {
     spmv_device none;
@@ -538,7 +538,7 @@ Test(device, time_is_told_from_the_first_launch_to_the_last)
     spmv_device_close(&d);
 }
 
-/* From opening to a timed product. */
+/* Everything from opening a device to a timed product. */
 static spmv_status everything(const char *plan)
 {
     spmv_device d;
@@ -572,5 +572,5 @@ Test(device, every_call_may_fail)
             }
             cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plans[i], n);
         }
-    cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* opening, building, six arguments and more each */
+    cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* each has to open, to build and to set six arguments or more */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What happens when OpenCL or memory fails: every OpenCL call that the library makes is failed once, in turn, and every handle must
- * come back exactly as often as it was taken; a choice goes on to plans that need less. On PoCL or whatever SPMV_TEST_DEVICE names. */
+ * Failures of OpenCL and of memory: every OpenCL call of the library fails once, in turn, and every handle must be released exactly as
+ * often as it was retained; the choice tries plans that need less memory. Runs on PoCL or on the device named by SPMV_TEST_DEVICE. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -13,10 +13,10 @@
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
 /* ---- calls that can be made to fail, and the handles that are held ------------------------------------------------------ */
-static long calls, fail_at = -1, fails_left; /* calls so far; the first that fails, and how many do */
+static long calls, fail_at = -1, fails_left; /* calls so far; the number of the first that fails; how many fail from there on */
 static cl_int fault;
 static const char *only;                     /* only calls of this name count; NULL: all */
-static char failed[64];                      /* the name of the latest that did */
+static char failed[64];                      /* the name of the latest call that failed */
 
 static int fails(const char *name)
 {
@@ -32,14 +32,14 @@ static struct held {
     long count;
 } held[4096];
 static size_t held_used;
-static int over_released; /* handles given back more often than taken */
+static int over_released; /* handles released more often than retained */
 
 static void hold(void *handle, int by)
 {
     size_t i;
     if (!handle) return;
     for (i = 0; i < held_used && !(held[i].handle == handle && held[i].count > 0); i++) {}
-    if (i == held_used) { /* its first, or it was all given back before */
+    if (i == held_used) { /* it is new, or was released completely before */
         if (by < 0) { over_released++; return; }
         for (i = 0; i < held_used && held[i].count > 0; i++) {}
         cr_assert_lt(i, LENGTH(held));
@@ -131,7 +131,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clReleaseKernel           fault_clReleaseKernel
 #define clReleaseMemObject        fault_clReleaseMemObject
 #define clReleaseEvent            fault_clReleaseEvent
-/* the rest return a code and make nothing */
+/* the other calls return a code and make no handle */
 #define MAY_FAIL(name, ...) (fails(#name) ? fault : name(__VA_ARGS__))
 #define clBuildProgram(...)            MAY_FAIL(clBuildProgram, __VA_ARGS__)
 #define clEnqueueReadBuffer(...)       MAY_FAIL(clEnqueueReadBuffer, __VA_ARGS__)
@@ -151,7 +151,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 
-/* ---- a matrix with a few diagonals, which are then the best plan, and small integers --------------------------------- */
+/* ---- a matrix with a few diagonals, so that dia is the best plan; its values are small integers ---------------------- */
 enum { N = 3000, NNZ = 5 * N };
 
 static int32_t ptr[N + 1], col[NNZ];
@@ -182,7 +182,7 @@ static void listen(void *user, spmv_status s, const char *message)
     snprintf(said, sizeof said, "%s", message);
 }
 
-/* blocks over a size are refused; what is had is counted */
+/* an allocator that refuses blocks over a size and counts the others */
 static size_t largest, refuse_from = SIZE_MAX;
 static long blocks;
 
@@ -238,7 +238,7 @@ static spmv_device_desc device_desc(void)
 
 /* ---- every call fails once -------------------------------------------------------------------------------------------- */
 
-/* One of everything: a device (unless one is given), a matrix, an exec with timing and images, products with events, updates. y is
+/* Does everything once: a device (unless one is given), a matrix, an exec with timing and images, products with events, updates. y is
  * right wherever the status is OK. */
 static spmv_status everything(const char *plan, const char *variant, spmv_device *given)
 {
@@ -263,14 +263,14 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     if (!s) cr_assert(right(y), "%s: wrong", failed);
     if (!s) s = spmv_exec_mul(&e, 1, e.x, 0, 0, e.y, 0, 0, NULL, &first);
     cr_assert(!s == (first != NULL));
-    if (!s) s = spmv_exec_mul(&e, 0, NULL, 0, 1, e.y, 0, 1, &first, &done); /* nothing but a marker */
+    if (!s) s = spmv_exec_mul(&e, 0, NULL, 0, 1, e.y, 0, 1, &first, &done); /* enqueues only a marker */
     cr_assert(!s == (done != NULL));
     if (!s) s = spmv_exec_seconds(&e, &took);
     if (!s) s = spmv_update(&m, val);
     memset(y, 0, sizeof y);
     if (!s) s = spmv_mul(&m, 1, x, 0, y);
     if (!s) cr_assert(right(y), "%s: wrong", failed);
-    if (s && m.on_device && fails_left == 0) { /* what failed once does not stay broken */
+    if (s && m.on_device && fails_left == 0) { /* after a failure, the same call can succeed */
         memset(y, 0, sizeof y);
         cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "after %s: %s", failed, said);
         cr_assert(right(y), "wrong after %s", failed);
@@ -287,9 +287,9 @@ static void every_call(const char *plan, const char *variant, spmv_device *given
 {
     static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_VALUE };
     long n, total, refused = 0, before, blocks_before;
-    fail_at = 1000000; /* none, but they are counted */
+    fail_at = 1000000; /* no call fails, but they are counted */
     fails_left = 1;
-    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said); /* a given device has the programs now */
+    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said); /* from now on, a given device has the programs */
     calls = 0;
     before = holding();
     blocks_before = blocks;
@@ -310,10 +310,10 @@ static void every_call(const char *plan, const char *variant, spmv_device *given
     }
     fail_at = -1;
     printf("%s: %ld calls failed, %ld times with a status\n", plan, total, refused);
-    cr_assert_gt(refused, total / 3); /* the others only ask for names and the like */
+    cr_assert_gt(refused, total / 3); /* the other calls only query names and the like */
 }
 
-/* PoCL 3.1 loses a block with every clCreateImage; our own blocks and handles are counted here anyway. */
+/* PoCL 3.1 leaks a block in every clCreateImage; here only the library's own blocks and handles are counted. */
 #ifdef __SANITIZE_ADDRESS__
 void __lsan_disable(void);
 #else
@@ -333,7 +333,7 @@ Test(faults, every_call_fails_once, .timeout = 300)
     cr_assert(!holding() && !over_released && !blocks);
 }
 
-/* ---- a choice goes on ------------------------------------------------------------------------------------------------------ */
+/* ---- the choice tries the next option -------------------------------------------------------------------------------------- */
 
 Test(choice, goes_on_without_memory_on_the_host)
 {
@@ -350,14 +350,14 @@ Test(choice, goes_on_without_memory_on_the_host)
     snprintf(first, sizeof first, "%s", spmv_shares(&m));
     spmv_destroy(&m);
     cr_assert_neq(largest, 0);
-    refuse_from = largest; /* the first choice's values: nothing else here is as large */
+    refuse_from = largest; /* the values of the first option: nothing else here is as large */
     cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", said);
     cr_assert_str_neq(spmv_shares(&m), first);
     cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
     cr_assert(right(y));
     printf("%s, with less memory %s\n", first, spmv_shares(&m));
     spmv_destroy(&m);
-    d.plan = "dia"; /* no choice: the status says why */
+    d.plan = "dia"; /* a given plan has no next option, so the status says why */
     cr_assert_eq(spmv_create(&m, &d), SPMV_ERR_MEMORY);
     cr_assert(strstr(said, "no memory for"), "%s", said);
     spmv_csr_free(&csr);
@@ -379,7 +379,7 @@ Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
         for (k = 0; k < LENGTH(codes); k++) {
             spmv_matrix m;
             long around = holding();
-            if (!strcmp(calls_of[i], "clBuildProgram")) { /* without the programs built so far */
+            if (!strcmp(calls_of[i], "clBuildProgram")) { /* without the programs that were built so far */
                 spmv_device_close(&d);
                 around = 0;
                 cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
@@ -394,10 +394,10 @@ Test(choice, goes_on_without_memory_on_a_device, .timeout = 120)
             cr_assert_eq(fails_left, 0, "%s was not called", only);
             cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
             cr_assert(right(y));
-            fails_left = 1000000; /* and where nothing can be had the status says so */
+            fails_left = 1000000; /* if no option can be made, the status says so */
             calls = 0;
             spmv_destroy(&m);
-            cr_assert_geq(holding(), around); /* programs stay the device's */
+            cr_assert_geq(holding(), around); /* programs still belong to the device */
             if (strcmp(only, "clBuildProgram") != 0)
                 cr_assert_eq(spmv_create(&m, &desc), codes[k] == CL_OUT_OF_RESOURCES ? SPMV_ERR_BACKEND : SPMV_ERR_MEMORY);
             fails_left = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Formats on the host: the papers' examples array by array, round trips, products, input, updates, limits, failing
- * allocations. Loops run inside the tests: a test is a process of its own. */
+ * Formats on the host: the examples of the papers, array by array; round trips, products, input, updates, limits and failing
+ * allocations. Criterion starts a process for each test, so loops are inside the tests. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
@@ -41,7 +41,7 @@ static spmv_plan plan_of(const char *text)
     return p;
 }
 
-/* Builds the single part that text means; how->type decides. */
+/* Builds the single part that text describes, in the type of how. */
 static spmv_status build(spmv_part *part, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_hooks *h)
 {
     spmv_plan plan = plan_of(text);
@@ -64,7 +64,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
 }
 static const spmv_hooks quiet = { NULL, NULL, say_nothing };
 
-/* The same with defaults; 0 where the format is too large for this matrix, which only the large ones may be. */
+/* The same with defaults. Returns 0 if the format is too large for this matrix, which is allowed for the large matrices only. */
 static int built(spmv_part *part, const char *text, const matrix *m, const spmv_csr *a, spmv_type t, int updatable)
 {
     spmv_build how;
@@ -78,10 +78,10 @@ static int built(spmv_part *part, const char *text, const matrix *m, const spmv_
     return 1;
 }
 
-/* All but the small matrices meet each format in one of the three types only. */
+/* Large matrices are tried in only one of the three types for each format. */
 static int too_long(const matrix *m, int spec, int type) { return m->nnz >= 300 && (spec + type) % 3 != 0; }
 
-/* ---- the papers' examples ----------------------------------------------------------------------------------------- */
+/* ---- the examples of the papers ----------------------------------------------------------------------------------- */
 
 static void same_index(const char *what, const spmv_array *a, const int64_t *want, uint64_t n)
 {
@@ -90,7 +90,7 @@ static void same_index(const char *what, const spmv_array *a, const int64_t *wan
     for (i = 0; i < n; i++) {
         int64_t v = a->width == 8 ? (int64_t)((const uint64_t *)a->data)[i]
                   : a->width == 1 ? (int64_t)((const uint8_t *)a->data)[i] : (int64_t)((const uint32_t *)a->data)[i];
-        if (want[i] < 0) v = (int64_t)(int32_t)v; /* offsets of diagonals; -1 is also the mark of padding */
+        if (want[i] < 0) v = (int64_t)(int32_t)v; /* offsets of diagonals are signed; -1 also stands for padding */
         CHECK(v == want[i], "%s[%d] is %d, not %d", what, (int)i, (int)v, (int)want[i]);
     }
 }
@@ -98,9 +98,10 @@ static void same_index(const char *what, const spmv_array *a, const int64_t *wan
 static void same_values(const spmv_part *p, const double *want, uint64_t n)
 {
     uint64_t i;
-    CHECK(p->a[0].count == n, "%d values, not %d", (int)p->a[0].count, (int)n);
+    CHECK(p->a[SPMV_VAL].count == n, "%d values, not %d", (int)p->a[SPMV_VAL].count, (int)n);
     for (i = 0; i < n; i++)
-        CHECK(((const double *)p->a[0].data)[i] == want[i], "val[%d] is %g, not %g", (int)i, ((const double *)p->a[0].data)[i], want[i]);
+        CHECK(((const double *)p->a[SPMV_VAL].data)[i] == want[i], "val[%d] is %g, not %g", (int)i,
+              ((const double *)p->a[SPMV_VAL].data)[i], want[i]);
 }
 
 static void from_dense(matrix *m, const char *name, uint64_t rows, uint64_t cols, const double *d, int keep_zeros)
@@ -120,7 +121,7 @@ static void from_dense(matrix *m, const char *name, uint64_t rows, uint64_t cols
         }
 }
 
-/* Spreads columns of height h over ones of height ld, with padding between. */
+/* Copies columns of height h to columns of height ld, with padding between them. */
 static void spread(const double *src, double *dst, uint64_t n, uint64_t h, uint64_t ld)
 {
     uint64_t i;
@@ -142,7 +143,7 @@ static const int64_t b_col[] = { 0, 1, 1, 2, 0, 2, 3, 1, 3 };
 
 /* ---- status -------------------------------------------------------------------------------------------------------- */
 
-/* Another plan may do where one is refused; what is faulty or broken stays so. */
+/* Refusals are the statuses after which another plan may work; faulty input and failures are not. */
 Test(status, refusals)
 {
     static const spmv_status refused[] = { SPMV_ERR_INCOMPLETE, SPMV_ERR_MEMORY, SPMV_ERR_OVERFLOW, SPMV_ERR_TOO_LARGE,
@@ -156,7 +157,7 @@ Test(status, refusals)
     }
 }
 
-/* Each format's class, which the choice and the tuner go by. */
+/* The class of each format, which the choice and the tuner use. */
 Test(format, classes)
 {
     static const spmv_format_class want[SPMV_FORMAT_COUNT] = {
@@ -171,7 +172,7 @@ Test(format, classes)
     cr_assert_eq(spmv_format_class_of(SPMV_FORMAT_COUNT), SPMV_CLASS_COUNT);
 }
 
-/* Every format names layouts, each of one part in that format, none twice, for some kind of matrix. */
+/* Every format has layouts worth measuring: each is one part in this format, occurs once, and is for some kind of matrix. */
 Test(format, layouts)
 {
     int f;
@@ -211,44 +212,44 @@ Test(golden, clspmv_figures_1_to_6)
     GOLDEN("dia");
     spread(data, wide, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("offset", &p.a[1], offset, 3);
-    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of dia");
+    same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 3);
+    CHECK(p.n[SPMV_DIA_DIAGONALS] == 3 && p.n[SPMV_DIA_LD] == 32, "ints of dia");
     spmv_part_free(&p);
     GOLDEN("bdia");
     same_values(&p, wide, 96);
-    same_index("offset", &p.a[1], band, 2);
-    same_index("band_ptr", &p.a[2], band_ptr, 3);
-    CHECK(p.n[0] == 2 && p.n[1] == 32, "ints of bdia");
+    same_index("offset", &p.a[SPMV_BDIA_OFFSET], band, 2);
+    same_index("band_ptr", &p.a[SPMV_BDIA_BAND_PTR], band_ptr, 3);
+    CHECK(p.n[SPMV_BDIA_BANDS] == 2 && p.n[SPMV_BDIA_LD] == 32, "ints of bdia");
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
-    CHECK(p.n[0] == 3 && p.n[1] == 32, "ints of ell");
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
+    CHECK(p.n[SPMV_ELL_WIDTH] == 3 && p.n[SPMV_ELL_LD] == 32, "ints of ell");
     spmv_part_free(&p);
     GOLDEN("sell:h=2");
     same_values(&p, sell, 10);
-    same_index("ptr", &p.a[1], sell_ptr, 3);
-    same_index("col", &p.a[2], sell_col, 10);
-    CHECK(p.n[0] == 2 && p.n[1] == 2 && !p.a[3].count, "ints of sell");
+    same_index("ptr", &p.a[SPMV_SELL_PTR], sell_ptr, 3);
+    same_index("col", &p.a[SPMV_SELL_COL], sell_col, 10);
+    CHECK(p.n[SPMV_SELL_H] == 2 && p.n[SPMV_SELL_SLICES] == 2 && !p.a[SPMV_SELL_SLICE_ROW].count, "ints of sell");
     spmv_part_free(&p);
     GOLDEN("csr");
     same_values(&p, b_csr, 9);
-    same_index("ptr", &p.a[1], row_ptr, 5);
-    same_index("col", &p.a[2], b_col, 9);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], row_ptr, 5);
+    same_index("col", &p.a[SPMV_CSR_COL], b_col, 9);
     spmv_part_free(&p);
     GOLDEN("coo");
     same_values(&p, b_csr, 9);
-    same_index("row", &p.a[1], row, 9);
-    same_index("col", &p.a[2], b_col, 9);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 9);
+    same_index("col", &p.a[SPMV_COO_COL], b_col, 9);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
 
-/* C's digits are those of base 32; its 0 is stored like any other element of a block. */
+/* The digits of C are those of base 32; its 0 is stored like any other element of a block. */
 static void block_data(const char *digits, double *out)
 {
     for (; *digits; digits++)
@@ -277,22 +278,22 @@ Test(golden, clspmv_figures_7_to_9)
         for (i = 0; i < 32; i++) wide[i / 8 * 128 + i % 8] = want[i];
         spread_columns(bell_col, wide_col, 4, 2, 32);
         same_values(&p, wide, 512);
-        same_index("col", &p.a[1], wide_col, 64);
+        same_index("col", &p.a[SPMV_BELL_COL], wide_col, 64);
         CHECK(!memcmp(p.n, bell_n, sizeof bell_n), "ints of bell");
         CHECK(p.zeros.count == (uint64_t)keep, "explicit zeros");
         spmv_part_free(&p);
         GOLDEN("sbell:b=1x4,h=2");
         block_data("0123 4567 ghij klmn 89ab cdef opqr stuv", want);
         same_values(&p, want, 32);
-        same_index("ptr", &p.a[1], sbell_ptr, 3);
-        same_index("col", &p.a[2], sbell_col, 8);
+        same_index("ptr", &p.a[SPMV_SBELL_PTR], sbell_ptr, 3);
+        same_index("col", &p.a[SPMV_SBELL_COL], sbell_col, 8);
         CHECK(!memcmp(p.n, sbell_n, sizeof sbell_n), "ints of sbell");
         spmv_part_free(&p);
         GOLDEN("bcsr:b=2x4");
         block_data("0123 ghij 89ab opqr 4567 klmn cdef stuv", want);
         same_values(&p, want, 32);
-        same_index("ptr", &p.a[1], bcsr_ptr, 3);
-        same_index("col", &p.a[2], bcsr_col, 4);
+        same_index("ptr", &p.a[SPMV_BCSR_PTR], bcsr_ptr, 3);
+        same_index("col", &p.a[SPMV_BCSR_COL], bcsr_col, 4);
         CHECK(!memcmp(p.n, bcsr_n, sizeof bcsr_n), "ints of bcsr");
         spmv_part_free(&p);
         spmv_csr_free(&a);
@@ -311,10 +312,10 @@ static void cmrs_golden(const spmv_csr *a, const matrix *m, const char *text, co
     CHECK(built(&p, text, m, a, SPMV_F64, 0), "%s", text);
     for (i = 0; i < 10; i++) index[i] = packed ? col[i] * 16 + row[i] : col[i];
     same_values(&p, val, 10);
-    same_index("strip_ptr", &p.a[1], strip_ptr, 4);
-    same_index("index", &p.a[2], index, 10);
-    same_index("row", &p.a[3], row, packed ? 0 : 10);
-    CHECK(p.n[0] == 2 && p.n[1] == (uint64_t)packed, "ints of cmrs");
+    same_index("strip_ptr", &p.a[SPMV_CMRS_PTR], strip_ptr, 4);
+    same_index("index", &p.a[SPMV_CMRS_INDEX], index, 10);
+    same_index("row", &p.a[SPMV_CMRS_ROW], row, packed ? 0 : 10);
+    CHECK(p.n[SPMV_CMRS_HEIGHT] == 2 && p.n[SPMV_CMRS_PACKED] == (uint64_t)packed, "ints of cmrs");
     spmv_part_free(&p);
 }
 
@@ -352,26 +353,26 @@ Test(golden, grewe_figure_1)
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("coo");
     same_values(&p, val, 8);
-    same_index("row", &p.a[1], row, 8);
-    same_index("col", &p.a[2], col, 8);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 8);
+    same_index("col", &p.a[SPMV_COO_COL], col, 8);
     spmv_part_free(&p);
     GOLDEN("csr");
     same_values(&p, val, 8);
-    same_index("ptr", &p.a[1], ptr, 5);
-    same_index("col", &p.a[2], col, 8);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 5);
+    same_index("col", &p.a[SPMV_CSR_COL], col, 8);
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 12, 4, 32);
     spread_columns(ell_col, wide_col, 12, 4, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
     cr_assert(checks_done > 100);
 }
 
-/* Its figures 5, 6, 10, 11 and 12. Figure 14's matrix does not survive in the text; dia is the same 5x5 by hand. */
+/* Its figures 5, 6, 10, 11 and 12. The matrix of figure 14 is illegible in the text, so dia is the same 5x5 matrix by hand. */
 Test(golden, kuresson_5x5)
 {
     static const double dense[] = { 0, 0, 3, 1, 0, 2, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0, 3, 0, 1, 0, 4, 0, 2, 0, 3 };
@@ -392,23 +393,23 @@ Test(golden, kuresson_5x5)
     spmv_part_free(&p);
     GOLDEN("coo");
     same_values(&p, val, 10);
-    same_index("row", &p.a[1], row, 10);
-    same_index("col", &p.a[2], col, 10);
+    same_index("row", &p.a[SPMV_COO_ROW], row, 10);
+    same_index("col", &p.a[SPMV_COO_COL], col, 10);
     spmv_part_free(&p);
     GOLDEN("csr");
-    same_index("ptr", &p.a[1], ptr, 6);
-    same_index("col", &p.a[2], col, 10);
+    same_index("ptr", &p.a[SPMV_CSR_PTR], ptr, 6);
+    same_index("col", &p.a[SPMV_CSR_COL], col, 10);
     spmv_part_free(&p);
     GOLDEN("ell");
     spread(ell, wide, 15, 5, 32);
     spread_columns(ell_col, wide_col, 15, 5, 32);
     same_values(&p, wide, 96);
-    same_index("col", &p.a[1], wide_col, 96);
+    same_index("col", &p.a[SPMV_ELL_COL], wide_col, 96);
     spmv_part_free(&p);
     GOLDEN("dia");
     spread(diagonals, wide, 30, 5, 32);
     same_values(&p, wide, 192);
-    same_index("offset", &p.a[1], offset, 6);
+    same_index("offset", &p.a[SPMV_DIA_OFFSET], offset, 6);
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -463,7 +464,7 @@ Test(round_trip, without_zeros)
 
 static const double factors[] = { 0, 1, -2.5 };
 
-/* y0 in guarded storage, x exactly to size. */
+/* y0 between guard bytes, x with its exact size. */
 typedef struct vectors {
     void *x, *y0;
     unsigned char *block;
@@ -501,7 +502,7 @@ static void vectors_reset(vectors *v, double beta)
     for (i = 0; i < v->rows; i++) vector_set(v->t, v->y, i, beta == 0 ? NAN : vector_get(v->t, v->y0, i));
 }
 
-/* One part's product; coo can only add, so beta is applied before. */
+/* The product of one part. coo can only add to y, so beta is applied before. */
 static void multiply(const spmv_part *p, double alpha, const vectors *v, double beta)
 {
     int whole = spmv_part_covers(p, v->rows);
@@ -546,7 +547,7 @@ Test(product, exact_on_integers)
     cr_assert(checks_done > 100000);
 }
 
-/* A part with a row list multiplies and scales its own rows only. */
+/* A part with a row list multiplies and scales only its own rows. */
 Test(product, row_lists_leave_other_rows_alone)
 {
     matrix m;
@@ -621,7 +622,7 @@ Test(product, within_the_bound_on_reals)
     cr_assert(worst > 0 && worst < 1, "worst error over bound: %g", worst);
 }
 
-/* NaN or Inf in x reaches the rows that use it and, without fill, no other. */
+/* A NaN or an infinity in x reaches the rows that use it and, in formats without fill, no others. */
 Test(product, not_a_number_stays_in_its_rows)
 {
     matrix m;
@@ -654,7 +655,7 @@ Test(product, not_a_number_stays_in_its_rows)
     cr_assert(checks_done > 10000);
 }
 
-/* With alpha 0 neither the matrix nor x is looked at: NaN in both stays out of y. */
+/* With alpha 0, neither the matrix nor x is read: a NaN in either does not reach y. */
 Test(product, alpha_zero_reads_nothing)
 {
     matrix m;
@@ -752,7 +753,7 @@ Test(product, same_bits_for_any_number_of_threads)
 
 /* ---- input -------------------------------------------------------------------------------------------------------- */
 
-/* Indices in the caller's width and base. */
+/* Indices of a given width and base. */
 static void *indices(const uint64_t *src, uint64_t n, int bits, int base)
 {
     void *out = need_exact(n * (uint64_t)bits / 8);
@@ -810,7 +811,7 @@ static void triplets_free(triplets *t)
     free(t->val);
 }
 
-/* What must come out: sums in the order given, by search. */
+/* The expected sum of the duplicates at a place, in the order given, found by search. */
 static void triplets_sum(const triplets *t, matrix *m)
 {
     uint64_t r, k, i;
@@ -826,7 +827,7 @@ static void triplets_sum(const triplets *t, matrix *m)
         }
 }
 
-/* Groups triplets by row (or column) without changing their order within: the unsorted lines of CSR or CSC. */
+/* Groups triplets by row (or column) without changing the order within one: CSR or CSC with unsorted rows or columns. */
 static uint64_t *triplets_group(triplets *t, uint64_t lines, int by_column)
 {
     uint64_t *ptr = (uint64_t *)need(lines + 2, 8), i, o, used = 0;
@@ -849,7 +850,7 @@ static uint64_t *triplets_group(triplets *t, uint64_t lines, int by_column)
     return ptr;
 }
 
-static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_input_form layout, int bits, int base,
+static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uint64_t lines, spmv_input_form form, int bits, int base,
                     int ptr_bits)
 {
     spmv_input in;
@@ -861,13 +862,13 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     const char *diff;
     spmv_status s;
     memset(&in, 0, sizeof in);
-    in.form = layout;
+    in.form = form;
     in.rows = (int64_t)m->rows;
     in.cols = (int64_t)m->cols;
-    in.nnz = layout == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
+    in.nnz = form == SPMV_IN_COO || rng() & 1 ? (int64_t)t->n : 0;
     in.ptr = lines_ptr;
-    in.row = layout == SPMV_IN_CSR ? NULL : row;
-    in.col = layout == SPMV_IN_CSC ? NULL : col;
+    in.row = form == SPMV_IN_CSR ? NULL : row;
+    in.col = form == SPMV_IN_CSC ? NULL : col;
     in.val = t->val;
     in.ptr_bits = ptr_bits;
     in.index_bits = bits == 32 ? 0 : bits;
@@ -875,9 +876,9 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     in.updatable = (int)(rng() & 1);
     in.borrow = (int)(rng() & 1);
     s = spmv_csr_from(&out, &in, SPMV_F64, &h);
-    CHECK(s == SPMV_OK, "%s, layout %d: %s, %s", m->name, (int)layout, spmv_status_name(s), l.text);
+    CHECK(s == SPMV_OK, "%s, form %d: %s, %s", m->name, (int)form, spmv_status_name(s), l.text);
     diff = csr_difference(&want, &out);
-    CHECK(!diff, "%s, layout %d, %d bits, base %d: %s", m->name, (int)layout, bits, base, diff);
+    CHECK(!diff, "%s, form %d, %d bits, base %d: %s", m->name, (int)form, bits, base, diff);
     spmv_csr_free(&out);
     CHECK(l.live == 0 && l.messages == 0, "%s: %d blocks left", m->name, (int)l.live);
     spmv_csr_free(&want);
@@ -886,7 +887,7 @@ static void convert(const matrix *m, const triplets *t, const uint64_t *ptr, uin
     free(lines_ptr);
 }
 
-Test(input, every_layout_width_and_base)
+Test(input, every_form_width_and_base)
 {
     matrix m;
     int i, n;
@@ -898,7 +899,7 @@ Test(input, every_layout_width_and_base)
             uint64_t *ptr;
             triplets_sum(&t, &m);
             convert(&m, &t, NULL, 0, SPMV_IN_COO, bits, base, ptr_bits);
-            ptr = triplets_group(&t, m.rows, 0); /* stays right: grouping keeps the order of duplicates */
+            ptr = triplets_group(&t, m.rows, 0); /* the expected sums stay the same: grouping keeps the order of duplicates */
             convert(&m, &t, ptr, m.rows, SPMV_IN_CSR, bits, base, ptr_bits);
             free(ptr);
             ptr = triplets_group(&t, m.cols, 1);
@@ -910,7 +911,7 @@ Test(input, every_layout_width_and_base)
     cr_assert(checks_done > 2000);
 }
 
-/* Blocks of random place and order; what a block holds comes back as entries, zeros included. */
+/* Blocks in random places and a random order. Every element of a block becomes an entry, even a zero. */
 static void convert_blocks(uint64_t block_rows, uint64_t block_cols, int bh, int bw, int by_columns, int bits, int base, int drop)
 {
     uint64_t rows = block_rows * (uint64_t)bh, cols = block_cols * (uint64_t)bw, size = (uint64_t)(bh * bw), o, b, r, c, n = 0, nnz = 0;
@@ -1036,11 +1037,11 @@ Test(input, borrowed_arrays_are_the_callers)
         memset(&how, 0, sizeof how);
         how.borrow = 1;
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
-        CHECK(!m.nnz || (p.a[0].data == m.val && p.a[2].data == m.col), "%s: the part copied", m.name);
+        CHECK(!m.nnz || (p.a[SPMV_VAL].data == m.val && p.a[SPMV_CSR_COL].data == m.col), "%s: the part copied", m.name);
         spmv_part_free(&p);
-        how.updatable = 1; /* then the values must be its own */
+        how.updatable = 1; /* then the library must have values of its own */
         CHECK(build(&p, "csr", &a, &how, &h) == SPMV_OK, "%s", m.name);
-        CHECK(!m.nnz || p.a[0].data != m.val, "%s: the part borrowed", m.name);
+        CHECK(!m.nnz || p.a[SPMV_VAL].data != m.val, "%s: the part borrowed", m.name);
         spmv_part_free(&p);
         spmv_csr_free(&a);
         CHECK(l.live == 0, "%s: %d left", m.name, (int)l.live);
@@ -1078,7 +1079,7 @@ Test(input, dropped_zeros)
     spmv_csr_free(&a);
 }
 
-/* A good 3 x 4 matrix in each layout, to be spoiled. */
+/* A valid 3 x 4 matrix in each form, in which tests then plant faults. */
 typedef struct sample {
     int32_t ptr[5], row[6], col[6];
     int64_t ptr64[5], col64[6];
@@ -1086,19 +1087,19 @@ typedef struct sample {
     spmv_input in;
 } sample;
 
-static sample good(spmv_input_form layout)
+static sample good(spmv_input_form form)
 {
     static const int32_t csr_ptr[] = { 0, 2, 3, 5 }, csr_col[] = { 0, 3, 1, 0, 2 }, coo_row[] = { 0, 0, 1, 2, 2 };
     static const int32_t csc_ptr[] = { 0, 2, 3, 4, 5 }, csc_row[] = { 0, 2, 1, 2, 0 };
     sample s;
     int i;
     memset(&s, 0, sizeof s);
-    memcpy(s.ptr, layout == SPMV_IN_CSC ? csc_ptr : csr_ptr, layout == SPMV_IN_CSC ? sizeof csc_ptr : sizeof csr_ptr);
+    memcpy(s.ptr, form == SPMV_IN_CSC ? csc_ptr : csr_ptr, form == SPMV_IN_CSC ? sizeof csc_ptr : sizeof csr_ptr);
     memcpy(s.col, csr_col, sizeof csr_col);
-    memcpy(s.row, layout == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
+    memcpy(s.row, form == SPMV_IN_CSC ? csc_row : coo_row, sizeof coo_row);
     for (i = 0; i < 5; i++) s.ptr64[i] = s.ptr[i];
     for (i = 0; i < 5; i++) s.col64[i] = s.col[i];
-    s.in.form = layout;
+    s.in.form = form;
     s.in.rows = 3;
     s.in.cols = 4;
     s.in.nnz = 5;
@@ -1193,7 +1194,7 @@ Test(input, bad_pointers)
     BAD(CSR, SPMV_ERR_INDEX, "pointer 2", s.ptr[1] = -5);
     BAD(CSC, SPMV_ERR_INDEX, "pointer 4", s.ptr[3] = 100);
     BAD(CSR, SPMV_ERR_INDEX, "5 entries", s.in.nnz = 6);
-    BAD(CSR, SPMV_ERR_INDEX, "nnz says 4", s.in.nnz = 4);
+    BAD(CSR, SPMV_ERR_INDEX, "nnz is 4", s.in.nnz = 4);
     BAD(CSC, SPMV_ERR_INDEX, "7 entries", s.ptr[4] = 7);
     BAD(CSR, SPMV_ERR_INDEX, "4294967295 entries", s.ptr[3] = -1);
     BAD(CSR, SPMV_ERR_INDEX, "pointer 1", s.in.ptr_bits = 64; point(&s); s.ptr64[1] = -1);
@@ -1231,7 +1232,7 @@ Test(input, bad_indices)
     cr_assert(refusals == 19, "%d refusals", refusals);
 }
 
-/* Of a matrix to be transposed, places are named as they are stored. */
+/* Messages about a matrix to be transposed name its places as they are stored, before transposing. */
 Test(input, bad_places_of_transposes)
 {
     BAD(CSR, SPMV_ERR_INDEX, "entry 1: column index 4 is outside 0 .. 3", s.in.transpose = 1; s.col[1] = 4);
@@ -1257,7 +1258,7 @@ Test(input, duplicates_refused_by_place)
     cr_assert(refusals == 5, "%d refusals", refusals);
 }
 
-/* Sizes that no memory holds are refused by a status, not by an overflow. */
+/* Sizes that exceed any memory are refused with a status; they do not overflow. */
 Test(input, sizes_beyond_memory)
 {
     ledger l;
@@ -1275,7 +1276,7 @@ Test(input, sizes_beyond_memory)
     point(&s);
     s.in.rows = 3;
     s.in.cols = 0xfffffffe;
-    s.col[4] = -3; /* as unsigned the last column, 2^32 - 3 */
+    s.col[4] = -3; /* read as unsigned, this would be the last column, 2^32 - 3 */
     cr_assert(spmv_csr_from(&a, &s.in, SPMV_F64, &h) == SPMV_OK);
     cr_assert(a.col[4] == 0xfffffffd);
     spmv_csr_free(&a);
@@ -1298,7 +1299,7 @@ Test(input, sizes_beyond_memory)
 
 /* ---- input: transposes and halves ------------------------------------------------------------------------------------ */
 
-/* Entries of what should be made, from the entries that are stored: the library is not asked. */
+/* The entries of the expected matrix, from the stored entries, without the library. */
 static triplets triplets_whole(const triplets *t, int transpose, spmv_symmetry symmetry, uint64_t block)
 {
     triplets w;
@@ -1318,7 +1319,7 @@ static triplets triplets_whole(const triplets *t, int transpose, spmv_symmetry s
     return w;
 }
 
-/* The CSR against a search among the entries: sums in the order given, a place for each entry and no more. */
+/* Compares the CSR with a search among the entries: sums in the order given, a place for each entry, and no others. */
 static const char *whole_difference(const spmv_csr *a, const triplets *w, uint64_t rows, uint64_t cols)
 {
     uint64_t r, c, i, k = 0;
@@ -1339,7 +1340,7 @@ static const char *whole_difference(const spmv_csr *a, const triplets *w, uint64
     return k == a->nnz ? NULL : "nnz";
 }
 
-/* Stored entries of a small matrix in a random order, some places several times; with symmetry those of one half only. */
+/* The stored entries of a small matrix in random order, some places several times; with symmetry, only those of one half. */
 static triplets triplets_stored(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, uint64_t copies)
 {
     triplets t;
@@ -1361,7 +1362,7 @@ static triplets triplets_stored(uint64_t rows, uint64_t cols, spmv_symmetry symm
     return t;
 }
 
-/* What spmv_csr_from makes of an input, and spmv_csr_update of new values, must be what the stored entries mean. */
+/* The results of spmv_csr_from and spmv_csr_update must be the matrix that the stored entries describe. */
 static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
 {
     spmv_csr a;
@@ -1378,7 +1379,7 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
     for (n = 0; n < 2; n++) {
         triplets w = triplets_whole(t, in->transpose, in->symmetry, block);
         const char *diff = whole_difference(&a, &w, rows, cols);
-        CHECK(!diff, "%s, layout %d, symmetry %d, transpose %d: %s of %s", what, (int)in->form, (int)in->symmetry, in->transpose, diff,
+        CHECK(!diff, "%s, form %d, symmetry %d, transpose %d: %s of %s", what, (int)in->form, (int)in->symmetry, in->transpose, diff,
               n ? "an update" : "a new matrix");
         triplets_free(&w);
         if (n) break;
@@ -1397,23 +1398,23 @@ static void whole(spmv_input *in, triplets *t, uint64_t block, const char *what)
 }
 
 /* The stored entries as COO, CSR and CSC of every width and base. */
-static void whole_in_layouts(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, int n)
+static void whole_in_forms(uint64_t rows, uint64_t cols, spmv_symmetry symmetry, int upper, int n)
 {
-    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32, layout;
+    int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, ptr_bits = n & 4 ? 64 : 32, form;
     triplets t = triplets_stored(rows, cols, symmetry, upper, n & 8 ? 3 : 1);
-    for (layout = SPMV_IN_CSR; layout <= SPMV_IN_COO; layout++) {
-        int csc = layout == SPMV_IN_CSC;
-        uint64_t lines = csc ? cols : rows, *ptr = layout == SPMV_IN_COO ? NULL : triplets_group(&t, lines, csc);
+    for (form = SPMV_IN_CSR; form <= SPMV_IN_COO; form++) {
+        int csc = form == SPMV_IN_CSC;
+        uint64_t lines = csc ? cols : rows, *ptr = form == SPMV_IN_COO ? NULL : triplets_group(&t, lines, csc);
         void *lines_ptr = ptr ? indices(ptr, lines + 1, ptr_bits, base) : NULL;
         void *row = indices(t.row, t.n, bits, base), *col = indices(t.col, t.n, bits, base);
         spmv_input in;
         memset(&in, 0, sizeof in);
-        in.form = (spmv_input_form)layout;
+        in.form = (spmv_input_form)form;
         in.rows = (int64_t)rows;
         in.cols = (int64_t)cols;
         in.nnz = (int64_t)t.n;
         in.ptr = lines_ptr;
-        in.row = layout == SPMV_IN_CSR ? NULL : row;
+        in.row = form == SPMV_IN_CSR ? NULL : row;
         in.col = csc ? NULL : col;
         in.ptr_bits = ptr_bits;
         in.index_bits = bits;
@@ -1437,17 +1438,17 @@ Test(input, transposes_and_halves)
     int i, n;
     for (i = 0; i < 10; i++)
         for (n = 0; n < 32; n++) {
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_GENERAL, 0, n);
             if (sizes[i][0] != sizes[i][1]) continue;
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
-            whole_in_layouts(sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SYMMETRIC, 1, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SKEW, 0, n);
+            whole_in_forms(sizes[i][0], sizes[i][1], SPMV_SKEW, 1, n);
         }
     cr_assert(checks_done > 4000);
 }
 
-/* Blocks in a random order, some of them twice; on the diagonal in full and, with symmetry, as it wants them. */
+/* Blocks in random order, some of them twice. Blocks on the diagonal are full and, with symmetry, symmetric or skew-symmetric. */
 static void whole_in_blocks(uint64_t rows, uint64_t cols, uint64_t bh, uint64_t bw, spmv_symmetry symmetry, int upper, int n)
 {
     int bits = n & 1 ? 64 : 32, base = n >> 1 & 1, by_columns = n >> 2 & 1;
@@ -1516,7 +1517,7 @@ Test(input, transposes_and_halves_of_blocks)
     cr_assert(checks_done > 800);
 }
 
-/* The rows of the transpose are the columns of CSC: nothing need be copied. Nothing else can be borrowed. */
+/* The rows of the transpose are the columns of CSC, so nothing need be copied. In no other case can arrays be borrowed. */
 Test(input, borrowed_columns_are_rows_of_the_transpose)
 {
     matrix m;
@@ -1545,7 +1546,7 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
     cr_assert(spmv_csr_from(&a, &in, SPMV_F64, &h) == SPMV_OK && a.owned == 7 && a.rows == m.cols);
     spmv_csr_free(&a);
     matrix_free(&m);
-    CHECK(matrix_awkward(&m, 24, INTEGERS), "matrix"); /* tridiagonal: as a lower half, without what lies above */
+    CHECK(matrix_awkward(&m, 24, INTEGERS), "matrix"); /* tridiagonal; as a lower half it must not have the entries above the diagonal */
     in = matrix_input(&m, SPMV_F64);
     in.borrow = 1;
     in.symmetry = SPMV_SYMMETRIC;
@@ -1554,17 +1555,19 @@ Test(input, borrowed_columns_are_rows_of_the_transpose)
     cr_assert(l.live == 0);
 }
 
-/* A 3 x 4 sample made square: the last column stays empty but for what a case puts there. */
+/* The 3 x 4 matrix made square: its last column has only the entries that a test puts there. */
 #define HALF(like, want, words, kind, ...) \
     BAD(like, want, words, s.in.rows = s.in.cols = s.in.form == SPMV_IN_CSC ? 4 : 3; s.in.symmetry = kind; __VA_ARGS__)
 
 Test(input, halves_that_contradict)
 {
     /* (0,0) (0,1) (1,1) (2,0) (2,2) and its like */
-    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.col[1] = 1);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 above it", SPMV_SKEW, s.col[1] = 1);
-    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 below it", SPMV_SYMMETRIC, (void)0);
-    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 above it", SPMV_SYMMETRIC, s.in.base = 1;
+    HALF(CSR, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.col[1] = 1);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 2, column 0 lies below the diagonal, but entry 1 lies above it", SPMV_SKEW, s.col[1] = 1);
+    HALF(CSC, SPMV_ERR_INDEX, "entry 4 at row 0, column 3 lies above the diagonal, but entry 1 lies below it", SPMV_SYMMETRIC, (void)0);
+    HALF(COO, SPMV_ERR_INDEX, "entry 3 at row 3, column 1 lies below the diagonal, but entry 1 lies above it",
+         SPMV_SYMMETRIC, s.in.base = 1;
          for (int i = 0; i < 5; i++) { s.row[i]++; s.col[i]++; } s.col[1] = 2);
     HALF(CSR, SPMV_ERR_INDEX, "entry 3", SPMV_SYMMETRIC, s.col[1] = 1; s.in.transpose = 1);
     HALF(CSR, SPMV_OK, "", SPMV_SYMMETRIC, s.col[1] = 0);
@@ -1577,7 +1580,7 @@ Test(input, halves_that_contradict)
     HALF(CSR, SPMV_ERR_ARGUMENT, "square, not 3 x 4", SPMV_SYMMETRIC, s.in.cols = 4);
     HALF(COO, SPMV_ERR_ARGUMENT, "symmetry 3 is unknown", (spmv_symmetry)3, (void)0);
     HALF(BSR, SPMV_ERR_ARGUMENT, "square, not 3 x 1", SPMV_SYMMETRIC, s.in.block_rows = 3; s.in.block_cols = 1);
-    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 above it", SPMV_SYMMETRIC,
+    HALF(BSR, SPMV_ERR_INDEX, "block 3 at row 2, column 0 lies below the diagonal, but block 1 lies above it", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 1; s.col[1] = 1);
     HALF(BSR, SPMV_ERR_ARGUMENT, "block 0 lies on the diagonal but is not symmetric in itself: row 1, column 0", SPMV_SYMMETRIC,
          s.in.block_rows = s.in.block_cols = 3; s.in.nnz = 1; s.ptr[1] = 1; s.col[0] = 0; s.val[1] = 5);
@@ -1588,7 +1591,7 @@ Test(input, halves_that_contradict)
     cr_assert(refusals == 16, "%d refusals", refusals);
 }
 
-/* New values may not break what was promised; nothing has changed then. */
+/* New values may not break the symmetry of the matrix; if they do, nothing changes. */
 Test(input, updates_keep_the_diagonal_zero)
 {
     static const int32_t row[] = { 1, 1, 2 }, col[] = { 0, 1, 1 };
@@ -1614,7 +1617,7 @@ Test(input, updates_keep_the_diagonal_zero)
     cr_assert(l.live == 0);
 }
 
-/* A prepared matrix has them too: y of A^T, of a half, and of new values. */
+/* Products of a prepared matrix with a transpose, with a half, and with new values. */
 Test(input, products_of_transposes_and_halves)
 {
     static const int32_t ptr[] = { 0, 1, 3, 5 }, col[] = { 0, 0, 1, 1, 2 };
@@ -1653,9 +1656,9 @@ Test(input, products_of_transposes_and_halves)
     cr_assert(checks_done > 200);
 }
 
-/* ---- input: sizes that are only claimed ------------------------------------------------------------------------------- */
+/* ---- input: small arrays that describe a huge matrix ------------------------------------------------------------------ */
 
-/* A few bytes of input, one block of as many columns as there can be: 2^41 entries. */
+/* A few bytes of input, but one block with as many columns as there can be: 2^41 entries. */
 Test(input, one_block_wider_than_memory, .timeout = 10)
 {
     static const int32_t ptr[] = { 0, 1 }, col[] = { 0 };
@@ -1669,7 +1672,7 @@ Test(input, one_block_wider_than_memory, .timeout = 10)
         in.form = SPMV_IN_BSR;
         in.rows = in.block_rows = i & 1 ? 0x7fffffff : 1000;
         in.cols = in.block_cols = i & 1 ? 1000 : 0x7fffffff;
-        in.transpose = i & 1; /* so that the row pointers of what is made stay small */
+        in.transpose = i & 1; /* so that the row pointers of the result stay small */
         in.nnz = 1;
         in.ptr = ptr;
         in.col = col;
@@ -1683,7 +1686,7 @@ Test(input, one_block_wider_than_memory, .timeout = 10)
 
 /* ---- updates ------------------------------------------------------------------------------------------------------ */
 
-/* New values for every triplet: some places become zero, some stop being it. */
+/* New values for every triplet: some places become zero, others become nonzero. */
 static void new_values(triplets *t, const matrix *m)
 {
     uint64_t i;
@@ -1720,7 +1723,8 @@ static void update_part(const char *text, const matrix *m, const spmv_csr *a, co
     diff = csr_difference(fresh, &back);
     CHECK(!diff, "%s, %s, %s: %s after the update", m->name, text, spmv_type_name(t), diff);
     CHECK(built(&q, text, m, fresh, t, 1), "%s", text);
-    CHECK(!q.a[0].count || !memcmp(p.a[0].data, q.a[0].data, q.a[0].count * q.a[0].width), "%s, %s: slots", m->name, text);
+    CHECK(!q.a[SPMV_VAL].count || !memcmp(p.a[SPMV_VAL].data, q.a[SPMV_VAL].data, q.a[SPMV_VAL].count * q.a[SPMV_VAL].width),
+          "%s, %s: slots", m->name, text);
     CHECK(p.zeros.count == q.zeros.count && (!q.zeros.count || !memcmp(p.zeros.data, q.zeros.data, q.zeros.count * 8)), "%s: zeros", text);
     spmv_part_free(&q);
     spmv_csr_free(&back);
@@ -1781,7 +1785,7 @@ static spmv_status create(spmv_matrix *a, const spmv_input *in, const spmv_csr *
     return spmv_create(a, &d);
 }
 
-/* The same bits come out of an updated matrix and of one made afresh. */
+/* An updated matrix gives the same bits as one that is made anew. */
 static void update_whole(const char *plan, const matrix *m, triplets *t, const spmv_input *in, spmv_type type)
 {
     spmv_matrix a, fresh;
@@ -1824,7 +1828,7 @@ Test(update, whole_matrices)
     cr_assert(checks_done > 1000);
 }
 
-/* In canonical order, borrowed or from a ready CSR, there is no map of duplicates: values go by position. */
+/* For sorted input without duplicates, borrowed arrays and a given CSR, there is no map of duplicates: values are taken by position. */
 Test(update, without_sorting)
 {
     matrix m;
@@ -1882,7 +1886,7 @@ Test(update, fixed_matrices_say_so)
 
 /* ---- limits ------------------------------------------------------------------------------------------------------- */
 
-/* A matrix whose every row has one entry on a diagonal of its own, and one row that is long. */
+/* A matrix in which each row has one entry on a diagonal of its own, and one row is long. */
 static void matrix_scattered(matrix *m, uint64_t n, uint64_t longest)
 {
     uint64_t r;
@@ -1913,7 +1917,7 @@ Test(limit, wasteful_formats_name_their_figures)
         CHECK(build(&p, wasteful[i], &a, &how, &h) == SPMV_ERR_TOO_LARGE, "%s", wasteful[i]);
         CHECK(strstr(l.text, "MiB") && strstr(l.text, "times the CSR form"), "%s: %s", wasteful[i], l.text);
         CHECK(l.live == 0 && l.largest <= 4u << 20, "%s: asked for %zu bytes", wasteful[i], l.largest);
-        CHECK(!p.a[0].data && !p.rows, "%s: not zeroed", wasteful[i]);
+        CHECK(!p.a[SPMV_VAL].data && !p.rows, "%s: not zeroed", wasteful[i]);
     }
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -1947,7 +1951,7 @@ Test(limit, max_bytes_is_exact)
     cr_assert(checks_done > 200);
 }
 
-/* Very wide matrices: sizes saturate, offsets of diagonals do not fit, scratch goes by the rows and the nonzeros. */
+/* Very wide matrices: sizes saturate, offsets of diagonals do not fit, and temporary memory depends on rows and nonzeros only. */
 Test(limit, widest_matrices)
 {
     static const uint32_t col[] = { 0, 0xfffffffd };
@@ -1978,7 +1982,7 @@ Test(limit, widest_matrices)
         s = build(&p, specs[j], &a, &how, &h);
         CHECK(s == want, "%s: %s, %s", specs[j], spmv_status_name(s), l.text);
         if (!s) {
-            CHECK(f != SPMV_CMRS || p.n[1] == 0, "%s is packed", specs[j]);
+            CHECK(f != SPMV_CMRS || p.n[SPMV_CMRS_PACKED] == 0, "%s is packed", specs[j]);
             CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", specs[j]);
             spmv_csr_free(&back);
         }
@@ -1989,7 +1993,7 @@ Test(limit, widest_matrices)
     cr_assert(checks_done > 100);
 }
 
-/* cmrs packs columns below 2^28 only. */
+/* cmrs packs only columns below 2^28. */
 Test(limit, cmrs_packs_28_bits)
 {
     static const uint64_t ptr[] = { 0, 1, 3 };
@@ -2009,7 +2013,7 @@ Test(limit, cmrs_packs_28_bits)
         a.col = col;
         a.val = val;
         CHECK(build(&p, "cmrs:h=16", &a, &how, &quiet) == SPMV_OK, "build");
-        CHECK(p.n[1] == (cols == 1u << 28), "packed %d", (int)p.n[1]);
+        CHECK(p.n[SPMV_CMRS_PACKED] == (cols == 1u << 28), "packed %d", (int)p.n[SPMV_CMRS_PACKED]);
         CHECK(spmv_parts_to_csr(&back, 2, &p, 1, NULL) == SPMV_OK && !csr_difference(&a, &back), "back");
         spmv_csr_free(&back);
         spmv_part_free(&p);
@@ -2085,9 +2089,10 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
     memset(&how, 0, sizeof how);
     snprintf(text, sizeof text, "sell:h=%d,grow=0.%02d", (int)h, percent);
     CHECK(build(&p, text, a, &how, &quiet) == SPMV_OK, "%s", text);
-    start = (const uint32_t *)p.a[3].data;
-    CHECK(p.a[3].count == p.n[1] + 1 && start[0] == 0 && start[p.n[1]] == m->rows, "%s: slices", text);
-    for (t = 0; t < p.n[1]; t++) {
+    start = (const uint32_t *)p.a[SPMV_SELL_SLICE_ROW].data;
+    CHECK(p.a[SPMV_SELL_SLICE_ROW].count == p.n[SPMV_SELL_SLICES] + 1 && start[0] == 0 && start[p.n[SPMV_SELL_SLICES]] == m->rows,
+          "%s: slices", text);
+    for (t = 0; t < p.n[SPMV_SELL_SLICES]; t++) {
         uint64_t first = start[t], end = start[t + 1], width = 0, held = 0, height = end - first, slots, longer;
         CHECK(end > first && height <= h, "%s: height %d", text, (int)height);
         for (r = first; r < end; r++) {
@@ -2096,7 +2101,7 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
             if (n > width) width = n;
         }
         slots = width * height;
-        CHECK(spmv__at(&p.a[1], t + 1) - spmv__at(&p.a[1], t) == slots, "%s: slots of slice %d", text, (int)t);
+        CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t + 1) - spmv__at(&p.a[SPMV_SELL_PTR], t) == slots, "%s: slots of slice %d", text, (int)t);
         CHECK(height == 1 || (slots - held) * 100 <= slots * (uint64_t)percent, "%s: padding of slice %d", text, (int)t);
         if (height < h && end < m->rows) { /* one row more would have been too many */
             longer = m->ptr[end + 1] - m->ptr[end];
@@ -2108,8 +2113,8 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
         if (height > highest) highest = height;
         for (r = first; r < end; r++)
             for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
-                uint64_t slot = spmv__at(&p.a[1], t) + (k - m->ptr[r]) * height + r - first;
-                CHECK(((const uint32_t *)p.a[2].data)[slot] == m->col[k], "%s: slot", text);
+                uint64_t slot = spmv__at(&p.a[SPMV_SELL_PTR], t) + (k - m->ptr[r]) * height + r - first;
+                CHECK(((const uint32_t *)p.a[SPMV_SELL_COL].data)[slot] == m->col[k], "%s: slot", text);
             }
     }
     CHECK(m->rows < 500 || h == 1 || (lowest < h && highest > 1 && lowest < highest), "%s: heights do not vary", text);
@@ -2135,7 +2140,7 @@ Test(sell, slices_grow_to_the_limit)
     cr_assert(checks_done > 1000);
 }
 
-/* Defaults give columns of whole 128-byte lines. */
+/* With default keys, columns of the arrays begin at multiples of 128 bytes. */
 Test(sell, defaults_align_to_128_bytes)
 {
     matrix m;
@@ -2145,14 +2150,15 @@ Test(sell, defaults_align_to_128_bytes)
     CHECK(matrix_awkward(&m, 29, INTEGERS), "matrix");
     a = matrix_csr(&m, SPMV_F32);
     CHECK(built(&p, "sell", &m, &a, SPMV_F32, 0), "sell");
-    for (t = 0; t <= p.n[1]; t++) CHECK(spmv__at(&p.a[1], t) * 4 % 128 == 0, "slice %d", (int)t);
+    for (t = 0; t <= p.n[SPMV_SELL_SLICES]; t++) CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t) * 4 % 128 == 0, "slice %d", (int)t);
     spmv_part_free(&p);
     CHECK(built(&p, "sbell", &m, &a, SPMV_F32, 0), "sbell");
-    for (t = 0; t <= p.n[4]; t++) CHECK(spmv__at(&p.a[1], t) * p.n[2] * 4 % 128 == 0, "slice %d of blocks", (int)t);
+    for (t = 0; t <= p.n[SPMV_SBELL_SLICES]; t++)
+        CHECK(spmv__at(&p.a[SPMV_SBELL_PTR], t) * p.n[SPMV_SBELL_UW] * 4 % 128 == 0, "slice %d of blocks", (int)t);
     spmv_part_free(&p);
-    CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "ell");
+    CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[SPMV_ELL_LD] * 4 % 128 == 0, "ell");
     spmv_part_free(&p);
-    CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[1] * 4 % 128 == 0, "dia");
+    CHECK(built(&p, "dia", &m, &a, SPMV_F32, 0) && p.n[SPMV_DIA_LD] * 4 % 128 == 0, "dia");
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);
@@ -2237,7 +2243,7 @@ typedef struct operation {
 
 typedef spmv_status (*attempt)(const operation *op, const spmv_hooks *h, ledger *l, long n);
 
-/* Request n, counted from now, fails. */
+/* Makes request n fail, counted from now. */
 static void arm(ledger *l, long n) { l->fail_at = n ? l->calls + n : 0; }
 
 static spmv_status try_csr(const operation *op, const spmv_hooks *h, ledger *l, long n)
@@ -2261,7 +2267,7 @@ static spmv_status try_build(const operation *op, const spmv_hooks *h, ledger *l
     how.updatable = op->updatable;
     arm(l, n);
     s = build(&p, op->text, op->a, &how, h);
-    if (s) CHECK(!p.rows && !p.a[0].data, "%s: not zeroed", op->text);
+    if (s) CHECK(!p.rows && !p.a[SPMV_VAL].data, "%s: not zeroed", op->text);
     spmv_part_free(&p);
     return s;
 }
@@ -2330,7 +2336,7 @@ static spmv_status try_whole_update(const operation *op, const spmv_hooks *h, le
 }
 
 static long faults;
-/* Fails request 1, 2, 3, ... until the attempt gets through; once each, and for ever from there on. */
+/* Lets request 1, 2, 3, ... fail until the attempt succeeds: first only this request, then also all after it. */
 static void every_request_fails(attempt f, const operation *op)
 {
     int ever;
@@ -2424,9 +2430,9 @@ Test(memory, whole_matrices)
     cr_assert(faults > 500, "%ld faults", faults);
 }
 
-/* ---- what small things cost, and what a matrix says of itself ---------------------------------------------------------- */
+/* ---- the cost of small matrices, and questions about a matrix ---------------------------------------------------------- */
 
-/* Whose hooks see every block: what is asked for in making a matrix, the largest block of it, and what a made one holds. */
+/* Makes a matrix and counts memory: the requests while it is made, the largest of them in bytes, and the blocks that it keeps. */
 static void costs(const spmv_desc *d, long *calls, size_t *most, long *live)
 {
     ledger l;
@@ -2441,7 +2447,7 @@ static void costs(const spmv_desc *d, long *calls, size_t *most, long *live)
     CHECK(l.live == 0, "%d blocks left", (int)l.live);
 }
 
-/* No choice is allocated, no table read; of a caller's CSR nothing is copied but the row pointers, as the product reads them. */
+/* No choice is allocated and no table is read; only the row pointers of the caller's CSR are copied, in the width that products use. */
 Test(small, a_given_plan_costs_its_parts)
 {
     static const char *const given[] = { "csr", " csr ", NULL, "auto" };
@@ -2458,14 +2464,14 @@ Test(small, a_given_plan_costs_its_parts)
         costs(&d, &calls, &most, &live);
         CHECK(calls == 2 && live == 2 && most == sizeof(spmv_part), "%s: %d requests, the largest %d", given[i] ? given[i] : "NULL",
               (int)calls, (int)most);
-        d.matrix.borrow = 0; /* then columns and values as well, and row pointers of the copy until the part is made */
+        d.matrix.borrow = 0; /* then columns and values are copied as well, and the row pointers of the copy exist until the part is made */
         costs(&d, &calls, &most, &live);
         CHECK(calls == 5 && live == 4, "%s: %d requests, %d left", given[i] ? given[i] : "NULL", (int)calls, (int)live);
     }
     matrix_free(&m);
 }
 
-/* 1000 x 10^9 with three entries: plans that need nothing a column ask for nothing a column. */
+/* 1000 x 10^9 with three entries: plans that need no memory for each column request none. */
 Test(small, columns_cost_nothing)
 {
     static const char *const narrow[] = { "csr", "csr:rows=nonempty", "csr:run=64", "coo", "ell", "sell", "sell:h=8,rows=sorted", "cmrs",
@@ -2487,7 +2493,7 @@ Test(small, columns_cost_nothing)
         d.matrix.val = val;
         d.plan = narrow[i];
         costs(&d, &calls, &most, &live);
-        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* 8 bytes a row, twice and a little for ell's padding */
+        CHECK(most <= 20000, "%s: a block of %d bytes", narrow[i], (int)most); /* per row 8 bytes, and as much padding of ell */
     }
 }
 

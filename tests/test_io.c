@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_io.h: numbers against the C library, Matrix Market files to be read and to be refused, both under short reads
- * and failing allocations, the binary form under damage, and round trips.
+ * spmv_io.h: numbers compared with the C library; Matrix Market files that must be read or refused, also with short reads and failing
+ * allocations; damaged files of the binary form; round trips.
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- hooks that keep a ledger and the last message --------------------------------------------------------------- */
+/* ---- hooks that count memory and keep the last message ----------------------------------------------------------- */
 typedef struct io_ledger {
     size_t live, largest; /* bytes */
-    long calls, fail_at;  /* fail the call of this number, from 1; 0: none */
-    int forever;          /* 1: and all after it */
+    long calls, fail_at;  /* the number of the call that fails, from 1; 0: none fails */
+    int forever;          /* 1: all calls after it fail as well */
     int messages;
     spmv_status status;
     char text[512];
@@ -68,7 +68,7 @@ static spmv_hooks io_hooks(io_ledger *l)
 typedef struct io_drip {
     const char *data;
     size_t bytes, at, piece;
-    size_t fail; /* fails once this many bytes are out; SIZE_MAX: never */
+    size_t fail; /* fails after this many bytes; SIZE_MAX: never */
 } io_drip;
 
 static size_t io_drip_read(void *user, void *buffer, size_t bytes)
@@ -175,9 +175,9 @@ Test(io, numbers_equal_strtod_on_random_text)
     cr_assert_eq(io_number_wrong, 0);
 }
 
-/* The decimal in the middle of two doubles has up to 768 digits; a change in the last of them, or one more digit far
- * behind, decides. glibc prints long doubles exactly, and a long double holds the middle where it has 64 bits;
- * elsewhere the middle is rounded and the text no longer hard, but still a text to compare. */
+/* The decimal halfway between two doubles has up to 768 digits; a change in its last digit, or another digit far to the right, decides
+ * the rounding. glibc prints long doubles exactly, and those with 64 bits hold the halfway value. Elsewhere that value is rounded, and
+ * the text is an easier case. */
 Test(io, numbers_equal_strtod_on_halfway_cases)
 {
     static char text[4096];
@@ -346,7 +346,7 @@ Test(io, locale_changes_nothing)
     spmv_csr_free(&a);
 }
 
-/* ---- Matrix Market: files to be read ----------------------------------------------------------------------------- */
+/* ---- Matrix Market: files that must be read ---------------------------------------------------------------------- */
 #define IO_BANNER "%%MatrixMarket matrix "
 #define IO_REAL IO_BANNER "coordinate real general\n"
 #define IO_INT IO_BANNER "coordinate integer general\n"
@@ -358,7 +358,7 @@ Test(io, locale_changes_nothing)
 typedef struct io_good {
     const char *text;
     uint64_t rows, cols, nnz;
-    struct { unsigned row, col; double v; } e[6]; /* zero-based, by rows */
+    struct { unsigned row, col; double v; } e[6]; /* indices from 0, row by row */
 } io_good;
 
 static const io_good io_goods[] = {
@@ -427,7 +427,7 @@ static const io_good io_goods[] = {
 };
 enum { IO_GOODS = sizeof io_goods / sizeof io_goods[0] };
 
-/* 1 if a is exactly what g says, bit for bit. */
+/* 1 if a is the matrix that g describes, bit for bit. */
 static int io_is(const spmv_csr *a, const io_good *g)
 {
     uint64_t r, i;
@@ -442,7 +442,7 @@ static int io_is(const spmv_csr *a, const io_good *g)
     return ok;
 }
 
-/* 1: the text ends within its last number. */
+/* 1 if the text ends within its last number. */
 static int io_may_be_cut(const char *text)
 {
     const char *last = strrchr(text, '\n') + 1;
@@ -468,7 +468,7 @@ Test(io, good_files_give_the_exact_matrix)
     }
 }
 
-/* Whatever the pieces in which a source gives a file, with its length known or not, the matrix is the same. */
+/* The matrix is the same for pieces of any size from the source, and with the length of the file known or unknown. */
 Test(io, short_reads_change_nothing)
 {
     static const size_t piece[] = {1, 2, 3, 7, 64};
@@ -520,7 +520,7 @@ Test(io, nan_is_read_and_keeps_its_sign)
     spmv_csr_free(&a);
 }
 
-/* size bytes of a file: head, then filler, then tail. Freed by the caller. */
+/* A file of size bytes: head, then filler, then tail. The caller frees it. */
 static char *io_filled(const char *head, char filler, size_t size, const char *tail)
 {
     char *file = (char *)malloc(size);
@@ -533,7 +533,7 @@ static char *io_filled(const char *head, char filler, size_t size, const char *t
 
 enum { IO_LINE = 65536 }; /* bytes of the longest line, its line feed included */
 
-/* A line of the longest length is read, a longer one refused, whatever it is full of and whether it ends. */
+/* A line of the greatest length is read and a longer one refused, whatever its bytes are and whether it has a line feed. */
 Test(io, lines_are_read_up_to_a_limit)
 {
     static const struct { const char *head; char filler; const char *tail; unsigned line; } kind[] = {
@@ -547,7 +547,7 @@ Test(io, lines_are_read_up_to_a_limit)
     for (i = 0; i < sizeof kind / sizeof kind[0]; i++) for (k = 0; k < 3; k++) for (longer = 0; longer < 2; longer++) {
         const char *before = strrchr(kind[i].head, '\n'), *after = strchr(kind[i].tail, '\n');
         size_t rest = (before ? (size_t)(before + 1 - kind[i].head) : 0) + (after ? strlen(after + 1) : 0);
-        size_t size = rest + IO_LINE + longer - !after; /* the line feed that is not there counts */
+        size_t size = rest + IO_LINE + longer - !after; /* a missing line feed is counted as well */
         char *file = io_filled(kind[i].head, kind[i].filler, size, kind[i].tail), place[80];
         io_ledger l;
         spmv_hooks h = io_hooks(&l);
@@ -568,7 +568,7 @@ Test(io, lines_are_read_up_to_a_limit)
     }
 }
 
-/* What a reader holds does not grow with what it only passes over or refuses. */
+/* A reader's memory does not grow with lines that it skips or refuses. */
 Test(io, comments_and_refused_lines_take_no_memory)
 {
     static const struct { const char *head; char filler; const char *tail; spmv_status s; unsigned line; } kind[] = {
@@ -607,7 +607,7 @@ Test(io, comments_and_refused_lines_take_no_memory)
     }
 }
 
-/* Every beginning of a file is refused, or told to be perhaps cut, or lacks nothing but blanks, comments and line ends. */
+/* A file cut anywhere is refused, or read with the warning that it may be cut off, or lacks only blanks, comments and line ends. */
 Test(io, no_cut_file_is_taken_silently)
 {
     static const char *const files[] = {
@@ -638,7 +638,7 @@ Test(io, no_cut_file_is_taken_silently)
     cr_assert_geq(warned, 10);
 }
 
-/* ---- Matrix Market: files to be refused -------------------------------------------------------------------------- */
+/* ---- Matrix Market: files that must be refused ------------------------------------------------------------------- */
 typedef struct io_bad {
     spmv_status status;
     unsigned line, column; /* column 0: the message names none */
@@ -754,7 +754,7 @@ static const io_bad io_bads[] = {
 #undef T
 enum { IO_BADS = sizeof io_bads / sizeof io_bads[0] };
 
-/* The message of a refusal names file, line, and column where there is one, and what was expected. */
+/* The message names the file, the line, the column if there is one, and what was expected. */
 static void io_check_refusal(const io_bad *b, spmv_status s, const spmv_csr *a, const io_ledger *l)
 {
     char place[64];
@@ -791,7 +791,7 @@ Test(io, bad_files_are_refused_by_status_line_and_column)
     }
 }
 
-/* A NUL byte is nothing but an unexpected character, and no end of anything. */
+/* A NUL byte is an unexpected character like others; it ends neither a line nor the file. */
 Test(io, nul_bytes_are_refused)
 {
     static const char good[] = IO_REAL "1 2 1\n1 2 3\n";
@@ -833,7 +833,7 @@ Test(io, messages_quote_safely)
     cr_assert_lt(strlen(l.text), 80);
 }
 
-/* No header makes a block that the file's own length does not account for. */
+/* No header leads to an allocation larger than the length of the file justifies. */
 Test(io, lying_headers_cost_no_memory)
 {
     static const char *const dims[] = {"0", "1", "3", "65535", "65536", "1048575", "1048577", "2147483646",
@@ -869,7 +869,7 @@ Test(io, lying_headers_cost_no_memory)
     cr_assert_geq(largest, (size_t)8 << 20);
 }
 
-/* The same over files full of short entries: 16 times the bytes, 16 bytes a row, 128 KiB. */
+/* Memory for files full of short entries: at most 16 times their bytes, 16 bytes for each row, and 128 KiB. */
 Test(io, memory_is_in_proportion_to_the_file)
 {
     static const struct { const char *head, *entry; unsigned rows; } kind[] = {
@@ -909,7 +909,7 @@ static spmv_status io_read_any(spmv_csr *a, const void *data, size_t bytes, int 
     return binary ? spmv_bin_read(a, &src, 0, h) : spmv_mm_read(a, &src, NULL, NULL, h);
 }
 
-/* Lets every allocation fail, once or from there on; returns how many there are. */
+/* Lets every allocation fail, either alone or with all after it. Returns how many allocations there are. */
 static long io_fail_each(const void *data, size_t bytes, int binary, int known)
 {
     long at, forever;
@@ -945,7 +945,7 @@ Test(io, every_failing_allocation_is_survived)
     long calls = 0;
     for (i = 0; i < IO_GOODS; i++) calls += io_fail_each(io_goods[i].text, strlen(io_goods[i].text), 0, i % 2);
     cr_assert_geq(calls, 3 * IO_GOODS);
-    used = (size_t)sprintf(file, "%s4000 4000 8000\n%%", IO_SYM); /* grows, in no order, with duplicates, a long comment */
+    used = (size_t)sprintf(file, "%s4000 4000 8000\n%%", IO_SYM); /* buffers grow; unsorted, duplicates, a long comment */
     memset(file + used, 'x', 70000);
     used += 70000;
     used += (size_t)sprintf(file + used, "\n");
@@ -1039,7 +1039,7 @@ Test(io, vectors_are_read_from_both_forms)
             uint64_t n = 99, j;
             memset(&o, 0, sizeof o);
             o.store = (spmv_type)k;
-            o.drop_zeros = 1; /* means nothing for a vector */
+            o.drop_zeros = 1; /* has no effect on a vector */
             cr_assert_eq(spmv_mm_read_vector(&x, &n, &src, &o, NULL, &h), want[i].s, "%s", want[i].text);
             cr_assert_eq(n, want[i].n);
             cr_assert_eq(x == NULL, n == 0);
@@ -1077,7 +1077,7 @@ Test(io, vector_reading_survives_every_failing_allocation)
 
 /* ---- round trips ------------------------------------------------------------------------------------------------- */
 
-/* A matrix with values of every kind, in which -0 and the ends of the range occur; empty rows included. */
+/* A matrix with values of every kind, also -0 and the limits of the range, and with empty rows. */
 static spmv_csr io_sample(spmv_type store, uint64_t rows, uint64_t cols, uint64_t entries)
 {
     static const double special[] = {0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
@@ -1175,7 +1175,7 @@ Test(io, written_vectors_read_back_bit_for_bit)
         o.store = (spmv_type)k;
         cr_assert_not_null(x);
         for (i = 0; i < n; i++) {
-            uint64_t bits = i < 8 ? (i % 2) << 63 : io_random(); /* begins with zeros of both signs */
+            uint64_t bits = i < 8 ? (i % 2) << 63 : io_random(); /* the first ones are zeros of both signs */
             double d = io_from_bits(bits);
             float f = (float)d;
             if (d != d) d = f = 0;
@@ -1238,7 +1238,7 @@ static io_heap io_binary(spmv_csr *a, spmv_type store)
     return heap;
 }
 
-/* Every value of every byte: refused, or by chance the same matrix; and memory stays in proportion. */
+/* With any byte changed to any value, a file is refused, or is the same matrix by chance; and memory stays in proportion. */
 Test(io, binary_damage_is_noticed)
 {
     int store, known;
@@ -1298,7 +1298,7 @@ Test(io, binary_of_another_length_is_refused)
     free(heap.data);
 }
 
-/* Makes the checksum right again. */
+/* Corrects the checksum. */
 static void io_resum(io_heap *heap)
 {
     spmv__bin_head head;
@@ -1308,7 +1308,7 @@ static void io_resum(io_heap *heap)
     memcpy(heap->data, &head, sizeof head);
 }
 
-/* The structure is checked even where the checksum is right. */
+/* The structure is checked even if the checksum is right. */
 Test(io, binary_structure_is_checked_behind_a_right_checksum)
 {
     spmv_csr a, b;
@@ -1358,7 +1358,7 @@ Test(io, binary_structure_is_checked_behind_a_right_checksum)
     free(heap.data);
 }
 
-/* Fields of the header one by one, the length unknown: no size costs memory before its bytes have come. */
+/* Each field of the header, with the length of the file unknown: no memory is allocated for bytes that have not been read. */
 Test(io, binary_headers_are_checked_field_by_field)
 {
     static const struct { size_t at, width; uint64_t v; spmv_status s; } want[] = {
@@ -1397,7 +1397,7 @@ Test(io, binary_headers_are_checked_field_by_field)
     free(heap.data);
 }
 
-/* A file of 132 bytes, of one nonzero in 6 rows: no dimension that it claims costs memory, nor is it passed on. */
+/* A file of 132 bytes with one nonzero in 6 rows: a header with other numbers costs no memory, and no wrong matrix is returned. */
 Test(io, binary_headers_ask_for_no_memory)
 {
     static const uint64_t dims[] = {0, 1, 5, 6, 7, 16, 65535, 1048576, 1048577, 1048640, 1048641, 16777216, 2147483648u, 4294967294u,
@@ -1441,7 +1441,7 @@ Test(io, binary_headers_ask_for_no_memory)
     cr_assert_eq(taken, 2 * 9); /* of 1 to 1048640 columns */
 }
 
-/* Both forms hold a matrix against one limit: what is read from one can be written and read as the other. */
+/* Both forms have the same limit of rows and columns: a matrix read from one can be written and read in the other. */
 Test(io, both_forms_have_the_same_limit)
 {
     static const struct { uint64_t rows, cols, nnz; int taken; } kind[] = {
@@ -1484,7 +1484,7 @@ Test(io, binary_reading_survives_every_failing_allocation_and_source)
 {
     spmv_csr a, b;
     io_heap heap = io_binary(&a, SPMV_F32);
-    spmv_csr big = io_sample(SPMV_F64, 9000, 9000, 20000); /* long enough to grow */
+    spmv_csr big = io_sample(SPMV_F64, 9000, 9000, 20000); /* long enough for buffers to grow */
     io_heap heap2;
     spmv_sink sink = io_heap_sink(&heap2);
     size_t at;

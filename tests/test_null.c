@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * NULL for every pointer of every public function, one at a time: refused with the argument's name, or taken as documented.
- * tests/tidy.sh null holds the list of functions here against the headers. */
+ * NULL for every pointer of every public function, one at a time, is refused with the argument's name, or allowed as documented.
+ * "tests/tidy.sh null" compares the functions here with those of the headers. */
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../spmv_io.h"
@@ -19,7 +19,7 @@ static void listen(void *user, spmv_status s, const char *message)
 
 static spmv_hooks h;
 
-/* The call is refused. heard: 1 if the message comes through hooks that the call knows; it names function and argument then. */
+/* Checks that a call was refused. heard: 1 if it was given hooks, so that the message must name the function and the argument. */
 static void refused(const char *call, spmv_status s, const char *argument, int heard)
 {
     char want[256];
@@ -33,7 +33,7 @@ static void refused(const char *call, spmv_status s, const char *argument, int h
 #define REFUSED_UNHEARD(call) refused(#call, call, "", 0)
 #define FINE(call) cr_assert_eq(call, SPMV_OK, "%s: %s", #call, said)
 
-/* 1 if all bytes are zero. Every check sets them to something else before. */
+/* 1 if all bytes are zero. Every check sets them to another value before. */
 static int zeroed(const void *p, size_t size)
 {
     size_t i;
@@ -48,7 +48,7 @@ static int zeroed(const void *p, size_t size)
         cr_assert(zeroed(&out, sizeof out), "%s: not zeroed", #call); \
     } while (0)
 
-/* ---- what the calls work on --------------------------------------------------------------------------------------------- */
+/* ---- objects for the calls ---------------------------------------------------------------------------------------------- */
 static const int32_t ptr[] = { 0, 1, 2 }, col[] = { 0, 1 };
 static const double val[] = { 2, 3 }, x[] = { 1, 10 };
 static double y[2];
@@ -306,7 +306,7 @@ Test(null, matrices)
     cr_assert(!spmv_plan_of(NULL) && !spmv_shares(NULL)[0] && !spmv_bytes(NULL));
     cr_assert(!spmv_rows(NULL) && !spmv_cols(NULL) && !spmv_nnz(NULL));
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
-    FINE(spmv_mul(&none, 1, NULL, 0, NULL)); /* zeroed: no rows, nothing to do */
+    FINE(spmv_mul(&none, 1, NULL, 0, NULL)); /* a zeroed matrix has no rows: there is nothing to do */
     REFUSED_UNHEARD(spmv_update(NULL, val));
     cr_assert(!spmv_target_of(NULL).device);
     for (on = 0; on < 2; on++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans on the host: grammar, what each part takes (against a simulation of its own), builders, all parts together. */
+ * Plans on the host: grammar, the nonzeros that each part takes (compared with a simulation), builders, all parts together. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
@@ -95,7 +95,7 @@ Test(grammar, printed_plans_parse_back)
     cr_assert(checks_done >= 100000);
 }
 
-/* The longest text there is fits the size the header promises. */
+/* The longest possible text fits the size that the header promises. */
 Test(grammar, longest_plan_fits)
 {
     static const char part[] = "sell:w=4294967295,fill=0.999999,h=65536,grow=0.999999,rows=sorted,sigma=4294967295";
@@ -162,12 +162,12 @@ static const bad_text bad_texts[] = {
     { "ell:w=00000000000000000000000000000000000000012", 7, "whole number" },
     { "csrcsrcsrcsrcsrcsrcsrcsrcsrcsrcsrcsrcsrcsr", 1, "format" },
     { "dia:d=0.00000000000000000000000000000000000000", 7, "fraction" },
-    /* well formed, but outside what the key can be: the place of the value */
+    /* well formed, but not a value of the key: the column is that of the value */
     { "ell:w=4294967296", 7, "w must be" }, { "csr+ell:fill=1.000001", 14, "fill must be" }, { "dia:d=2", 7, "d must be" },
     { "bell:b=5x5", 8, "b must be" }, { "sell:h=65537", 8, "h must be" }, { "cmrs:h=3", 8, "h must be 1 2 4 8 or 16" },
     { "cmrs:h=32", 8, "h must be 1 2 4 8 or 16" }, { "sell:w=3, grow=1", 16, "grow must be" }, { "cmrs:sort=2", 11, "sort and wide" },
     { "cmrs:wide=9", 11, "sort and wide" }, { "sell:rows=sorted,sigma=4294967296", 24, "sigma must be" },
-    /* the whole part is at fault */
+    /* the whole part is wrong */
     { "csr+sell:sigma=4", 5, "sigma needs" }, { "csr:rows=nonempty,sigma=4", 1, "sigma needs" },
 };
 
@@ -207,7 +207,7 @@ Test(grammar, too_many_parts)
     cr_assert(spmv_plan_parse(&p, text, &column, &quiet) == SPMV_ERR_PLAN && column == SPMV_MAX_PARTS * 4 + 1, "column %d", column);
 }
 
-/* Random bytes and random cuts of good texts: a status, never a crash, and a column inside the text. */
+/* Random bytes and good texts cut at random give a status and a column within the text, and never a crash. */
 Test(grammar, noise)
 {
     static const char letters[] = "elscodiabmrwhf:=,+.0123456789x -\t";
@@ -250,7 +250,7 @@ Test(grammar, plans_made_by_hand_are_checked)
     cr_assert(spmv_plan_check(&p, 0, &quiet) == SPMV_ERR_ARGUMENT);
 }
 
-/* ---- what parts take: a simulation straight from the definitions ---------------------------------------------------- */
+/* ---- what parts take: a simulation that follows the definitions ----------------------------------------------------- */
 
 typedef struct taking {
     const matrix *m;
@@ -272,7 +272,7 @@ static void sim_list(taking *t, const spmv_spec *s)
     for (r = 0; r < t->m->rows; r++)
         if (s->key[SPMV_KEY_ROWS] == SPMV_ROWS_ALL || t->left[r]) t->list[t->rows++] = r;
     if (s->key[SPMV_KEY_ROWS] != SPMV_ROWS_SORTED) return;
-    for (r = 1; r < t->rows; r++) /* insertion keeps equals in order */
+    for (r = 1; r < t->rows; r++) /* insertion keeps equal rows in order */
         for (i = r; i; i--) {
             uint64_t a = t->list[i - 1], b = t->list[i];
             if (t->left[a] >= t->left[b] || (sigma && a / sigma != b / sigma)) break;
@@ -281,7 +281,7 @@ static void sim_list(taking *t, const spmv_spec *s)
         }
 }
 
-/* The widest w for which the first w entries of these rows fill the share that is asked for. */
+/* The greatest w for which the first w entries of these rows fill at least the required share. */
 static uint64_t sim_width(const taking *t, uint64_t first, uint64_t end, const spmv_spec *s)
 {
     uint64_t w, i, longest = 0, best = 0, limit = s->key[SPMV_KEY_W] ? (uint64_t)s->key[SPMV_KEY_W] : UINT64_MAX;
@@ -315,7 +315,7 @@ static void sim_ell(taking *t, const spmv_spec *s, int part)
     }
 }
 
-/* Nonzeros that nobody has, in the places that the pattern (diagonal or block) of place (r, c) has, and how many those are. */
+/* Counts the nonzeros without an owner on the diagonal (or in the block) of place (r, c), and the places that it has. */
 static void sim_count(const taking *t, const spmv_spec *s, uint64_t r, uint64_t c, uint64_t *held, uint64_t *places)
 {
     uint64_t b = s->key[SPMV_KEY_B] ? (uint64_t)s->key[SPMV_KEY_B] : 0x404, bh = b >> 8, bw = b & 255, i, k;
@@ -330,7 +330,7 @@ static void sim_count(const taking *t, const spmv_spec *s, uint64_t r, uint64_t 
     }
 }
 
-/* How many wanted diagonals lie side by side around that of (r, c): each way, as far as one of their places is wanted. */
+/* The number of adjacent diagonals around that of (r, c), in both directions, that are to be taken. */
 static uint64_t sim_band(const taking *t, const char *wanted, uint64_t r, uint64_t c)
 {
     int64_t offset = (int64_t)c - (int64_t)r, at;
@@ -392,7 +392,7 @@ static void sim_close(taking *t)
     free(t->list);
 }
 
-/* The library's split of m by plan is the simulation's, part by part: owners, counts, lists. */
+/* The library splits m by this plan as the simulation does: owners, counts and lists of each part. */
 static void same_split(const matrix *m, const spmv_csr *a, const spmv_plan *plan)
 {
     char text[SPMV_PLAN_TEXT];
@@ -446,7 +446,7 @@ static const char *const fixed_plans[] = {
     "coo+csr", "dia+bdia+ell", "sell:h=3,fill=1",
 };
 
-/* Diagonals and blocks that are filled exactly to a round share of their places. */
+/* Diagonals and blocks in which a round share of the places is filled exactly. */
 static void matrix_shares(matrix *m, uint64_t n)
 {
     uint64_t r, c;
@@ -474,7 +474,7 @@ Test(split, follows_the_definitions)
             }
             for (n = 0; n < (m.nnz < 1500 ? 60 : 10); n++, all++) {
                 spmv_plan p = random_plan(5);
-                if (n % 10 == 0) p.part[p.count - 1] = random_spec(); /* may leave some */
+                if (n % 10 == 0) p.part[p.count - 1] = random_spec(); /* may leave some nonzeros */
                 same_split(&m, &a, &p);
             }
         }
@@ -483,7 +483,7 @@ Test(split, follows_the_definitions)
     cr_assert(all > 500);
 }
 
-/* Every share in hundredths, on diagonals of 100 places and around: a share that is met exactly counts. */
+/* Every share in hundredths, on diagonals of about 100 places: a share that is met exactly suffices. */
 Test(split, thresholds_are_exact)
 {
     matrix m;
@@ -504,7 +504,7 @@ Test(split, thresholds_are_exact)
         spmv_csr_free(&a);
         matrix_free(&m);
     }
-    /* one diagonal of 100 places that holds n entries is taken at d = n / 100 and left at a millionth more */
+    /* a diagonal of 100 places with n entries is taken if d is n / 100, and left if d is a millionth more */
     for (i = 1; i <= 100; i++) {
         uint64_t r;
         char text[64];
@@ -531,7 +531,7 @@ Test(split, thresholds_are_exact)
     cr_assert(checks_done > 1000);
 }
 
-/* bdia:w= takes bands of that many diagonals or more, whatever stands beside them at the corners. */
+/* bdia:w= takes bands of at least that many diagonals, whatever diagonals there are at the corners. */
 Test(split, thin_bands_are_left)
 {
     static const struct { const char *plan; uint64_t taken; } want[] = {
@@ -594,7 +594,7 @@ static void store_products(const matrix *m, const spmv_csr *a, const spmv_store 
     free(block);
 }
 
-/* Parts partition the matrix: together they are it again, and their product is its product. */
+/* Parts partition the matrix: together they give the matrix again, and its product. */
 static void whole_store(const matrix *m, const spmv_csr *a, const spmv_plan *plan, spmv_type t)
 {
     char text[SPMV_PLAN_TEXT];
@@ -647,7 +647,7 @@ Test(store, parts_partition_and_multiply)
             spmv_plan p = n < 6 ? plan_of(plans[n]) : random_plan(6);
             spmv_csr a = matrix_csr(&m, types[n % 3]);
             int k;
-            for (k = 0; k < p.count; k++) /* slices of 500 rows are for the grammar */
+            for (k = 0; k < p.count; k++) /* slices of 500 rows are only for tests of the grammar */
                 if (p.part[k].key[SPMV_KEY_H] > 64) p.part[k].key[SPMV_KEY_H] = 64;
             whole_store(&m, &a, &p, types[n % 3]);
             spmv_csr_free(&a);
@@ -690,7 +690,7 @@ Test(store, shares_in_the_papers_notation)
     size_t i;
     uint64_t r, c;
     matrix_open(&m, "lengths", 10, 10);
-    for (r = 0; r < 10; r++) { /* the corner below the last row's first is the only full diagonal */
+    for (r = 0; r < 10; r++) { /* the diagonal in the lower left corner, with a single place, is the only full one */
         for (c = 0; c < lengths[r]; c++) matrix_add(&m, r == 9 ? c : c + 2);
         m.ptr[r + 1] = m.nnz;
     }
@@ -713,7 +713,7 @@ Test(store, shares_in_the_papers_notation)
 
 /* ---- builders ------------------------------------------------------------------------------------------------------ */
 
-/* A matrix by its row lengths; where the entries are does not matter to builders. */
+/* A matrix with given row lengths; for builders it does not matter where the entries are. */
 static void matrix_lengths(matrix *m, uint64_t rows, int shape)
 {
     uint64_t r, c, longest = 1 + rng_below(40);
@@ -757,7 +757,7 @@ static uint64_t total(const uint64_t *left, uint64_t rows, uint64_t most)
     return n;
 }
 
-/* The K that Xu's method gives when M rows are left; key is rows=. */
+/* The width K that Xu's method gives when M rows are left, with the key rows=. */
 static uint64_t choose_k(const uint64_t *left, uint64_t rows, uint64_t m_rows, int method, uint64_t key)
 {
     uint64_t k = 0, all = total(left, rows, UINT64_MAX);
@@ -841,7 +841,7 @@ Test(builder, hyb_follows_bell_and_garland)
     cr_assert(checks_done > 2000);
 }
 
-/* Exactly 4096 rows, and exactly a third, are enough; one less is not. */
+/* Exactly 4096 rows, and exactly a third of the rows, are enough; one row less is not. */
 Test(builder, hyb_at_its_thresholds)
 {
     static const struct { uint64_t rows, reach; const char *want; } cases[] = {
@@ -865,7 +865,7 @@ Test(builder, hyb_at_its_thresholds)
     cr_assert(checks_done > 20);
 }
 
-/* Xu's loop on the lengths themselves; x in millionths of a percent, most 0: as many levels as there can be. */
+/* Xu's loop on the row lengths. x is in millionths of a percent; with most 0, the number of levels is not limited. */
 static void simulate_hybr(const matrix *m, int method, uint64_t x, uint64_t key, int most, const uint64_t *given, char *want, size_t size)
 {
     uint64_t *left = lengths_of(m), k[SPMV_MAX_PARTS], rows = m->rows, r;
@@ -956,7 +956,7 @@ Test(builder, hybr_stops)
     cr_assert(checks_done > 20);
 }
 
-/* X percent is met exactly: what is left is not under it, so the split goes on. */
+/* Exactly X percent are left: that is not less than X, so the split goes on. */
 Test(builder, hybr_percent_is_exact)
 {
     int percent;
@@ -980,7 +980,7 @@ Test(builder, hybr_percent_is_exact)
     cr_assert(checks_done > 50);
 }
 
-/* A clock whose optimum is known: the nearer the last level's width to its target, the faster. */
+/* A clock with a known optimum: the nearer the width of the last level is to its target, the faster is the plan. */
 typedef struct fake_clock {
     uint64_t target[SPMV_MAX_PARTS], longest;
     int calls, broken_above; /* widths above this cannot run; 0: all can */
@@ -998,7 +998,7 @@ static double fake_time(void *user, const spmv_plan *plan, const char *variant)
         if (plan->part[i].format == SPMV_ELL) level = i;
     for (i = 0; i < level; i++) before += (uint64_t)plan->part[i].key[SPMV_KEY_W];
     w = (uint64_t)plan->part[level].key[SPMV_KEY_W];
-    if (!w) w = c->longest - before; /* the last level takes all */
+    if (!w) w = c->longest - before; /* the last level takes all that is left */
     if (c->broken_above && w > (uint64_t)c->broken_above) return -1;
     return 1 + (w > c->target[level] ? (double)(w - c->target[level]) : (double)(c->target[level] - w));
 }
@@ -1059,7 +1059,7 @@ Test(builder, hybr_measurement_needs_a_clock)
     matrix_free(&m);
 }
 
-/* n nonzeros in each of 48 rows. */
+/* A matrix with n nonzeros in each of 48 rows. */
 static void even_rows(matrix *m, uint64_t n)
 {
     uint64_t r, c;
@@ -1071,7 +1071,7 @@ static void even_rows(matrix *m, uint64_t n)
     matrix_close(m, INTEGERS);
 }
 
-/* The strips of the least bytes, in sectors of 8 columns; a greater height must save 5%. */
+/* The strip height that needs the fewest bytes, in sectors of 8 columns; a greater height must save 5%. */
 Test(builder, cmrs_height_by_bytes)
 {
     static const struct {
@@ -1093,7 +1093,7 @@ Test(builder, cmrs_height_by_bytes)
         even_rows(&m, cases[i].n);
         expect_plan(&m, "cmrs", NULL, cases[i].want);
         expect_plan(&m, " cmrs ", NULL, cases[i].want);
-        expect_plan(&m, "cmrs:h=8", NULL, "cmrs:h=8"); /* with keys it is the format */
+        expect_plan(&m, "cmrs:h=8", NULL, "cmrs:h=8"); /* with keys, the name is that of the format */
         expect_plan(&m, "cmrs:sort=1", NULL, "cmrs:sort=1");
         expect_plan(&m, "cmrs+coo", NULL, "cmrs+coo");
         expect_plan(&m, "coo+cmrs", NULL, "coo+cmrs");
@@ -1102,7 +1102,7 @@ Test(builder, cmrs_height_by_bytes)
     cr_assert(checks_done > 60);
 }
 
-/* A clock to which one height is fastest, and which says what it was asked. */
+/* A clock for which one height is the fastest, and which records the heights that it was given. */
 typedef struct height_clock {
     int64_t best;
     int     asked, seen; /* bits of heights */
@@ -1117,7 +1117,7 @@ static double height_time(void *user, const spmv_plan *plan, const char *variant
     return c->best ? h == c->best ? 1e-6 : 2e-6 : -1;
 }
 
-/* Koza et al. 5.2: heights 2, 4, 8, 16 are measured. Where none of them can run, bytes decide. */
+/* Koza et al. 5.2: heights 2, 4, 8 and 16 are measured. If none of them can run, bytes decide. */
 Test(builder, cmrs_height_by_clock)
 {
     int64_t best;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/cli.c: progress on a terminal and off one. Linked with the modules of tools/ that it needs.
+ * tools/cli/cli.c: messages of progress on a terminal and elsewhere. Linked with the modules of tools/ that it needs.
  */
 #include "tools/cli/cli.h"
 
@@ -37,7 +37,7 @@ static void release_stderr(caught *c)
     fclose(c->file);
 }
 
-/* Off a terminal a line every half minute, however often and about whatever progress is told. */
+/* If stderr is not a terminal, a line every half minute, however often progress is reported. */
 Test(tools, progress_off_a_terminal_is_a_line_now_and_then)
 {
     tool t;
@@ -62,7 +62,7 @@ Test(tools, progress_off_a_terminal_is_a_line_now_and_then)
     cr_assert_str_eq(c.text, "spmv tune: grid ...  25%\nspmv tune: making arrow_5 ...\nspmv tune: unknown ... 0 s\n");
 }
 
-/* On a terminal one line, drawn over, after the first second and at most ten times a second. */
+/* On a terminal, one line that is overwritten, after the first second and at most ten times a second. */
 Test(tools, progress_on_a_terminal_is_drawn_over)
 {
     tool t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tuning tables: every kind of line that is wrong is refused by its number, no failing allocation goes unseen or leaks, and rates
- * between, at and beyond the samples are what logarithms say. */
+ * Tuning tables: every kind of wrong line is refused with its number, every failing allocation is noticed and nothing leaks, and rates
+ * between, at and beyond the samples are as the logarithms give them. */
 #include <criterion/criterion.h>
 
 #define SPMV_IMPLEMENTATION
@@ -17,7 +17,7 @@ static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 {
     spmv_hooks h = ledger_hooks(l);
     size_t n = strlen(text);
-    char *exact = (char *)need_exact(n); /* without an end, so that a sanitizer sees reading on */
+    char *exact = (char *)need_exact(n); /* without a terminator, so that a sanitizer detects reading past the end */
     spmv_status s;
     memcpy(exact, text, n);
     s = spmv_tuning_read(t, exact, n, "t.tune", &h);
@@ -66,7 +66,7 @@ Test(tuning, whole_table)
 }
 
 typedef struct fault {
-    unsigned    number; /* of the line at fault */
+    unsigned    number; /* the line that is wrong */
     const char *text;
 } fault;
 
@@ -77,7 +77,7 @@ static const fault faults[] = {
     {3, "# one\n\nspmv tuning tables\n"},
     {3, "spmv tuning table 1\ndevice x\nclass tpu\n"},
     {3, "spmv tuning table 1\ndevice x\nclass\n"},
-    {2, "spmv tuning table 1\nclass gpu\n"},                                     /* no device: told at the end */
+    {2, "spmv tuning table 1\nclass gpu\n"},                                     /* no device: detected at the end */
     {2, "spmv tuning table 1\ndevice x\n"},                                      /* no class */
     {4, HEAD "units many\n"},
     {4, HEAD "units\n"},
@@ -149,7 +149,7 @@ Test(tuning, every_bad_line_is_named)
     cr_assert_eq(checks_done, 4 * (sizeof faults / sizeof *faults));
 }
 
-/* Cut anywhere and with any byte changed, a table is read or refused; never more. */
+/* A table that is cut anywhere, or in which any byte is changed, is read or refused; nothing else happens. */
 Test(tuning, damaged_tables)
 {
     static const char text[] = HEAD AXES "f64 banded csr:run=1024/WG=256" RATES "f32 uneven sell:h=8/" RATES;
@@ -218,7 +218,7 @@ Test(tuning, rates)
     near(spmv_tuning_rate(&t, &t.row[0], 16384, 16), 64);
     for (r = 1024; r <= 16384; r *= 1.3)
         for (p = 1; p <= 16; p *= 1.2) near(spmv_tuning_rate(&t, &t.row[0], r, p), sqrt(r / 1024) * p);
-    /* outside as at the edge */
+    /* outside the table, the rate is that of the edge */
     near(spmv_tuning_rate(&t, &t.row[0], 1, 1), 1);
     near(spmv_tuning_rate(&t, &t.row[0], 1e9, 4), 16);
     near(spmv_tuning_rate(&t, &t.row[0], 1024, 0.01), 1);
@@ -228,7 +228,7 @@ Test(tuning, rates)
     cr_assert_gt(checks_done, 100);
 }
 
-/* At sizes that were not measured a row is as far behind the best as at the others: half, a quarter. */
+/* At sizes that were not measured, a row is as far behind the best as at the others: half as fast, a quarter as fast. */
 Test(tuning, rates_with_gaps)
 {
     static const double best[6] = { 1, 4, 16, 4, 16, 64 };
@@ -246,10 +246,10 @@ Test(tuning, rates_with_gaps)
     cr_assert_eq(checks_done, 18);
 }
 
-/* Where the head tells launch and memory, rates between and beyond the sizes follow what those cost. */
+/* If the head gives the times of a launch and of memory, rates between and beyond the measured sizes follow from these. */
 Test(tuning, rates_follow_the_model)
 {
-    /* csr of one nonzero a row in f64: 12 bytes for it and 20 for the row, 32 in all; at 32 GB/s 1e-9 s, and 10 us a launch */
+    /* csr with one nonzero in each row, in f64: 12 bytes for it and 20 for the row, so 1e-9 s at 32 GB/s; a launch takes 10 us */
     spmv_tuning t = good(HEAD "read 32\nlaunch 10\nrows 1000 1000000\nper_row 1\nf64 banded csr/ 0.181818 1.980198\n");
     double rows;
     for (rows = 1000; rows < 1e8; rows *= 3) near(spmv_tuning_rate(&t, &t.row[0], rows, 1), 2e-9 * rows / (10e-6 + 1e-9 * rows));
@@ -257,19 +257,19 @@ Test(tuning, rates_follow_the_model)
     cr_assert_gt(checks_done, 9);
 }
 
-/* GFLOP/s of one nonzero a row that takes so many bytes, at GB/s. */
+/* GFLOP/s with one nonzero in each row, if a row takes so many bytes and rate is in GB/s. */
 static double rate_of(double bytes, double rate) { return 2 * rate / bytes; }
 
-/* What a layout reads, and whether the cache holds it, tell where the rate changes between the sizes. */
+/* Between the sizes, the rate changes where the bytes that a layout reads no longer fit into the cache. */
 Test(tuning, rates_follow_bytes_and_cache)
 {
-    /* 10 MiB at 100 GB/s, else 10 GB/s; no launch: 100 rows are in the cache, 10^8 are not. f64: csr 32 bytes a row, coo 36, dia 28 */
+    /* 10 MiB at 100 GB/s, else 10 GB/s, and no launch: 100 rows fit into the cache, 10^8 do not. Bytes of a row of csr, coo, dia: */
     static const double bytes[] = { 32, 36, 28 };
     spmv_tuning t = good(HEAD "read 10\ncache 10 100\nrows 100 100000000\nper_row 1\nf64 banded csr/ 6.25 0.625\n"
                               "f64 banded coo/ 5.555556 0.5555556\nf64 banded dia/ 7.142857 0.7142857\n");
     int i;
     for (i = 0; i < 3; i++) {
-        double all = 10 * 1048576 / bytes[i]; /* rows that would fill the cache */
+        double all = 10 * 1048576 / bytes[i]; /* the number of rows that would fill the cache */
         near(spmv_tuning_rate(&t, &t.row[i], 0.6 * all, 1), rate_of(bytes[i], 100));
         near(spmv_tuning_rate(&t, &t.row[i], 1.0 * all, 1), rate_of(bytes[i], 10));
         near(spmv_tuning_rate(&t, &t.row[i], 5.0 * all, 1), rate_of(bytes[i], 10));
@@ -289,7 +289,7 @@ Test(tuning, one_size)
     cr_assert_eq(checks_done, 3);
 }
 
-/* As the pieces of the bundled tables have them. */
+/* Zeros, as between the pieces of the bundled tables. */
 Test(tuning, zeros_are_blanks)
 {
     static const char text[] = HEAD "\0\0\0rows 1000 2000\n\0per_row\0 1\0\nf32 uneven coo/ 2.5\0\0 3\n\0\0";

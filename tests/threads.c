@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Products on one matrix from many threads: on the host; on a device with an exec each; and on a device through spmv_mul, where
- * each call must be right or SPMV_ERR_BUSY. A program of its own and not a Criterion test, so that ThreadSanitizer can watch it:
+ * Products on one matrix from many threads: on the host; on a device with an exec for each thread; and on a device through spmv_mul,
+ * where each call must be right or return SPMV_ERR_BUSY. It is a program and not a Criterion test, so that ThreadSanitizer can run it:
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -g -O1 -fsanitize=thread -I. tests/threads.c -o build/threads-tsan -lOpenCL -pthread
  *
- * without OpenMP, whose runtime the sanitizer does not understand. Prints what it counted; status 0 if all is right. */
+ * without OpenMP, because the sanitizer does not support its runtime. Prints the counts; exits with 0 if all are as they must be. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include <pthread.h>
@@ -14,7 +14,7 @@
 enum { ROWS = 600, THREADS = 8, PRODUCTS = 60, TWO = 2, TWO_PRODUCTS = 200 };
 
 static int32_t ptr[ROWS + 1], col[ROWS * 12];
-static double val[ROWS * 12], x[ROWS], want[ROWS]; /* small integers: every order of adding gives the same */
+static double val[ROWS * 12], x[ROWS], want[ROWS]; /* small integers: the sums do not depend on the order of additions */
 
 static void make_matrix(void)
 {
@@ -41,7 +41,7 @@ typedef struct worker {
     pthread_t thread;
     pthread_barrier_t *start;
     const spmv_matrix *m;
-    int own, products;       /* own: through an exec of its own */
+    int own, products;       /* own: 1 if the thread has an exec of its own */
     int right, busy, wrong, failed;
 } worker;
 
@@ -68,7 +68,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* 1 if every product was right, or busy where it may be, and some were right. */
+/* Multiplies in several threads. Returns 1 if every product was right, or busy where it may be, and at least one was right. */
 static int crowd(const char *what, const spmv_matrix *m, int threads, int products, int own, int may_be_busy)
 {
     pthread_barrier_t start;
@@ -116,7 +116,7 @@ static int plan(const char *text, spmv_device *device)
     if (device) {
         spmv_print(what, sizeof what, "device, %s, spmv_mul", text);
         fine &= crowd(what, &m, TWO, TWO_PRODUCTS, 0, 1);
-        fine &= spmv_mul(&m, 1, x, 0, y) == SPMV_OK && !memcmp(y, want, sizeof y); /* once they are gone it is free */
+        fine &= spmv_mul(&m, 1, x, 0, y) == SPMV_OK && !memcmp(y, want, sizeof y); /* once the threads have ended, it is not busy */
     }
     spmv_destroy(&m);
     return fine;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/tidy.sh list | RULE - rules about the text of the files. "list" prints a line for tests/run.sh each.
+# tests/tidy.sh list | RULE - checks a rule about the text of the files. "list" prints a line for tests/run.sh for each rule.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 files() {
@@ -26,14 +26,14 @@ unfinished)
     refuse "unfinished" "$(text | xargs grep -nE '\b(TO''DO|FIX''ME|X''XX)\b' /dev/null)" ;;
 paths) # of the machine it was written on
     refuse "a path of one machine" "$(text | xargs grep -nE '(/ho''me/|/wo''rk/|/ro''ot/|/Us''ers/)' /dev/null)" ;;
-ascii) # kernels are strings that drivers of every kind parse
+ascii) # kernels are parsed by drivers of every kind
     refuse "not ASCII" "$(ls kernels/*.cl spmv*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
-alloc) # memory and text only through the helpers
+alloc) # memory is allocated and text is parsed only by the library's own helpers
     refuse "calls the C library by itself" "$(ls spmv*.h | grep -v 'spmv_kernels.h\|spmv_tuning.h' |
         xargs grep -nE '(^|[^_a-zA-Z.>])(malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system) *\(' /dev/null |
         grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
-null) # what happens to NULL is tested for every public function that takes a pointer
-    bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_io.h spmv_device.h spmv_cl.h spmv.h; do
+null) # tests/test_null.c calls every public function that takes a pointer
+    bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_io.h spmv_device.h spmv_cl.h spmv_check.h spmv.h; do
         sed '/= END OF THE INTERFACE =/q' $f | tr '\n' ' ' | grep -o 'SPMV_API [^;{]*);' | grep '(.*[*[].*)' |
             sed 's/^[^(]*[ *]\(spmv_[a-z0-9_]*\)(.*/\1/' | while IFS= read -r name; do
             grep -q "\<$name(" tests/test_null.c || echo "$f: $name"; done; done)

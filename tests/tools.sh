@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/tools.sh [DIR] - what makes modules of tools/ (or DIR): every header compiles alone, and every name with external linkage is
-# used by another module and begins with a module's name or a type's, so that no two modules meet by accident. Wants the objects
-# of "make build/spmv".
+# tests/tools.sh [DIR] - checks the modules of tools/ (or DIR): every header compiles alone without warnings (make compiles every source
+# by itself), and every name with external linkage is used by another module and begins with the name of a module or a type, so that
+# names cannot clash. Needs the objects of "make build/spmv".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 dir=${1-tools} rc=0 headers=0 names=0
@@ -18,7 +18,7 @@ done
 [ $headers -gt 20 ] || { echo "$headers headers in $dir"; rc=1; }
 
 objects=$(find build/obj -name '*.o' | sort)
-for o in $objects; do # objects of files that are gone would make names look used
+for o in $objects; do # objects of removed files would make names look used
     [ -e "$dir/$(echo "$o" | sed 's|^build/obj/||; s|o$|c|')" ] || objects=$(echo "$objects" | grep -vx "$o")
 done
 modules=$(echo "$objects" | sed 's|.*/||; s|\.o$||; s|s$||')
@@ -32,7 +32,7 @@ for o in $objects; do
         for word in $modules $types; do
             case $name in "$word"_* | "$word"s_* | *_command) continue 2 ;; esac
         done
-        echo "$o: $name begins with the name of no module and no type"
+        echo "$o: $name does not begin with the name of a module or a type"
         rc=1
     done
 done

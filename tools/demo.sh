@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/demo.sh - what "make demo" shows once build/spmv is there: two collection matrices made by their formulas, multiplied in
-# every format by every builder's plan, on the host and on the first OpenCL device. Each product is checked.
+# tools/demo.sh - the demonstration of "make demo", which needs build/spmv: generates two matrices of the SuiteSparse collection and
+# multiplies them in every format and by every builder's plan, on the host and on the first OpenCL device. Each product is checked.
 set -eu
 cd "$(dirname "$0")/.."
 spmv=build/spmv
@@ -23,9 +23,9 @@ for device in host 0; do
 done
 echo
 if [ $rc = 0 ]; then
-    echo "Every product was within its error bound (err < 1). A plan that is refused says why in its line."
-    echo "Next: build/spmv bench FILE.mtx --plan 'ell:w=5+coo' --device 0, or examples/ and README.md."
+    echo "Every product was within its error bound (err < 1). The line of a plan that was refused gives the reason."
+    echo "Next, try build/spmv bench FILE.mtx --plan 'ell:w=5+coo' --device 0, or see examples/ and README.md."
 else
-    echo "Something failed: see above."
+    echo "A product failed; see above."
 fi
 exit $rc

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/install.sh demo|test|bench - installs the Debian packages that are missing, as root or through sudo -n.
-# Where it may do neither, it prints the command to run and fails.
+# tools/install.sh demo|test|bench - installs the missing Debian packages, as root or by sudo -n. If neither is possible, it prints the
+# command to run and fails.
 set -u
 
 demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
@@ -40,12 +40,12 @@ else
     echo
     echo "    apt-get install -y --no-install-recommends$missing"
     echo
-    echo "and then this again."
+    echo "and then repeat this command."
     exit 1
 fi
 mkdir -p build
 echo "installing:$missing"
-$as_root DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the lists there are"
+$as_root DEBIAN_FRONTEND=noninteractive apt-get update -q >/dev/null || echo "apt-get update failed; trying with the present package lists"
 if ! $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >build/install.log 2>&1; then
     tail -n 20 build/install.log
     echo "apt-get install failed"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/man.sh PROGRAM DIR - manual pages by help2man from what the program's --help says: DIR/spmv.1 and a page for each command.
+# tools/man.sh PROGRAM DIR - writes manual pages from the program's --help by help2man: DIR/spmv.1 and a page for each command.
 set -u
 if [ $# -ne 2 ]; then
     echo "usage: tools/man.sh PROGRAM DIR" >&2
@@ -14,7 +14,7 @@ program=$1 out=$2
 mkdir -p "$out" || exit 1
 version=$("$program" --version) || exit 1
 
-# page NAME SUMMARY PROGRAM: one page; what refers to the others stands in an include file
+# page NAME SUMMARY PROGRAM: writes one page; its references to the other pages come from an include file
 page() {
     {
         echo '[see also]'
@@ -23,7 +23,7 @@ page() {
     } >"$out/$1.include"
     help2man --no-info --section 1 --manual 'User Commands' --source "$version" --version-string "$version" --name "$2" \
         --include "$out/$1.include" --output "$out/$1.1.new" "$3" || return 1
-    # help2man names the page after the program alone
+    # help2man names the page after the program, without the command
     title=$(echo "$1" | tr 'a-z' 'A-Z')
     sed "s/^\\.TH [^ ]*/.TH $title/; s/^spmv \\\\- /$1 \\\\- /" "$out/$1.1.new" >"$out/$1.1"
     rm -f "$out/$1.include" "$out/$1.1.new"
@@ -31,7 +31,7 @@ page() {
 
 # "name summary" of each command
 commands=$("$program" --help | sed -n 's/^  spmv \([a-z-]*\) .*  \([^ ].*\)$/\1 \2/p' | grep -v '#')
-[ -n "$commands" ] || { echo "tools/man.sh: no command found in $program --help" >&2; exit 1; }
+[ -n "$commands" ] || { echo "tools/man.sh: $program --help names no command" >&2; exit 1; }
 page spmv 'sparse matrix times vector on the host and on OpenCL devices' "$program" || exit 1
 printf '%s\n' "$commands" | while read -r name summary; do
     page "spmv-$name" "$summary" "$program $name" || exit 1

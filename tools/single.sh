@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/single.sh - prints the whole library as one header. What it does to the set: the headers stand one after another,
-# their includes of each other are dropped, the generated ones stand where they are included, and where spmv_host.h includes itself
-# to expand its template, the template's text stands. spmv_io.h is in it behind SPMV_IO, as it is optional in the set.
+# tools/single.sh - prints the whole library as one header: the headers one after another, without their includes of each other. The
+# generated headers replace the lines that include them. Where spmv_host.h includes itself to expand its template, the template's text
+# is inserted. spmv_io.h, which is optional in the set, is enabled by SPMV_IO.
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_io.h spmv.h '
+set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_check.h spmv_io.h spmv.h '
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done
-for f in spmv*.h; do # includes between headers are dropped below, so one that is not put anywhere would be lost
+for f in spmv*.h; do # includes between headers are dropped below, so a header without a place would be lost
     case $set in
     *" $f "*) ;;
     *) echo "tools/single.sh: $f has no place in the single header" >&2; exit 1 ;;
@@ -34,7 +34,7 @@ echo " *"
 sed -e 's/^/ * /' -e 's/ *$//' LICENSE
 echo " */"
 
-put() { # put FILE: its text with the includes of the set resolved
+put() { # put FILE: prints its text with the includes of the set resolved
     awk -v self="$1" '
         function body(name,   line) {
             while ((getline line <name) > 0) print line
@@ -73,6 +73,7 @@ echo "#endif /* SPMV_NO_AUTO */"
 echo "#ifndef SPMV_NO_OPENCL"
 put spmv_device.h
 put spmv_cl.h
+put spmv_check.h
 echo "#endif /* SPMV_NO_OPENCL */"
 put spmv.h
 echo "#ifdef SPMV_IO"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/sizes.sh - object sizes of builds with parts left out, and the lines of each header. CC and SIZE_FLAGS (-O2) may be set.
+# tools/sizes.sh - prints the object sizes of builds without some parts, and the number of lines of each header. CC and SIZE_FLAGS (-O2)
+# may be set.
 set -eu
 cd "$(dirname "$0")/.."
 cc=${CC:-cc}

@@ -5,9 +5,9 @@
 //     c++ -O3 -march=native -fopenmp bench/peers/cpu.cpp -o build/cpu-peers -I/usr/include/eigen3 -lrsb
 //     build/cpu-peers FILE...         each written by bench/csrb
 //
-// Always: a plain OpenMP loop over CSR, Eigen, and librsb after its own tuning. -DWITH_MKL: Intel MKL's inspector-executor interface.
-// Prints a line of JSON for each matrix, type and variant: us, microseconds of a product; prepare_us, what the library's own preparation
-// takes; err, the largest error of a row over |A||x|.
+// The peers are a plain OpenMP loop over CSR, Eigen, librsb after its own tuning and, with -DWITH_MKL, Intel MKL's inspector-executor
+// interface. Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of the library's
+// own preparation; err, the largest error of a row divided by |A||x|.
 #include <Eigen/Sparse>
 #include <omp.h>
 #include <rsb.h>
@@ -28,9 +28,9 @@
 
 static const double SAMPLE_US = 100; // a sample takes at least this long
 static const size_t SAMPLES = 20;
-static const double RSB_SECONDS = 3; // that librsb may tune
+static const double RSB_SECONDS = 3; // for how long librsb may tune
 #ifndef SUFFIX
-#define SUFFIX "" // behind every variant's name: which compiler flags, for one
+#define SUFFIX "" // appended to every variant's name, for example the compiler's flags
 #endif
 
 static double now_us() { return omp_get_wtime() * 1e6; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// bench/peers/csrb.hpp - what bench/csrb writes, as the peers' programs read it.
+// bench/peers/csrb.hpp - reads the files that bench/csrb writes, for the peers' programs.
 #ifndef CSRB_HPP
 #define CSRB_HPP
 

@@ -5,8 +5,8 @@
 //     nvcc -O2 -std=c++17 -arch=native bench/peers/cusparse.cu -o build/cusparse -lcusparse
 //     build/cusparse FILE...          each written by bench/csrb
 //
-// Prints a line of JSON for each matrix, type and variant: us, the time of a product in microseconds; prepare_us, what
-// cusparseSpMV_preprocess takes; err, the largest error of a row over |A||x|. A variant that would store more than MAX_GROWTH slots a
+// Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of
+// cusparseSpMV_preprocess; err, the largest error of a row divided by |A||x|. A variant that would store more than MAX_GROWTH slots per
 // nonzero is left out, and one that cuSPARSE refuses has "us": null.
 #include <cuda_runtime.h>
 #include <cusparse.h>
@@ -23,9 +23,9 @@
 #include <vector>
 
 static const double BATCH_US = 2000;  // a batch takes at least this long, so that the events' own cost does not count
-static const int BATCHES = 20;        // the median is of so many
-static const int MAX_REPEATS = 2000;  // products in a batch
-static const double MAX_GROWTH = 4;   // slots a nonzero in padded formats
+static const int BATCHES = 20;        // of which the median is taken
+static const int MAX_REPEATS = 2000;  // the most products in a batch
+static const double MAX_GROWTH = 4;   // the most slots per nonzero in padded formats
 
 #define CUDA(call)                                                                                  \
     do {                                                                                            \
@@ -67,7 +67,7 @@ template <class T> class Bench {
         return ms * 1e3;
     }
 
-    // Microseconds of a product in a batch of so many; negative if cuSPARSE refuses.
+    // Microseconds per product in a batch of so many; negative if cuSPARSE refuses.
     template <class Product> double batch(const Product &product, int repeats) {
         CUDA(cudaEventRecord(begin));
         for (int i = 0; i < repeats; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One header by itself: as an interface, then with its implementation. HEADER names it. */
+ * The header named by HEADER compiles by itself, first as an interface, then with its implementation. */
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #include TEXT(HEADER)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A back end of one's own without OpenCL: spmv_device.h before spmv.h, and its bodies come with those of spmv.h. */
+ * A program with a back end of its own and without OpenCL includes spmv_device.h before spmv.h, which then compiles the bodies of both. */
 #define SPMV_NO_OPENCL
 #include "spmv_device.h"
 #define SPMV_IMPLEMENTATION

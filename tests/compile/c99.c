@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Everything in one unit, and a product where csr is built in. Compiled in many ways by list.sh. With SPMV_IO the file
- * reader comes out of the single header. */
+ * All headers in one unit, and a product if csr is compiled in. list.sh compiles it in many ways; with SPMV_IO, the file readers come
+ * from the single header. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #ifndef SPMV_IO

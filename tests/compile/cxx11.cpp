@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same as C++11 and later: the implementation compiles, and the interface can be used.
+// The same as c99.c in C++11 and later: the implementation compiles, and the interface can be used.
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #ifndef SPMV_IO
@@ -8,7 +8,7 @@
 
 #include <vector>
 
-// Zero means default in every public struct, and both ways to say it compile. Those who write {0} hear of members that are not named.
+// Zero means default in every public struct; {} and {0} both compile. For {0}, compilers warn about the members that are not named.
 #ifdef __GNUC__
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #endif

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT
- * The implementation and nothing else. */
+ * Only the implementation. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"

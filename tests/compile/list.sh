@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/compile/list.sh - prints the compile checks, a line each: name, kind, command (see tests/run.sh).
+# tests/compile/list.sh - prints a line for each compile check: its name, kind and command (see tests/run.sh).
 set -u
 t=tests/compile
 o=build/compile
@@ -39,7 +39,7 @@ for cc in gcc clang; do
     say "$cc/messages-checked" "! $cc $w $i $host -DWRONG_CONVERSION -fsyntax-only $t/messages.c"
     say "$cc/two-units"  "$cc $w -O0 $i $t/uses.c $t/has.c -o $o/$cc-units -lOpenCL && $o/$cc-units"
     say "$cc/two-cuts"   "$cc $w -O0 $i $t/two_a.c $t/two_b.c -o $o/$cc-cuts -lOpenCL && $o/$cc-cuts"
-    for what in "device $host" "host -DHOST"; do # the unit that uses matrices against the one that implements them
+    for what in "device $host" "host -DHOST"; do # a unit that uses matrices, linked with an implementation that has other macros
         set -- $what
         [ "$1" = host ] && other=$host || other=
         say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
@@ -52,7 +52,7 @@ for cc in gcc clang; do
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
-    for h in formats host plan auto io device cl; do
+    for h in formats host plan auto io device cl check; do
         [ "$h" = cl ] && l=-lOpenCL || l=
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
@@ -61,7 +61,7 @@ for cc in gcc clang; do
     say "$cc/no-tuning" "$cc $w -O0 $i $host -DSPMV_NO_TUNING $t/c99.c -o $o/$cc-notuning && $o/$cc-notuning"
     say "$cc/no-auto"   "$cc $w -O0 $i -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto -lOpenCL && $o/$cc-noauto && $sym $o/$cc-noauto no-choice"
     say "$cc/no-auto-host" "$cc $w -O0 $i $host -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-noauto-host && $o/$cc-noauto-host"
-    for opt in -O2 -Os; do # what a tiny matrix costs is a promise of builds that are optimised
+    for opt in -O2 -Os; do # the promised cost of a tiny matrix holds for optimised builds only
         say "$cc/small$opt"         "$cc $w $opt $i $host $t/small.c -o $o/$cc-small$opt -pthread && $o/$cc-small$opt"
         say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
     done
@@ -72,7 +72,7 @@ for cc in gcc clang; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
     say "$cc/cl-300"     "$cc $w -O0 $i -DCL_TARGET_OPENCL_VERSION=300 -c $t/has.c -o $o/$cc-cl300.o"
-    # the single header; away from the set, which must not be found
+    # the single header, compiled where the separate headers cannot be found
     say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
     say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
@@ -91,15 +91,15 @@ for cxx in g++ clang++; do
     say "$cxx/host"   "$cxx $x -O0 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
     say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
 done
-# Newer standards warn of more: arithmetic between enumerations and doubles. c++2b is what compilers of the time call C++23.
+# Newer standards warn of more, such as arithmetic with an enumeration and a double. c++2b is the name of C++23 in older compilers.
 for cxx in g++ clang++; do
     for std in c++14 c++17 c++20 c++2b; do
         say "$cxx/$std"        "$cxx $x -Wpedantic -std=$std -fsyntax-only -I. $t/cxx11.cpp"
     done
     say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO $t/cxx11.cpp"
 done
-# OpenCL's headers not there: no directory of the system is searched, and what else is included is empty. The preprocessor alone is
-# asked, and has nothing to say against the same without OpenCL.
+# Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
+# files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
 mkdir -p "$o/bare"
 for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
@@ -115,7 +115,7 @@ if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
     say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/mingw-single.exe"
 fi
-for cc in gcc clang; do # only where a 32-bit C library is there
+for cc in gcc clang; do # only if there is a 32-bit C library
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
         say "$cc/m32" "$cc -m32 $w -O1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
         say "$cc/m32-messages" "$cc -m32 $w -O2 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"

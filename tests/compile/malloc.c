@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory by SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE: all of it comes back, and the object asks the C library for none
- * (list.sh looks at its symbols). */
+ * With SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE, all memory is freed again, and the object does not call the C library's allocator
+ * (list.sh checks its symbols). */
 #include <stddef.h>
 
 void *my_malloc(size_t n);

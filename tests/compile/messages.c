@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Messages with numbers in them, word for word. list.sh runs this on 32 bits as well, where a number of another width
- * than its conversion says shifts all that follow it. */
+ * Messages that contain numbers, compared word for word. list.sh also compiles this for 32 bits, where an argument of the wrong width
+ * would shift all arguments after it. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "spmv_io.h"
@@ -50,7 +50,7 @@ int main(void) {
     bad |= wrong("pointer", spmv_csr_from(&a, &in, SPMV_F64, &h), SPMV_ERR_INDEX,
                  "pointer 2 is wrong: the first must be 0 and none below the one before it");
     bad |= wrong("memory", spmv__no_memory(&h, UINT64_MAX, 8), SPMV_ERR_MEMORY, "no memory for 18446744073709551615 elements of 8 bytes");
-#ifdef WRONG_CONVERSION /* the compiler refuses this */
+#ifdef WRONG_CONVERSION /* must not compile */
     spmv_log(&h, SPMV_OK, "%u entries", (uint64_t)1);
 #endif
     return bad;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A unit that uses matrices and links with an implementation (has.c) that was compiled with other macros. HOST: that one has no
- * OpenCL. What lies around the matrix must not change. */
+ * A unit that uses matrices and is linked with an implementation (has.c) that was compiled with other macros. With HOST, the
+ * implementation has no OpenCL. The bytes before and after the matrix must not change. */
 #include "spmv.h"
 #include <string.h>
 
-#ifdef DEVICE /* which that implementation cannot have: the linker says so, by name */
+#ifdef DEVICE /* the implementation has no devices, so the linker must name the missing function */
 int main(void) {
     spmv_device d;
     spmv_device_desc which;
@@ -43,7 +43,7 @@ int main(void) {
     if (spmv_update(&place.a, val) != SPMV_OK) return 3;
     spmv_destroy(&place.a);
 #ifdef HOST
-    d.device = (spmv_device *)(void *)&heard; /* whatever it points to */
+    d.device = (spmv_device *)(void *)&heard; /* any pointer will do: it must not be followed */
     if (spmv_create(&place.a, &d) != SPMV_ERR_UNSUPPORTED || heard != SPMV_ERR_UNSUPPORTED) return 4;
 #endif
     for (i = 0; i < 4096; i++)

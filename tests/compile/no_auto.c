@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Without the choice: no plan is csr, a plan's text and builders are taken, and what asks for a choice is refused by name. */
+ * With SPMV_NO_AUTO, csr is used if there is no plan, texts of plans and builders work, and "auto" and "cocktail" are refused. */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Interface, then implementation, then both once more: one definition of each function. */
+ * The interface, then the implementation, then both again: every function is defined only once. */
 #include "spmv.h"
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"

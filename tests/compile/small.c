@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What a tiny matrix costs: heap and stack of create, mul and destroy, for plan "csr" with arrays that can be borrowed, and with the
- * choice left to the library. Fails where it is more than LIMIT_STACK bytes of stack, or any heap but the matrix's own: the record of
- * its one part and the row pointers as the product reads them. Prints the figures. Compiled in many ways by list.sh. */
+ * The heap and stack that create, mul and destroy use for a tiny matrix, with the plan "csr" and arrays that can be borrowed, and with
+ * the choice left to the library. Fails if they use more than LIMIT_STACK bytes of stack, or any heap besides the record of the one part
+ * and its row pointers. Prints the figures. list.sh compiles it in many ways. */
 #define _POSIX_C_SOURCE 200809L
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #define SPMV_IMPLEMENTATION
@@ -14,9 +14,9 @@
 #ifndef LIMIT_STACK
 #define LIMIT_STACK 1024 /* bytes */
 #endif
-enum { ROWS = 3, STACK = 1 << 20, FRAME = 128 /* bytes of begin itself */, PAINT = 0xa5, ARENA = 1 << 20 };
+enum { ROWS = 3, STACK = 1 << 20, FRAME = 128 /* bytes of the frame of begin */, PAINT = 0xa5, ARENA = 1 << 20 };
 
-/* ---- heap: from an arena, so that the C library's own stack is not counted ---- */
+/* ---- heap: from an arena, so that the stack of the C library's allocator is not counted ---- */
 static union {
     unsigned char bytes[ARENA];
     uint64_t      align;
@@ -38,7 +38,7 @@ static void *resize(void *user, void *block, size_t bytes) {
     return head + 1;
 }
 
-/* ---- stack: painted, and looked at afterwards ---- */
+/* ---- stack: painted before, inspected afterwards ---- */
 static volatile unsigned char *stack;
 static const char *plan;
 static spmv_matrix matrix;
@@ -64,7 +64,7 @@ static void work(void) {
     spmv_destroy(&matrix);
 }
 
-/* Paints what lies below its own frame, works, and looks how far down the paint is gone. */
+/* Paints the stack below its own frame, works, and finds the depth down to which the paint is gone. */
 static void *begin(void *unused) {
     volatile unsigned char here = 0;
     size_t top = (size_t)((uintptr_t)&here - (uintptr_t)stack), i;
@@ -79,7 +79,7 @@ static int measure(const char *text, int own) {
     pthread_attr_t how;
     pthread_t thread;
     int n;
-    for (n = 0; n < 2; n++) { /* the first time finds the C library's functions, which takes stack as well */
+    for (n = 0; n < 2; n++) { /* in the first turn the dynamic linker resolves functions, which also takes stack */
         used = live = peak = calls = largest = 0;
         plan = text;
         if (pthread_attr_init(&how) || pthread_attr_setstack(&how, (void *)(uintptr_t)stack, STACK)) return 1;

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/compile/symbols.sh OBJECT RULE... - rules about an object's symbols:
+# tests/compile/symbols.sh OBJECT RULE... - checks the symbols of an object file. Rules:
 #   prefix        defines only spmv_ names (and main)
 #   none          defines nothing (but main)
 #   no-malloc     does not call the C library's allocator
-#   no-stdio      nor anything of stdio
+#   no-stdio      calls no function of stdio
 #   no-choice     defines nothing of spmv_auto.h
 #   io            defines every function that spmv_io.h declares
 #   no-io         defines none of them
-#   quiet         nor anything that ends the program, reads the environment, tells the time, or needs a maths library
+#   quiet         calls nothing that ends the program, reads the environment, tells the time, or needs a maths library
 set -u
 object=$1
 shift

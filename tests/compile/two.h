@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the two units with different cuts tell each other. */
+ * Two units with different formats left out compare their numbers and the sizes of their structs. */
 #include <stddef.h>
 size_t two_a(int number);
 size_t two_b(int number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One of two units that link together: static, without ell and bdia. */
+ * One of two units that are linked together: its functions are static, and ell and bdia are left out. */
 #define SPMV_STATIC
 #define SPMV_NO_ELL
 #define SPMV_NO_BDIA

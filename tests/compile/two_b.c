@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The other: with public functions, csr and sell only. */
+ * The other unit: its functions are public, and it has csr and sell only. */
 #define SPMV_ONLY SPMV_BIT_CSR + SPMV_BIT_SELL
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A unit that only includes the interface and links with another that has the implementation. */
+ * A unit that only includes the interface and is linked with the implementation in another unit. */
 #include "spmv.h"
 
 int main(void) {

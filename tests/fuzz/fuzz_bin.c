@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the binary form, with the checksum made right so that the checks behind it are reached. What is taken must be
- * a sound matrix and be written back as the same bytes. With -DFUZZ_REPLAY a program that replays files.
+ * Fuzzes the reader of the binary form. The checksum is corrected first, so that the later checks are reached. What the reader accepts
+ * must be a valid matrix that is written back as the same bytes. With -DFUZZ_REPLAY, it is a program that replays files.
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
@@ -29,7 +29,7 @@ static void fuzz_log(void *user, spmv_status s, const char *message)
     *(int *)user += 1;
 }
 
-/* A sink that compares. */
+/* A sink that compares what it gets with the input. */
 typedef struct fuzz_want {
     const uint8_t *data;
     size_t bytes, at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes the Matrix Market reader: what it takes must be a sound matrix that survives writing and reading; memory must
- * stay in proportion to the input. With -DFUZZ_REPLAY a program that replays the files it is given.
+ * Fuzzes the Matrix Market reader. What it accepts must be a valid matrix that is the same after writing and reading it, and memory must
+ * stay in proportion to the input. With -DFUZZ_REPLAY, it is a program that replays the files named on the command line.
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv_io.h"
@@ -23,7 +23,7 @@ static void *fuzz_resize(void *user, void *block, size_t bytes)
     return NULL;
 }
 
-/* Counts errors; SPMV_OK is the warning of a file that may be cut. */
+/* Counts errors; SPMV_OK is the warning that a file may be cut off. */
 static void fuzz_log(void *user, spmv_status s, const char *message)
 {
     FUZZ_CHECK(strlen(message) < 400 && (s != SPMV_OK || strstr(message, "may be cut")));
@@ -55,7 +55,7 @@ static void fuzz_sound(const spmv_csr *a)
     }
 }
 
-/* NaN may lose its payload, nothing else may change. */
+/* A NaN may lose its payload; nothing else may change. */
 static void fuzz_same(const spmv_csr *a, const spmv_csr *b)
 {
     const double *v = (const double *)a->val, *w = (const double *)b->val;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What tests/lint.sh must refuse: the lines marked so, and no other. The first by their text, the others by a compiler,
- * and each only in one of the forms that lint tries. */
+ * tests/lint.sh must refuse the lines marked so, and no others: the first ones for their text, the rest by a compiler, each in only one
+ * of the configurations that lint tries. */
 #ifndef WG
 #define WG 64
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Kernels with a planted defect, for tests of tests. Included before anything else (cc -include tests/self/defect.h) it
- * puts itself between the library and clCreateProgramWithSource. The environment variable SPMV_DEFECT, "FROM=>TO",
- * replaces the text FROM by TO wherever a source has it; unset, nothing changes. With SPMV_KEEP buffers are never released. */
+ * Kernels with a planted defect, for the tests of tests. Included before everything else (cc -include tests/self/defect.h), this header
+ * replaces the library's calls of clCreateProgramWithSource. The environment variable SPMV_DEFECT, "FROM=>TO", makes it
+ * replace FROM by TO everywhere in the sources; if it is unset, nothing changes. With SPMV_KEEP, buffers are never released. */
 #ifndef SPMV_TESTS_DEFECT_H
 #define SPMV_TESTS_DEFECT_H
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of text, FROM replaced. */
+/* Returns a copy of text with every from replaced by to. */
 static inline char *defect_plant(const char *text, size_t size, const char *from, size_t from_size, const char *to)
 {
     size_t room = size + 1, used = 0, i = 0, to_size = strlen(to);

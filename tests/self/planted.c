@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What tests/run.sh must notice: Criterion itself calls both of these a success. */
+ * tests/run.sh must detect these faults: Criterion itself reports both as a success. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -38,7 +38,7 @@ int cli_progress_due(const tool *t)
     return now - t->since >= 1.0 && now - t->last >= 0.1;
 }
 
-/* Draws over the line before on a terminal, prints a line elsewhere. */
+/* On a terminal replaces the progress line, elsewhere prints a line. */
 LIKE_PRINTF(2, 3) static void cli_progress_say(tool *t, const char *format, ...)
 {
     va_list list;
@@ -95,7 +95,7 @@ int cli_no_memory(tool *t)
     return cli_complain(t, "memory could not be allocated");
 }
 
-/* spmv_hooks.log: kept or printed, each message once. */
+/* spmv_hooks.log: prints a message of the library, or adds it to t->text. */
 static void cli_hear(void *user, spmv_status s, const char *message)
 {
     tool *t = (tool *)user;
@@ -114,10 +114,23 @@ void cli_init(tool *t, const char *command)
     t->terminal = isatty(STDERR_FILENO);
     t->told = cli_seconds();
 #ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files' sizes then is an error as a full disk is */
+    signal(SIGXFSZ, SIG_IGN); /* so that a file larger than the limit is a write error, as on a full disk */
 #endif
     t->hooks.user = t;
     t->hooks.log = cli_hear;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+size_t cli_utf8_length(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    size_t n = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 && *c < 0xf5 ? 4 : 0, i;
+    for (i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f)) return 0; /* an overlong form; half a surrogate pair */
+    if ((*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f)) return 0; /* an overlong form; beyond Unicode */
+    return n;
 }
 
 /* ---- standard output --------------------------------------------------------------------------------------------- */

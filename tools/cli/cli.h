@@ -6,9 +6,10 @@
 #define SPMV_TOOLS_CLI_CLI_H
 
 #include "spmv.h"
+#include <stddef.h>
 #include <stdio.h>
 
-/* Exit statuses, promised in --help. */
+/* Exit statuses, which --help documents. */
 enum { DONE = 0, FAILED = 1, USAGE = 2 };
 
 #if defined(__GNUC__)
@@ -17,57 +18,61 @@ enum { DONE = 0, FAILED = 1, USAGE = 2 };
 #  define LIKE_PRINTF(text, rest)
 #endif
 
-/* One run of a command. The first argument of whatever prints, reports progress or may fail. */
+/* The state of one run of a command. Every function that prints, reports progress or may fail takes it as its first argument. */
 typedef struct tool {
     const char *command;
-    const char *about;     /* the file or plan that messages speak of; NULL: the command */
-    int         keep;      /* 1: what the library says is kept in text, to be printed in the plan's own line */
+    const char *about;     /* the file or plan that messages begin with; NULL: the command */
+    int         keep;      /* 1: messages of the library are collected in text instead of printed */
     char        text[2048];
-    int         silent;    /* 1: what the library says was said before, and better */
-    spmv_hooks  hooks;     /* of every library call */
+    int         silent;    /* 1: messages of the library are dropped, because a better one was printed */
+    spmv_hooks  hooks;     /* for every library call */
     int         terminal;  /* 1: stderr is a terminal, so progress may be drawn */
-    int         drawn;     /* 1: a progress line stands there */
-    double      since;     /* when the present piece of work began, seconds */
+    int         drawn;     /* 1: the terminal shows a progress line */
+    double      since;     /* when the current work began, seconds */
     double      last;      /* when progress was last drawn */
-    double      told;      /* off a terminal: when a line of progress was last printed, or the program began */
-    uint64_t    max_dim;   /* most rows and columns that files may have, 0: as spmv_mm_options says */
-    int         events;    /* 1: devices are timed by the events of one product; 0: by the clock, over products that follow each other */
-    int         cold;      /* 1: what is timed finds the device's caches full of something else */
+    double      told;      /* without a terminal: when a progress line was last printed, or the program began */
+    uint64_t    max_dim;   /* the most rows and columns that files may have; 0: the default of spmv_mm_options */
+    int         events;    /* 1: products on devices are timed one by one by events; 0: many in a row by the clock */
+    int         cold;      /* 1: the device's caches are filled with other data before each product that is timed */
 } tool;
 
-/* Seconds of a clock that only runs forward, from some moment on. */
+/* Seconds since some fixed moment, by a clock that never runs backwards. */
 double cli_seconds(void);
 
-/* Takes the progress line off the terminal, if one stands there. */
+/* The number of bytes of the UTF-8 character at text; 0: the bytes are not UTF-8. */
+size_t cli_utf8_length(const char *text);
+
+/* Removes the progress line from the terminal, if there is one. */
 void cli_progress_clear(tool *t);
 
-/* A piece of work begins: progress counts from here. */
+/* Begins a piece of work, from which the progress counts. */
 void cli_progress_begin(tool *t);
 
-enum { PROGRESS_LINE_SECONDS = 30 }; /* off a terminal a log should show that work goes on, and not fill */
+enum { PROGRESS_LINE_SECONDS = 30 }; /* without a terminal: often enough to show in a log that work goes on, without filling it */
 
-/* 1: progress may be told now: on a terminal after the first second and ten times a second, elsewhere a line now and then. */
+/* 1: it is time to report progress: on a terminal after the first second and then ten times a second, elsewhere every
+ * PROGRESS_LINE_SECONDS. */
 int cli_progress_due(const tool *t);
 
-/* Begins work that cannot say how far it is, so that a terminal shows its name at once. */
+/* Begins work whose progress is unknown; a terminal shows its name at once. */
 void cli_progress_name(tool *t, const char *what, const char *name);
 
-/* Tells "what part%" (part < 0: unknown) if it is time to. */
+/* Reports "what part%" if it is due. part is from 0 to 1, or below 0 if it is unknown. */
 void cli_progress(tool *t, const char *what, double part);
 
-/* One line on stderr; returns FAILED. */
+/* Prints a message, one line on stderr. Returns FAILED. */
 LIKE_PRINTF(2, 3) int cli_complain(tool *t, const char *format, ...);
 
-/* A mistake in the command line; returns USAGE. */
+/* Prints a message about a mistake in the command line. Returns USAGE. */
 LIKE_PRINTF(2, 3) int cli_misuse(tool *t, const char *format, ...);
 
-/* Complains that memory ran out. Returns FAILED. */
+/* Prints that memory ran out. Returns FAILED. */
 int cli_no_memory(tool *t);
 
-/* The state of one run of a command; t->hooks then reports to t. Nothing needs to be freed. */
+/* Begins a run of a command: t->hooks report to t. Nothing needs to be freed. */
 void cli_init(tool *t, const char *command);
 
-/* Flushes stdout: a full disk must not look like success. */
+/* Ends a run: flushes stdout, because a full disk must not look like success. Returns result, or FAILED if that fails. */
 int cli_finish(tool *t, int result);
 
 #endif

@@ -19,31 +19,43 @@ int file_ends_in(const char *name, const char *tail)
     return n >= k && !strcmp(name + n - k, tail);
 }
 
+void file_bare_name(const char *path, char *out, size_t size)
+{
+    static const char *const suffixes[] = {".gz", ".mtx", ".bin", ".json"};
+    const char *slash = strrchr(path, '/');
+    size_t i;
+    snprintf(out, size, "%s", slash ? slash + 1 : path);
+    for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (file_ends_in(out, suffixes[i]) && strlen(out) > strlen(suffixes[i])) out[strlen(out) - strlen(suffixes[i])] = 0;
+}
+
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     tool       *t;
-    gzFile      gz;      /* reads plain files as they are */
+    gzFile      gz;      /* also reads files that are not compressed */
     const char *name;
-    double      size;    /* bytes of the file as it lies on disk, 0: not known */
-    char        head[8]; /* read ahead, to tell the binary form from text */
-    size_t      headed, given;
+    double      size;    /* bytes of the file on disk; 0: unknown */
+    char        head[8]; /* the first bytes, read ahead to tell the binary form from text */
+    size_t      headed, given; /* bytes in head; those of them that read_some has returned */
     char        label[80];
     spmv_source source;
 } reader;
 
+/* 1: zlib has an error, which was printed. */
 static int read_trouble(reader *r)
 {
     int code;
     const char *text = gzerror(r->gz, &code);
     if (code == Z_ERRNO) text = strerror(errno);
-    if (code == Z_BUF_ERROR) text = "the compressed data end too early";
+    if (code == Z_BUF_ERROR) text = "the compressed data ends too early";
     if (code == Z_OK || code == Z_STREAM_END) return 0;
     cli_complain(r->t, "%s: %s", r->name, text);
-    r->t->silent = 1; /* the library would only add that reading failed */
+    r->t->silent = 1; /* the library could only add that reading failed */
     return 1;
 }
 
+/* spmv_source.read: up to so many bytes, those of head first. */
 static size_t read_some(void *user, void *buffer, size_t bytes)
 {
     reader *r = (reader *)user;
@@ -56,7 +68,7 @@ static size_t read_some(void *user, void *buffer, size_t bytes)
         return bytes;
     }
     n = gzread(r->gz, buffer, bytes < 1u << 20 ? (unsigned)bytes : 1u << 20);
-    if (n <= 0 && read_trouble(r)) return SPMV_READ_FAILED; /* zlib tells of a cut file only at its end */
+    if (n <= 0 && read_trouble(r)) return SPMV_READ_FAILED; /* zlib reports a truncated file only at its end */
     cli_progress(r->t, r->label, r->size > 0 ? (double)gzoffset(r->gz) / r->size : -1);
     return n < 0 ? SPMV_READ_FAILED : (size_t)n;
 }
@@ -102,7 +114,7 @@ static int reader_open(reader *r, tool *t, const char *path)
     return DONE;
 }
 
-/* The same matrix with values of another type. */
+/* Replaces the matrix by the same one with values of another type. */
 static spmv_status retype(tool *t, spmv_csr *a, spmv_type type)
 {
     spmv_input in;
@@ -130,7 +142,7 @@ int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a)
     reader r;
     memset(a, 0, sizeof *a);
     memset(&opt, 0, sizeof opt);
-    t->about = NULL; /* the library's messages begin with the file's name */
+    t->about = NULL; /* the library's messages already begin with the file's name */
     if (reader_open(&r, t, path) != DONE) return FAILED;
     opt.store = type == SPMV_F64 || type == SPMV_TYPE_COUNT ? SPMV_F64 : SPMV_F32;
     opt.max_dim = t->max_dim;
@@ -213,11 +225,12 @@ typedef struct writer {
     output      out;
     gzFile      gz;
     const char *name;
-    double      written, expected; /* bytes, for progress; expected 0: not known */
+    double      written, expected; /* bytes, for progress; expected 0: unknown */
     char        label[80];
     spmv_sink   sink;
 } writer;
 
+/* Prints zlib's error. Returns 0, as spmv_sink.write does on failure. */
 static size_t write_trouble(writer *w)
 {
     int code;
@@ -227,6 +240,7 @@ static size_t write_trouble(writer *w)
     return 0;
 }
 
+/* spmv_sink.write: all of the bytes. */
 static size_t write_some(void *user, const void *data, size_t bytes)
 {
     writer *w = (writer *)user;
@@ -241,9 +255,10 @@ static size_t write_some(void *user, const void *data, size_t bytes)
     return done;
 }
 
+/* Opens a file or, if path is NULL or -, standard output; a name that ends in .gz is compressed. */
 static int writer_open(writer *w, tool *t, const char *path)
 {
-    const char *mode = path && file_ends_in(path, ".gz") ? "wb" : "wbT"; /* T: as it is */
+    const char *mode = path && file_ends_in(path, ".gz") ? "wb" : "wbT"; /* T: uncompressed */
     int handle;
     memset(w, 0, sizeof *w);
     if (output_open(&w->out, t, path) != DONE) return FAILED;
@@ -251,7 +266,7 @@ static int writer_open(writer *w, tool *t, const char *path)
     w->name = w->out.name;
     snprintf(w->label, sizeof w->label, "writing %s", w->name);
     errno = 0;
-    handle = dup(w->out.handle); /* which gzclose closes; the output's own is still needed after it */
+    handle = dup(w->out.handle); /* gzclose closes this one; output_close still needs the output's own */
     if (handle >= 0) w->gz = gzdopen(handle, mode);
     if (!w->gz) {
         output_trouble(&w->out);
@@ -266,7 +281,7 @@ static int writer_open(writer *w, tool *t, const char *path)
     return DONE;
 }
 
-/* Writes what is left; s is what came of the writing so far. */
+/* Writes the rest and closes the file; s is the status of the writing so far. */
 static int writer_close(writer *w, spmv_status s)
 {
     int code, result = s == SPMV_OK ? DONE : FAILED;
@@ -275,7 +290,7 @@ static int writer_close(writer *w, spmv_status s)
     cli_progress_clear(w->t);
     w->t->silent = 0;
     if (result == DONE && code != Z_OK)
-        result = cli_complain(w->t, "%s: %s", w->name, code == Z_ERRNO && errno ? strerror(errno) : "not written to its end");
+        result = cli_complain(w->t, "%s: %s", w->name, code == Z_ERRNO && errno ? strerror(errno) : "could not be written completely");
     return output_close(&w->out, result);
 }
 

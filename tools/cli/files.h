@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/files.h - matrices and vectors from files and back, plain or through gzip, also on standard input and output.
+ * tools/cli/files.h - reads and writes matrices and vectors as files, compressed or not, or by standard input and output.
  */
 #ifndef SPMV_TOOLS_CLI_FILES_H
 #define SPMV_TOOLS_CLI_FILES_H
 
 #include "cli.h"
 #include "spmv.h"
+#include <stddef.h>
 
-/* 1: name ends in tail. */
+/* 1: the name ends in tail. */
 int file_ends_in(const char *name, const char *tail);
 
-/* Reads a matrix, text or binary, with values that products of this type need; SPMV_TYPE_COUNT: as the file has them,
- * f64 from text. On failure *a is zeroed. */
+/* A file's name without folders and without the suffixes .gz, .mtx, .bin and .json. */
+void file_bare_name(const char *path, char *out, size_t size);
+
+/* Reads a matrix, in text or binary form, with the type of values that products of this type need. SPMV_TYPE_COUNT keeps the file's
+ * type, which is f64 for text. On failure *a is zeroed. Like all functions here it returns DONE, or FAILED after a message. */
 int file_load_matrix(tool *t, const char *path, spmv_type type, spmv_csr *a);
 
-/* Reads a vector of n elements for products of this type; *x is freed with spmv_free(&t->hooks, ...). */
+/* Reads a vector of n elements for products of this type; the caller frees *x by spmv_free(&t->hooks, *x). what names it in messages. */
 int file_load_vector(tool *t, const char *path, spmv_type type, uint64_t n, const char *what, void **x);
 
-/* A whole file of up to most bytes; the caller frees *text. */
+/* Reads a whole file of at most most bytes; the caller frees *text. It does not end in a zero byte. */
 int file_load_text(tool *t, const char *path, size_t most, char **text, size_t *used);
 
-/* A tuning table, refused as any other file is. */
+/* Reads a tuning table; the caller frees it by spmv_tuning_free. On failure *out is zeroed. */
 int file_load_table(tool *t, const char *path, spmv_tuning *out);
 
-/* Text or, if the name ends in .bin or .bin.gz, the binary form. */
+/* Writes a matrix: in the binary form if the name ends in .bin or .bin.gz, else as text. path NULL or -: to standard output. */
 int file_save_matrix(tool *t, const char *path, const spmv_csr *a);
 
-/* Writes n elements of the type's vectors as a Matrix Market array; path NULL or -: to standard output. DONE or FAILED. */
+/* Writes n elements of a vector of this type as a Matrix Market array. path NULL or -: to standard output. */
 int file_save_vector(tool *t, const char *path, spmv_type type, uint64_t n, const void *x);
 
 #endif

@@ -7,16 +7,16 @@
 
 #include <stdint.h>
 
-/* text NULL: null. JSON is UTF-8: a byte that is not (a file's name may have any) becomes U+FFFD. */
+/* Prints a member with a string; null if text is NULL. JSON is UTF-8: bytes that are not (file names may hold any) become U+FFFD. */
 void json_text(const char *key, const char *text);
 
-/* JSON knows no Infinity and no NaN: those are null. */
+/* Prints a member with a number; null for Infinity and NaN, which JSON lacks. */
 void json_real(const char *key, double v);
 
-/* A member that is a whole number. */
+/* Prints a member with a whole number. */
 void json_count(const char *key, uint64_t n);
 
-/* Between two members. */
+/* Prints the comma between two members. */
 void json_next(void);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include <stdint.h>
 
-/* Without libm, which nothing else here needs. */
+/* The square root, by Newton's method, so that matrices do not depend on libm; 0 unless v > 0. */
 double number_root(double v);
 
-/* Percent that part is of whole; 0 of nothing. */
+/* What percentage of whole part is; 0 if whole is 0. */
 double number_percent(uint64_t part, uint64_t whole);
 
 #endif

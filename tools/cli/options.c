@@ -29,7 +29,7 @@ void arguments_free(arguments *a)
     memset(a, 0, sizeof *a);
 }
 
-/* The option that word (without its dashes, up to length) names for this command, or OPT_COUNT. */
+/* The option of this command that the first length characters of word name, without dashes; OPT_COUNT if there is none. */
 static option_id option_find(const command *c, const char *word, size_t length)
 {
     int i;
@@ -40,7 +40,7 @@ static option_id option_find(const command *c, const char *word, size_t length)
     return OPT_COUNT;
 }
 
-/* Takes the option at argv[*i], and its value, which may be the next word. */
+/* Stores the option at argv[*i] and its value, which may be the next word; then *i is advanced. A plan is split at its slash. */
 static int option_take(tool *t, const command *c, int argc, char **argv, int *i, arguments *a)
 {
     const char *word = argv[*i], *name = word + 2, *equals = strchr(word, '=');
@@ -56,7 +56,7 @@ static int option_take(tool *t, const command *c, int argc, char **argv, int *i,
         a->value[id] = "";
         return DONE;
     }
-    if (!equals && *i + 1 >= argc) return cli_misuse(t, "--%s wants a value (%s)", options[id].name, options[id].value);
+    if (!equals && *i + 1 >= argc) return cli_misuse(t, "--%s requires a value (%s)", options[id].name, options[id].value);
     a->value[id] = equals ? equals + 1 : argv[++*i];
     if (id == OPT_PLAN) {
         char *slash = strchr(equals ? argv[*i] + (equals - word) : argv[*i], '/');
@@ -81,12 +81,12 @@ int arguments_parse(tool *t, const command *c, int argc, char **argv, arguments 
         else if ((result = option_take(t, c, argc, argv, &i, a)) != DONE) return result;
     }
     if (a->value[OPT_HELP] || a->value[OPT_LIST]) return DONE; /* these need nothing else */
-    if (a->files < c->least) return cli_misuse(t, "%s", c->least > 1 ? "two files are needed" : "an argument is missing");
-    if (a->files > c->most) return cli_misuse(t, "one argument too many: '%s'", a->file[c->most]);
+    if (a->files < c->least) return cli_misuse(t, "%s", c->least > 1 ? "two files are required" : "an argument is missing");
+    if (a->files > c->most) return cli_misuse(t, "unexpected argument '%s'", a->file[c->most]);
     return DONE;
 }
 
-/* The options that c takes, in the form that help2man knows. */
+/* The options that c takes, in the form that help2man expects. */
 static void print_options(const command *c)
 {
     int i;
@@ -108,8 +108,7 @@ void command_help(const command *c)
     printf("\nExamples:\n%s", c->examples);
 }
 
-/* The number given for an option, from least to most, or fallback; *result becomes USAGE if it is none. NaN and infinity
- * are no numbers here, nor is what is too large to be a double. */
+/* option_real, or option_count if whole. NaN, infinity and numbers beyond the range of a double are refused. */
 static double option_number(tool *t, const arguments *a, option_id id, int whole, double fallback, double least, double most,
                             int *result)
 {
@@ -118,7 +117,7 @@ static double option_number(tool *t, const arguments *a, option_id id, int whole
     if (!a->value[id]) return fallback;
     if (spmv_number_from(a->value[id], &v) && v >= least && v <= most && (!whole || (double)(int64_t)v == v)) return v;
     if (least > -DBL_MAX || most < DBL_MAX) snprintf(range, sizeof range, " from %.10g to %.10g", least, most);
-    *result = cli_misuse(t, "--%s wants a %snumber%s, not '%s'", options[id].name, whole ? "whole " : "", range, a->value[id]);
+    *result = cli_misuse(t, "--%s requires a %snumber%s, not '%s'", options[id].name, whole ? "whole " : "", range, a->value[id]);
     return fallback;
 }
 
@@ -149,7 +148,7 @@ uint64_t option_bytes(tool *t, const arguments *a, option_id id, int *result)
         p++;
     }
     if (!*p && v && fits && v <= UINT64_MAX / unit) return v * unit;
-    *result = cli_misuse(t, "--%s wants a whole number of bytes above 0, with K, M or G behind it or nothing, not '%s'", options[id].name,
+    *result = cli_misuse(t, "--%s requires a whole number of bytes above 0, optionally followed by K, M or G, not '%s'", options[id].name,
                      a->value[id]);
     return 0;
 }
@@ -158,6 +157,6 @@ spmv_type option_type(tool *t, const arguments *a, int *result)
 {
     spmv_type type = a->value[OPT_TYPE] ? spmv_type_from(a->value[OPT_TYPE]) : SPMV_F64;
     if (type != SPMV_TYPE_COUNT) return type;
-    *result = cli_misuse(t, "--type is f32, f64 or mixed, not '%s'", a->value[OPT_TYPE]);
+    *result = cli_misuse(t, "--type must be f32, f64 or mixed, not '%s'", a->value[OPT_TYPE]);
     return SPMV_F64;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/options.h - the list of options, what was given of them, and the help that they print.
+ * tools/cli/options.h - the list of options, the parser of arguments, and a command's help.
  */
 #ifndef SPMV_TOOLS_CLI_OPTIONS_H
 #define SPMV_TOOLS_CLI_OPTIONS_H
@@ -10,38 +10,38 @@
 
 /* X(ID, "name", "value's name or empty for a switch", "what it does"): the only list of options. */
 #define OPTION_LIST(X)                                                                                              \
-    X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), a format or a builder with its keys (hybr:k=2)")           \
-    X(VARIANTS, "variants", "all", "the knobs of a plan of one part, combined; a knob behind / stays as it is")  \
-    X(EVENTS,  "events",  "",     "time single products by the device's events, not many by the clock")             \
-    X(COLD,    "cold",    "",     "as --events, and each product finds the device's caches full of something else") \
-    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default auto")                                    \
-    X(DEVICE,  "device",  "D",    "host (default), an OpenCL device's number, gpu, cpu, or part of its name")       \
-    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors over f32 values")                      \
-    X(X,       "x",       "FILE", "the vector x, Matrix Market; default: ones")                                     \
+    X(PLAN,    "plan",    "P",    "a plan (ell:w=5+coo), or a format or builder with its keys (hybr:k=2)")          \
+    X(VARIANTS, "variants", "all", "try other knobs of a plan of one part; knobs set after / keep their values")    \
+    X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
+    X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
+    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default: auto")                                   \
+    X(DEVICE,  "device",  "D",    "host (default), the number of an OpenCL device, gpu, cpu, or part of its name")  \
+    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors and f32 values")                       \
+    X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
-    X(ALPHA,   "alpha",   "A",    "default 1")                                                                      \
-    X(BETA,    "beta",    "B",    "default 0: y is not read")                                                       \
-    X(OUT,     "output",  "FILE", "where the result goes (also --out, -o); - or nothing: standard output")           \
-    X(JSON,    "json",    "",     "JSON instead of text: one object on a line for each result")                     \
-    X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, once more side by side")  \
+    X(ALPHA,   "alpha",   "A",    "default: 1")                                                                     \
+    X(BETA,    "beta",    "B",    "default: 0, and y is not read")                                                  \
+    X(OUT,     "output",  "FILE", "where to write the result (also --out, -o); default: -, standard output")        \
+    X(JSON,    "json",    "",     "print JSON instead of text, one object per line")                                \
+    X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, again side by side")    \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
-    X(REPRODUCIBLE, "reproducible", "", "the same bits on the host and on every device, at some cost in speed")     \
-    X(EXPLAIN, "explain", "",     "why the library chose so: features, estimates, what else there was")            \
+    X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \
+    X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
     X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
-    X(CALLS,   "calls",   "N",    "auto: products that analysis and conversion must pay for; default: very many")   \
-    X(TABLE,   "table",   "FILE", "auto, cocktail: a tuning table; default: the bundled one for the device")        \
-    X(MAX_BYTES, "max-bytes", "N", "refuse a part of more bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
-    X(PAIRS,   "pairs",   "",     "every two values of two knobs together as well")                                 \
-    X(BUDGET,  "budget",  "SECONDS", "stop measuring after so long; default: when all is measured")                 \
-    X(RESUME,  "resume",  "",     "go on from what an interrupted run left beside the table")                       \
-    X(ROWS_MAX, "rows-max", "N",  "no matrix with more rows")                                                       \
-    X(MERGE,   "merge",   "",     "put tables of one device together; where two have a sample, the later's counts") \
-    X(COMPARE, "compare", "",     "two tables: ratios of rates, and what only one has")                             \
-    X(MAX_DIM, "max-dim", "N",    "most rows and columns of a file; default 2^20 + 64 for every nonzero")            \
-    X(BRIEF,   "brief",   "",     "three small matrices, a product of integers each: for simulators")                 \
-    X(CAPTION, "caption", "TEXT", "what stands below the picture: the date, the machine")                           \
-    X(LIST,    "list",    "",     "name the matrices that can be made")                                             \
-    X(HELP,    "help",    "",     "this text (also -h)")
+    X(CALLS,   "calls",   "N",    "auto: the products over which analysis and conversion must pay off; default: very many") \
+    X(TABLE,   "table",   "FILE", "auto, cocktail: the tuning table to use; default: the bundled one for the device") \
+    X(MAX_BYTES, "max-bytes", "N", "refuse parts larger than N bytes (K, M, G: 2^10, 2^20, 2^30); default: 16 times the CSR form and 16M") \
+    X(PAIRS,   "pairs",   "",     "also try every pair of values of two knobs")                                     \
+    X(BUDGET,  "budget",  "SECONDS", "stop measuring after this time; default: measure everything")                 \
+    X(RESUME,  "resume",  "",     "continue from the journal that an interrupted run left beside the table")        \
+    X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
+    X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \
+    X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
+    X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \
+    X(BRIEF,   "brief",   "",     "try only one product of integers with each of three small matrices, for simulators") \
+    X(CAPTION, "caption", "TEXT", "text to print below the picture, such as the date and the machine")              \
+    X(LIST,    "list",    "",     "print the names that can be given instead of doing anything else")               \
+    X(HELP,    "help",    "",     "print this text (also -h)")
 
 /* OPT_PLAN and so on, in the order of the list. */
 typedef enum option_id {
@@ -57,47 +57,48 @@ typedef enum option_id {
 typedef struct arguments {
     const char  *value[OPT_COUNT]; /* the last one given; "" for a switch; NULL: not given */
     const char **plan;             /* every --plan, in order, up to the / */
-    const char **variant;          /* what follows the /, or NULL */
+    const char **variant;          /* the text after the /, or NULL */
     int          plans;
-    const char **file;             /* what is no option, in order */
+    const char **file;             /* the other arguments, in order */
     int          files;
 } arguments;
 
-/* A command, as it is listed, explained and run. */
+/* A command: its help, its options and its function. */
 typedef struct command {
     const char *name;
-    const char *synopsis;    /* what follows the name */
+    const char *synopsis;    /* the arguments after the name */
     const char *summary;     /* one line, for spmv --help */
-    const char *text;        /* what it does, for its --help */
-    const char *fields;      /* headings that end in a colon, and under them what each column or member means; "": none */
-    const char *examples;    /* lines "spmv ...  # what it does", that tests/test_cli.sh runs; # (GPU): it needs one */
+    const char *text;        /* the description in its --help */
+    const char *fields;      /* headings that end in a colon, and below each the meaning of its columns or members; "": none */
+    const char *examples;    /* lines "spmv ...  # what it does", which tests/test_cli.sh runs; # (GPU): needs a GPU */
     uint64_t    takes;       /* BIT()s of its options besides --help */
-    int         least, most; /* files */
+    int         least, most; /* number of arguments that are not options */
     int (*run)(tool *t, const arguments *a);
 } command;
 
-/* Frees what they hold and zeroes them. Zeroed arguments are allowed. */
+/* Frees the arrays and zeroes *a. Zeroed arguments are allowed. */
 void arguments_free(arguments *a);
 
-/* What the words behind the command say, into *a, which the caller frees whatever comes of it; it keeps pointers into argv.
- * DONE, USAGE or FAILED. */
+/* Parses the words after the command's name into *a, which holds pointers into argv. The caller frees *a in any case. Returns DONE, or
+ * USAGE or FAILED after a message. */
 int arguments_parse(tool *t, const command *c, int argc, char **argv, arguments *a);
 
-/* As help2man wants it: the usage, paragraphs, headings that end in a colon, and under them lines of a term, two spaces or more and
- * what it means. */
+/* Prints a command's help in the form that help2man expects: the usage, paragraphs, headings that end in a colon, and below these
+ * lines with a term, two spaces or more, and its meaning. */
 void command_help(const command *c);
 
-/* The number given for an option, from least to most, or fallback; *result becomes USAGE if it is none. */
+/* The number given for an option, from least to most, or fallback if the option is absent. *result becomes USAGE, after a message, if
+ * the text is not such a number. */
 double option_real(tool *t, const arguments *a, option_id id, double fallback, double least, double most, int *result);
 
-/* least and most are 0 to 2^53. */
+/* The same for a whole number; least and most are from 0 to 2^53. */
 uint64_t option_count(tool *t, const arguments *a, option_id id, uint64_t fallback, uint64_t least, uint64_t most, int *result);
 
-/* The bytes given for an option: a whole number above 0, with K, M or G for 2^10, 2^20 or 2^30 behind it or nothing. 0: not given;
- * *result becomes USAGE if it is no such number. */
+/* The number of bytes given for an option: a whole number above 0, optionally followed by K, M or G for 2^10, 2^20 or 2^30. 0 if the
+ * option is absent; *result becomes USAGE, after a message, if the text is not such a number. */
 uint64_t option_bytes(tool *t, const arguments *a, option_id id, int *result);
 
-/* The type that --type names, or f64; *result becomes USAGE if it names none. */
+/* The type that --type names, f64 if the option is absent; *result becomes USAGE, after a message, if there is no such type. */
 spmv_type option_type(tool *t, const arguments *a, int *result);
 
 #endif

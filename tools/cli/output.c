@@ -17,7 +17,7 @@ static const int output_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
 enum { OUTPUT_SIGNALS = sizeof output_signals / sizeof *output_signals };
 
-static const char *volatile output_unfinished; /* removed by the handler; NULL: none */
+static const char *volatile output_unfinished; /* the temporary file, which the handler removes; NULL: none */
 
 static struct sigaction output_before[OUTPUT_SIGNALS];
 
@@ -25,10 +25,10 @@ static void output_interrupted(int number)
 {
     const char *path = output_unfinished;
     if (path) unlink(path);
-    raise(number); /* SA_RESETHAND: now it does what it did before the handler was set */
+    raise(number); /* SA_RESETHAND has restored the default action, which ends the program */
 }
 
-/* From here on a signal that ends the program removes path as well. Signals that are ignored stay so. */
+/* From now on a signal that ends the program also removes path. Signals that are ignored stay ignored. */
 static void output_guard(const char *path)
 {
     struct sigaction act;
@@ -53,7 +53,7 @@ static void output_unguard(void)
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-/* 1: path is standard output by any name, so that what stands there already must not be cut off. */
+/* 1: path is standard output under any name; if that is a file, its contents must not be truncated. */
 static int output_is_standard(const char *path)
 {
     struct stat there, standard;
@@ -66,11 +66,11 @@ int output_is_file(const char *path)
 {
     struct stat there;
     if (output_is_standard(path)) return 0;
-    if (!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14)) return 0; /* somebody holds it open */
+    if (!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14)) return 0; /* a caller holds it open */
     return stat(path, &there) != 0 || S_ISREG(there.st_mode);
 }
 
-/* name in the folder of beside; NULL: no memory. */
+/* The path of name in the folder of beside, which the caller frees; NULL: memory ran out. */
 static char *name_beside(const char *beside, const char *name)
 {
     const char *slash = strrchr(beside, '/');
@@ -82,7 +82,7 @@ static char *name_beside(const char *beside, const char *name)
     return out;
 }
 
-/* Where path leads through links; what is there need not exist. NULL and errno where it leads nowhere. */
+/* The path that path leads to through links, which need not exist; the caller frees it. On failure NULL, with errno set. */
 static char *output_target(const char *path)
 {
     enum { MOST_LINKS = 40 }; /* Linux's own limit */
@@ -90,7 +90,7 @@ static char *output_target(const char *path)
     struct stat there;
     int i;
     for (i = 0; at && lstat(at, &there) == 0 && S_ISLNK(there.st_mode); i++) {
-        size_t length = i < MOST_LINKS ? (size_t)readlink(at, link, sizeof link) : 0; /* (size_t)-1: errno tells */
+        size_t length = i < MOST_LINKS ? (size_t)readlink(at, link, sizeof link) : 0; /* (size_t)-1: errno is set */
         if (length == 0) errno = ELOOP;
         if (length == sizeof link) errno = ENAMETOOLONG;
         next = NULL;
@@ -106,13 +106,14 @@ static char *output_target(const char *path)
 
 /* ---- opening and closing --------------------------------------------------------------------------------------- */
 
-/* Makes a file beside the target, with its mode and, where that is allowed, its owner. */
+/* Opens a temporary file beside the target, with the target's mode and, where that is allowed, its owner. On failure o->handle stays -1
+ * and errno is set. */
 static void output_make(output *o)
 {
-    enum { MOST_NAMES = 100 }; /* left over by runs that were killed, under the same process number */
+    enum { MOST_NAMES = 100 }; /* runs with the same process number that were killed may have left files */
     struct stat there;
     int exists = stat(o->target, &there) == 0, i;
-    if (exists && access(o->target, W_OK) != 0) return; /* a rename would not ask */
+    if (exists && access(o->target, W_OK) != 0) return; /* rename does not check this */
     for (i = 0; i < MOST_NAMES && o->handle < 0; i++) {
         char name[64];
         snprintf(name, sizeof name, ".spmv-%ld-%d.new", (long)getpid(), i);
@@ -125,14 +126,14 @@ static void output_make(output *o)
     if (o->handle < 0) return;
     output_guard(o->beside);
     if (!exists) return;
-    if (fchown(o->handle, there.st_uid, there.st_gid) != 0) errno = 0; /* another's file: it becomes ours */
+    if (fchown(o->handle, there.st_uid, there.st_gid) != 0) errno = 0; /* the new file then belongs to the user */
     if (fchmod(o->handle, there.st_mode & 0777) != 0) errno = 0;
 }
 
 int output_trouble(const output *o)
 {
     if (errno == EACCES && o->beside && o->handle < 0)
-        return cli_complain(o->t, "%s: no file can be made beside it: %s", o->name, strerror(errno));
+        return cli_complain(o->t, "%s: cannot create a file in its folder: %s", o->name, strerror(errno));
     return cli_complain(o->t, "%s: %s", o->name, errno ? strerror(errno) : "memory could not be allocated");
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cli/output.h - where every command writes: files that are whole or as they were before.
+ * tools/cli/output.h - writes files so that they are either complete or unchanged.
  *
- * A file is written beside the one that it replaces, under a name of its own, and renamed when all of it is on the disk.
- * Until then the old file is as it was, which may be the only copy of what is being written; after a failure, or a
- * signal, nothing is left. What cannot be replaced is written to directly: standard output, pipes, devices.
+ * The new file is written under a temporary name in the folder of the old one and renamed once all of it is on the disk. Until then
+ * the old file is unchanged: it may be the only copy of the data that is being written. After a failure or a signal no temporary file
+ * is left. Standard output, pipes and devices cannot be replaced and are written to directly.
  */
 #ifndef SPMV_TOOLS_CLI_OUTPUT_H
 #define SPMV_TOOLS_CLI_OUTPUT_H
@@ -12,28 +12,29 @@
 #include "cli.h"
 #include <stddef.h>
 
-/* A place being written to. */
+/* An output that is open. */
 typedef struct output {
     tool       *t;
     const char *name;    /* for messages */
     int         handle;  /* a descriptor, -1: none */
-    char       *target;  /* the file that is replaced in the end, links followed; NULL: handle is the place itself */
-    char       *beside;  /* what is renamed to it */
+    char       *target;  /* the file that is to be replaced, with links resolved; NULL: handle writes to the output itself */
+    char       *beside;  /* the temporary file */
 } output;
 
-/* 1: path is a file, or will be one, that can be replaced by another. */
+/* 1: path is a regular file, or does not exist yet, so that a rename can replace it. */
 int output_is_file(const char *path);
 
-/* Complains of errno for this output. Returns FAILED. */
+/* Prints the error in errno as a message about this output. Returns FAILED. */
 int output_trouble(const output *o);
 
-/* Opens what path names for writing to o->handle; NULL or - is standard output. */
+/* Opens path for writing through o->handle; NULL or - is standard output. DONE, or FAILED after a message. */
 int output_open(output *o, tool *t, const char *path);
 
-/* Ends the writing; result is what came of it so far. Where that is DONE, the file is put in its place, else removed. */
+/* Closes the output; result is that of the writing so far. If it is DONE, the file takes its place; otherwise it is removed. Returns
+ * DONE, or FAILED after a message. */
 int output_close(output *o, int result);
 
-/* Writes what is in memory as a whole file. */
+/* Writes data as a whole file. DONE, or FAILED after a message. */
 int output_save(tool *t, const char *path, const void *data, size_t bytes);
 
 #endif

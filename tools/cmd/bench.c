@@ -21,7 +21,7 @@
 
 /* ---- interruptions --------------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t bench_stopped; /* 1: no further plan is begun */
+static volatile sig_atomic_t bench_stopped; /* 1: no further plan may begin */
 
 static void bench_signal(int number)
 {
@@ -29,8 +29,8 @@ static void bench_signal(int number)
     bench_stopped = 1;
 }
 
-/* The first interruption ends the work after the plan at hand, so that the table of what was timed is printed; the second ends the
- * program. A signal that is ignored (nohup) stays so. */
+/* From now on the first signal ends the work after the current plan, so that the table of what was timed is printed; the second ends
+ * the program. A signal that is ignored (nohup) stays ignored. */
 static void bench_catch(int number)
 {
     struct sigaction now;
@@ -60,7 +60,7 @@ static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type t
     bench_line_rates(out, nnz, took);
 }
 
-/* The texts of what is prepared. */
+/* Copies the plan and variant in use to the line. */
 static spmv_status result_names(line *out, const runner *r)
 {
     char text[SPMV_PLAN_TEXT];
@@ -71,7 +71,7 @@ static spmv_status result_names(line *out, const runner *r)
     return out->plan && out->variant ? SPMV_OK : SPMV_ERR_MEMORY;
 }
 
-/* Checks and times what is prepared. */
+/* Checks and times the product that r holds, and fills in the line. */
 static spmv_status bench_measure(bench *b, runner *r, line *out)
 {
     char what[160];
@@ -106,7 +106,8 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
     return desc;
 }
 
-/* A line without figures, for line_end; NULL if there is none to be: after an interruption, or without memory. */
+/* A new line without figures, to be passed to line_end; NULL after an interruption or if memory ran out. Collects the messages of the
+ * library from here on. */
 static line *line_begin(bench *b, const char *plan)
 {
     line *out;
@@ -125,7 +126,7 @@ static line *line_begin(bench *b, const char *plan)
     return out;
 }
 
-/* Takes over the line, prints it in JSON, and takes its failure into the exit status. tolerant: a refusal is no failure. */
+/* Adds the line to b->done, with JSON prints it, and adjusts the exit status. tolerant: a refusal is not a failure. */
 static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 {
     b->t->keep = 0;
@@ -144,7 +145,7 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
     bench_line_free(out);
 }
 
-/* One plan, one line. */
+/* Prepares, checks and times one plan: one line. */
 static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
 {
     line *out = line_begin(b, plan);
@@ -168,15 +169,15 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
 }
 
 #ifndef SPMV_NO_OPENCL
-/* A line that does not count. */
+/* Discards a line. */
 static void line_drop(bench *b, line *out)
 {
     b->t->keep = 0;
     bench_line_free(out);
 }
 
-/* One line for a variant of the plan that r holds on the host. One that cannot be is passed over, as is one whose meaning was
- * seen before: seen is a text of all of them. */
+/* Times one variant of the plan that r holds on the host: one line, unless the device's limits refuse the variant, or it resolves to
+ * one that was timed before. seen holds the resolved variants, each between blanks. */
 static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v, char **seen)
 {
     spmv_desc desc = bench_desc(b, plan, NULL);
@@ -214,14 +215,13 @@ static void bench_variant(bench *b, runner *r, const char *plan, spmv_variant v,
     }
 }
 
-/* Knobs of which every combination is tried; the others, which each work by themselves, turn one at a time. */
-static int bench_crosses(spmv_format f, int k)
+/* Knobs whose values are tried in every combination. The others hardly depend on each other and are turned one at a time. */
+static int bench_crosses(int k)
 {
-    if (k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM) return 1;
-    return f == SPMV_CSR && k != SPMV_KNOB_IMG;
+    return k == SPMV_KNOB_L || k == SPMV_KNOB_WG || k == SPMV_KNOB_PER || k == SPMV_KNOB_V || k == SPMV_KNOB_STREAM;
 }
 
-/* The variants of a plan, over the knobs that fixed does not set. Slots of 64 bits are for huge matrices only. */
+/* Times the variants of a plan over all knobs but those that fixed sets and I64, which only huge matrices need. */
 static void bench_combinations(bench *b, runner *r, const char *plan, const spmv_variant *fixed)
 {
     spmv_format f = r->m.store.part[0].spec.format;
@@ -233,13 +233,13 @@ static void bench_combinations(bench *b, runner *r, const char *plan, const spmv
         count[k] = spmv_knob_values(f, (spmv_knob)k, values[k], 32);
         if (count[k] > 32) count[k] = 32;
         if (k == SPMV_KNOB_I64 || fixed->set >> k & 1u) count[k] = 0;
-        for (at[k] = 0; at[k] < count[k] && !bench_crosses(f, k); at[k]++) {
+        for (at[k] = 0; at[k] < count[k] && !bench_crosses(k); at[k]++) {
             spmv_variant v = *fixed;
             v.set |= (uint64_t)1 << k;
             v.value[k] = values[k][at[k]];
             bench_variant(b, r, plan, v, &seen);
         }
-        if (!bench_crosses(f, k)) count[k] = 0;
+        if (!bench_crosses(k)) count[k] = 0;
         at[k] = 0;
     }
     do {
@@ -256,6 +256,7 @@ static void bench_combinations(bench *b, runner *r, const char *plan, const spmv
 }
 #endif
 
+/* --variants all: times the variants of a plan of one part; on the host, which has no variants, the plan itself. */
 static void bench_variants(bench *b, const char *plan, const char *variant)
 {
 #ifndef SPMV_NO_OPENCL
@@ -268,7 +269,7 @@ static void bench_variants(bench *b, const char *plan, const char *variant)
         b->t->about = plan;
         s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
         if (s == SPMV_OK && r.m.store.count != 1)
-            s = spmv_log(&b->t->hooks, SPMV_ERR_PLAN, "--variants wants a plan of one part");
+            s = spmv_log(&b->t->hooks, SPMV_ERR_PLAN, "--variants requires a plan of one part");
         if (s == SPMV_OK) s = spmv_variants_parse(&fixed, &r.m.store, variant, &b->t->hooks);
         if (s == SPMV_OK) bench_combinations(b, &r, plan, &fixed);
         else b->worst = FAILED;
@@ -279,7 +280,7 @@ static void bench_variants(bench *b, const char *plan, const char *variant)
     bench_plan(b, plan, variant, 0);
 }
 
-/* Every format, then every builder; a name that is both is a builder's. */
+/* Times every format, then every builder, and the library's choices. A name that is both is taken as the builder's. */
 static void bench_all(bench *b)
 {
     int f, i;
@@ -295,7 +296,7 @@ static void bench_all(bench *b)
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* The trials' x and references, made once for all plans of a matrix. */
+/* Makes the trials, whose x and references all plans of a matrix share. */
 static int bench_trials(bench *b)
 {
     if (trial_make(&b->real, b->t, b->a, b->type) != DONE) return FAILED;
@@ -310,23 +311,13 @@ static int bench_trials(bench *b)
     return DONE;
 }
 
-/* The file's name without folders and endings. */
-static void matrix_name(const char *path, char *out, size_t size)
-{
-    static const char *const endings[] = {".gz", ".mtx", ".bin"};
-    const char *slash = strrchr(path, '/');
-    size_t i;
-    snprintf(out, size, "%s", slash ? slash + 1 : path);
-    for (i = 0; i < 3; i++)
-        if (file_ends_in(out, endings[i]) && strlen(out) > strlen(endings[i])) out[strlen(out) - strlen(endings[i])] = 0;
-}
-
+/* Times all plans for one file and prints their table. */
 static void bench_file(bench *b, const char *path)
 {
     char name[256];
     spmv_csr a;
     int i;
-    matrix_name(path, name, sizeof name);
+    file_bare_name(path, name, sizeof name);
     b->matrix = name;
     b->a = &a;
     if (file_load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
@@ -364,11 +355,11 @@ int bench_command(tool *t, const arguments *args)
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
     if (result != DONE) return result;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
-        return cli_misuse(t, "--variants is all, not '%s'", args->value[OPT_VARIANTS]);
+        return cli_misuse(t, "--variants must be all, not '%s'", args->value[OPT_VARIANTS]);
     t->cold = args->value[OPT_COLD] != NULL;
     t->events = t->cold || args->value[OPT_EVENTS];
     if (t->cold && (!args->value[OPT_DEVICE] || !strcmp(args->value[OPT_DEVICE], "host")))
-        return cli_misuse(t, "--cold needs an OpenCL device (--device)");
+        return cli_misuse(t, "--cold requires an OpenCL device (--device)");
     for (i = 0; i < args->plans && result == DONE; i++)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = plan_options(t, args, &b.hints, &table);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/bench.h - spmv bench: every plan timed and its product checked.
+ * tools/cmd/bench.h - spmv bench: times every plan and checks its product.
  */
 #ifndef SPMV_TOOLS_CMD_BENCH_H
 #define SPMV_TOOLS_CMD_BENCH_H
@@ -9,10 +9,10 @@
 #include "../measure/runner.h"
 #include "spmv.h"
 
-/* Sets the time and the rates that follow from it; bytes are known. */
+/* Sets the time of a line and the rates that follow from it; out->bytes must be set. */
 void bench_line_rates(line *out, uint64_t nnz, timing took);
 
-/* What spmv_create takes for one plan of this file; variant may be NULL. */
+/* The description for spmv_create of one plan of the current file; variant may be NULL. */
 spmv_desc bench_desc(const bench *b, const char *plan, const char *variant);
 
 #endif

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One product that takes part, and the times of its rounds. */
+/* A product that takes part, and its time in each round. */
 typedef struct contestant {
-    const line *first;  /* the fastest line of this plan and variant */
+    const line *first;  /* the fastest line with this plan and variant */
     runner      r;
     double      took[AGAIN_ROUNDS];
 } contestant;
@@ -25,6 +25,7 @@ static int same_product(const line *a, const line *b)
     return !strcmp(a->plan, b->plan) && !strcmp(a->variant, b->variant);
 }
 
+/* The contestant that multiplies as the line did, or NULL. */
 static contestant *contestant_of(contestant *c, int count, const line *l)
 {
     int i;
@@ -46,7 +47,7 @@ static int by_time(const void *a, const void *b)
     return timing_compare(&(*x)->took.median, &(*y)->took.median);
 }
 
-/* The lines that are right, the fastest first. */
+/* Lists the lines whose products are right, the fastest first. DONE or FAILED. */
 static int lines_ranked(bench *b, lines *out)
 {
     size_t i;
@@ -57,7 +58,7 @@ static int lines_ranked(bench *b, lines *out)
     return DONE;
 }
 
-/* The fastest so many lines and those of plans that the library chose, each product once. */
+/* Prepares the products of the b->again fastest lines and of the plans that the library chose, each product once. */
 static spmv_status contestants_open(bench *b, const lines *ranked, contestant *c, int *count)
 {
     size_t i;
@@ -73,7 +74,7 @@ static spmv_status contestants_open(bench *b, const lines *ranked, contestant *c
     return s;
 }
 
-/* A round has a turn of everyone: what slows the machine for a while slows all of them. */
+/* Every product is timed in every round, so that whatever slows the machine for a while slows all of them. */
 static spmv_status contestants_time(contestant *c, int count)
 {
     spmv_status s = SPMV_OK;
@@ -87,7 +88,7 @@ static spmv_status contestants_time(contestant *c, int count)
     return s;
 }
 
-/* The lines of products that took part, in their order, with the new times. */
+/* Prints the lines of the products that took part, in their order, with the new times. */
 static void again_print(bench *b, lines *ranked, contestant *c, int count)
 {
     size_t i, n = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/bench_again.h - the fastest plans of spmv bench timed once more, side by side.
+ * tools/cmd/bench_again.h - spmv bench --again: times the fastest plans again, side by side.
  */
 #ifndef SPMV_TOOLS_CMD_BENCH_AGAIN_H
 #define SPMV_TOOLS_CMD_BENCH_AGAIN_H
 
 #include "bench_lines.h"
 
-/* Products that can take part, and rounds that each is timed in. */
+/* The most products that can take part, and the rounds in which each is timed. */
 enum { AGAIN_MOST = 64, AGAIN_ROUNDS = 5 };
 
-/* Times the fastest plans of the file once more, in turn, and prints them. */
+/* Times the fastest plans of the current file again, in turn, and prints their lines. */
 void bench_again(bench *b);
 
 #endif

@@ -70,7 +70,7 @@ void bench_line_json(const bench *b, const line *r)
     fflush(stdout);
 }
 
-/* The fastest line that is right, or NULL; asked: of those that --plan named so, or NULL for all. */
+/* The fastest line whose product is right, or NULL if there is none; asked: only lines with this argument of --plan, NULL: all. */
 static const line *lines_fastest(const lines *all, const char *asked)
 {
     const line *best = NULL;
@@ -83,17 +83,17 @@ static const line *lines_fastest(const lines *all, const char *asked)
     return best;
 }
 
-/* "hyb = ell:w=5+coo": what was asked for and what came of it. Like snprintf. */
+/* "hyb = ell:w=5+coo": the argument of --plan and the plan in use. Returns the length as snprintf does. */
 static int line_plan(const line *r, char *out, size_t size)
 {
     if (!strcmp(r->asked, r->plan)) return snprintf(out, size, "%s", r->plan);
     return snprintf(out, size, "%s = %s", r->asked, r->plan);
 }
 
-/* Places for the longest plan; one that is longer still moves its variant to the right. */
+/* The width of the column of plans. */
 static int plan_column(const lines *all)
 {
-    enum { WIDEST = 48 }; /* as almost all plans are; wider, one long plan would move every variant out of sight */
+    enum { WIDEST = 48 }; /* characters, enough for most plans; one very long plan must not move all variants out of sight */
     int widest = (int)strlen("plan"), n;
     size_t i;
     for (i = 0; i < all->count; i++) {
@@ -103,6 +103,7 @@ static int plan_column(const lines *all)
     return widest;
 }
 
+/* A line of the table; csr is the line to compare with or NULL, column the width of the column of plans. */
 static void print_line(const bench *b, const line *r, int fastest, const line *csr, int column)
 {
     char plan[2 * SPMV_PLAN_TEXT], ratio[32];

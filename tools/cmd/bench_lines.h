@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/bench_lines.h - what came of each plan of spmv bench, and how it is printed.
+ * tools/cmd/bench_lines.h - the results of spmv bench, a line for each plan, and how they are printed.
  */
 #ifndef SPMV_TOOLS_CMD_BENCH_LINES_H
 #define SPMV_TOOLS_CMD_BENCH_LINES_H
@@ -11,61 +11,61 @@
 #include "../measure/runner.h"
 #include "spmv.h"
 
-/* One line: what came of one plan. */
+/* The result of one plan. */
 typedef struct line {
-    const char *asked;            /* what --plan said */
-    char       *plan, *variant;   /* in use, on the heap; NULL: it was not made */
-    spmv_status status;           /* of making and multiplying it */
-    char       *why;              /* what failed, on the heap; NULL: the status tells */
-    timing      took;             /* of a product; NAN: not known, as in the figures that follow */
+    const char *asked;            /* the argument of --plan */
+    char       *plan, *variant;   /* those in use, on the heap; NULL: the plan could not be prepared */
+    spmv_status status;           /* of preparing and multiplying */
+    char       *why;              /* the message about a failure, on the heap; NULL: there was none */
+    timing      took;             /* of a product, in seconds; NAN: unknown, as in the following figures */
     double      gflops, gbs, bytes, padding, err;
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
-    int         refused;          /* 1: the plan cannot work here */
-    int         ok;               /* 1: multiplied, and right */
-    int         again;            /* 1: timed beside others */
+    int         refused;          /* 1: the plan cannot work for this matrix or device */
+    int         ok;               /* 1: the product is right */
+    int         again;            /* 1: timed side by side with others */
 } line;
 
-/* Why the plan has no time: the message, or what its status says. */
+/* Why the plan has no time: the message, or the text of its status. */
 const char *bench_line_why(const line *r);
 
-/* Frees the line itself as well. */
+/* Frees the line and what it holds. */
 void bench_line_free(line *r);
 
-/* Lines in some order. */
+/* A list of lines, which it need not own. */
 typedef struct lines {
     line **at;
     size_t count;
 } lines;
 
-/* Takes over r. DONE or FAILED. */
+/* Appends r. DONE, or FAILED after a message. */
 int bench_lines_add(tool *t, lines *all, line *r);
 
-/* What all plans of one file share. */
+/* The state of spmv bench. */
 typedef struct bench {
     tool            *t;
     const arguments *args;
     spmv_type        type;
     spmv_device     *device;
     uint64_t         max_bytes;
-    const char      *matrix;   /* its name */
+    const char      *matrix;   /* the current file's name without folders and suffixes */
     const spmv_csr  *a;
     trial            real, whole;
-    int              worst;    /* exit status so far */
-    spmv_build_hints hints;    /* how to choose */
-    int              again;    /* how many plans are timed once more */
-    lines            done;     /* of this file, in the order of the plans; it owns them */
+    int              worst;    /* the exit status so far */
+    spmv_build_hints hints;    /* for the choice */
+    int              again;    /* how many of the fastest plans are timed again */
+    lines            done;     /* the lines of the current file in the order of its plans, which it owns */
 } bench;
 
-/* Frees the lines of the file at hand. */
+/* Frees the lines of the current file. */
 void bench_lines_forget(bench *b);
 
-/* The line as a JSON object. */
+/* Prints the line as a JSON object. */
 void bench_line_json(const bench *b, const line *r);
 
-/* The line above a table: the matrix and the device. */
+/* Prints the heading above a table: the matrix and the device. */
 void bench_lines_heading(const bench *b);
 
-/* All lines as a table. */
+/* Prints all lines as a table. */
 void bench_lines_print(const bench *b, const lines *all);
 
 #endif

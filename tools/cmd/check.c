@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/check.c - spmv self-check: every variant tried on a device.
+ * tools/cmd/check.c - spmv self-check: tries every variant on a device.
  */
 #include "../cli/cli.h"
 #include "../cli/json.h"
@@ -31,6 +31,7 @@ static const char *check_word(spmv_check_result r)
            r == SPMV_CHECK_FAILED ? "FAILED" : "WRONG";
 }
 
+/* Prints a variant's result as the JSON object of its line. */
 static void check_json(const checker *c, const spmv_check *v)
 {
     putchar('{');
@@ -47,7 +48,7 @@ static void check_json(const checker *c, const spmv_check *v)
     puts("}");
 }
 
-/* spmv_check_desc.report: a line for each variant in JSON, else one for each that cannot be used. */
+/* spmv_check_desc.report: prints a line for each variant with JSON, otherwise one for each that cannot be used. */
 static void check_report(void *user, const spmv_check *v)
 {
     const checker *c = (const checker *)user;
@@ -61,13 +62,14 @@ static void check_report(void *user, const spmv_check *v)
     }
     if (!c->json && v->result == SPMV_CHECK_USABLE) return;
     cli_progress_clear(c->t);
-    snprintf(why, sizeof why, "%s", v->message); /* a compiler's words in one line */
+    snprintf(why, sizeof why, "%s", v->message); /* a compiler's message in one line */
     for (p = why; *p; p++) if (*p == '\n') *p = ' ';
     if (c->json) check_json(c, v);
     else printf("%-7s %-5s %s/%s: %s\n", check_word(v->result), spmv_type_name(v->type), v->plan, v->variant, why);
     fflush(stdout);
 }
 
+/* Selects the formats that the arguments name. DONE, or USAGE after a message. */
 static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
 {
     int i;
@@ -79,7 +81,7 @@ static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
     return DONE;
 }
 
-/* FAILED if a variant computed something wrong or the driver did not take it; what was refused beforehand is fine. */
+/* Runs the self-check and prints the counts. FAILED if a variant was wrong or failed; variants that were refused are no failure. */
 static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv_device *d)
 {
     spmv_check_counts counts;
@@ -115,7 +117,7 @@ int check_command(tool *t, const arguments *args)
     desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
     if (result == DONE) result = check_formats(t, args, &desc);
     if (result == DONE) result = device_open(t, which, &d);
-    if (result == DONE && !d) result = cli_complain(t, "the host has no variants to try");
+    if (result == DONE && !d) result = cli_complain(t, "the host has no variants to check");
     if (result == DONE) result = check_run(t, args, &desc, d);
     device_close(d);
     return result;

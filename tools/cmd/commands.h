@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/commands.h - the commands. Each does what its --help says with arguments that were parsed for it, and returns an exit status:
- * DONE, FAILED or USAGE, the latter two after a message.
+ * tools/cmd/commands.h - the commands. Each does what its --help says with its parsed arguments and returns an exit status: DONE, or
+ * FAILED or USAGE after a message.
  */
 #ifndef SPMV_TOOLS_CMD_COMMANDS_H
 #define SPMV_TOOLS_CMD_COMMANDS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/convert.c - spmv convert: Matrix Market to binary and back.
+ * tools/cmd/convert.c - spmv convert: converts between Matrix Market and the binary form.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/devices.c - spmv devices: where products can run.
+ * tools/cmd/devices.c - spmv devices: lists the devices that products can run on.
  */
 #include "../cli/cli.h"
 #include "../cli/options.h"
@@ -17,11 +17,12 @@ static int devices_print(tool *t)
     return DONE;
 }
 #else
+/* Prints the host and every OpenCL device. DONE or FAILED. */
 static int devices_print(tool *t)
 {
     size_t count = 0, i, got;
     spmv_device_info *info;
-    puts("host  this program's own products");
+    puts("host  this machine's processors, without OpenCL");
     if (spmv_device_list(NULL, 0, &count, &t->hooks) != SPMV_OK) return FAILED;
     info = (spmv_device_info *)calloc(count + 1, sizeof *info);
     if (!info) return cli_no_memory(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/gen.c - spmv gen: writes a matrix that can be made.
+ * tools/cmd/gen.c - spmv gen: generates a matrix and writes it.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"

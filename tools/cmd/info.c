@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/info.c - spmv info: what a matrix looks like.
+ * tools/cmd/info.c - spmv info: describes a matrix.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
@@ -17,14 +17,14 @@
 
 /* ---- values and rows ------------------------------------------------------------------------------------------- */
 
-enum { LENGTH_BINS = 66 };
+enum { LENGTH_BINS = 66 }; /* lengths 0 and 1, and 64 powers of two */
 
 /* Blocks of one size on the grid of that size. */
 typedef struct block_info {
     unsigned height, width;
-    double   blocks;           /* that hold a nonzero */
-    double   fill;             /* nonzeros over their places */
-    double   bytes_f64, bytes_f32; /* a nonzero, stored as bcsr; NAN: there is none */
+    double   blocks;           /* number of blocks that hold a nonzero */
+    double   fill;             /* nonzeros over elements of these blocks */
+    double   bytes_f64, bytes_f32; /* bytes per nonzero when stored as bcsr; NAN: there are no nonzeros */
 } block_info;
 
 static const unsigned block_sizes[][2] = {
@@ -35,23 +35,23 @@ static const unsigned block_sizes[][2] = {
 
 enum { BLOCK_SIZES = sizeof block_sizes / sizeof *block_sizes };
 
-/* Diagonals that are filled to some share, and the nonzeros they hold. */
+/* Diagonals that are at least so full, and the nonzeros on them. */
 typedef struct diagonal_info {
     uint64_t count, nnz;
 } diagonal_info;
 
-/* What a matrix looks like. */
+/* All that is printed about a matrix. */
 typedef struct matrix_info {
     uint64_t rows, cols, nnz;
-    uint64_t zeros, ones, whole;              /* values that are 0, 1, integers up to a million in size */
+    uint64_t zeros, ones, whole;              /* values that are 0, 1, and integers up to a million in magnitude */
     double   mean, deviation;                 /* of the row lengths */
     double   sigma;                           /* the deviation over the square root of the mean: sigma of Koza et al. 2013 (CMRS) */
     uint64_t shortest, longest, empty;        /* rows */
     uint64_t below, above;                    /* bandwidth */
     uint64_t longest_col, empty_cols;
-    diagonal_info used, half, full;           /* with a nonzero, filled to 50% or more, to 90% or more */
+    diagonal_info used, half, full;           /* with any nonzero, at least 50% full, at least 90% full */
     uint64_t bin_rows[LENGTH_BINS], bin_nnz[LENGTH_BINS]; /* rows of 0, 1, 2, 3-4, 5-8, ... nonzeros: bin b > 0 ends at 2^(b-1) */
-    int      bins;                            /* up to the longest row's */
+    int      bins;                            /* number of bins up to that of the longest row */
     block_info block[BLOCK_SIZES];
 } matrix_info;
 
@@ -66,6 +66,7 @@ static void info_values(matrix_info *f, const spmv_csr *a)
     }
 }
 
+/* Row lengths and bandwidth. */
 static void info_rows(matrix_info *f, const spmv_csr *a)
 {
     uint64_t r;
@@ -99,6 +100,7 @@ static int info_columns(matrix_info *f, tool *t, const spmv_csr *a)
     return DONE;
 }
 
+/* The bins of row lengths. */
 static void info_histogram(matrix_info *f, const spmv_csr *a)
 {
     uint64_t r, n;
@@ -112,7 +114,7 @@ static void info_histogram(matrix_info *f, const spmv_csr *a)
     }
 }
 
-/* The row lengths of a bin. */
+/* The first row length of a bin; bin_to: the last. */
 static uint64_t bin_from(int b)
 {
     return b < 3 ? (uint64_t)b : ((uint64_t)1 << (b - 2)) + 1;
@@ -125,7 +127,7 @@ static uint64_t bin_to(int b)
 
 /* ---- diagonals and blocks -------------------------------------------------------------------------------------- */
 
-/* Elements of the diagonal col - row = d - (rows - 1). */
+/* The number of elements of the diagonal col - row = d - (rows - 1). */
 static uint64_t diagonal_length(const spmv_csr *a, uint64_t d)
 {
     uint64_t first_row = d < a->rows - 1 ? a->rows - 1 - d : 0, first_col = d < a->rows - 1 ? 0 : d - (a->rows - 1);
@@ -139,6 +141,7 @@ static void diagonal_count(diagonal_info *d, uint64_t nnz)
     d->nnz += nnz;
 }
 
+/* Counts how full the diagonals are. DONE or FAILED, as info_columns and info_blocks. */
 static int info_diagonals(matrix_info *f, tool *t, const spmv_csr *a)
 {
     uint64_t all, r, k, d;
@@ -159,7 +162,7 @@ static int info_diagonals(matrix_info *f, tool *t, const spmv_csr *a)
     return DONE;
 }
 
-/* Blocks of height x width on the grid of their size that hold a nonzero. seen has a place for each block column. */
+/* The number of blocks of height x width on the grid of their size that hold a nonzero. seen has an element for each block column. */
 static uint64_t count_blocks(const spmv_csr *a, unsigned height, unsigned width, uint32_t *seen)
 {
     uint64_t r, k, blocks = 0;
@@ -175,6 +178,7 @@ static uint64_t count_blocks(const spmv_csr *a, unsigned height, unsigned width,
     return blocks;
 }
 
+/* Counts the blocks of every size. */
 static int info_blocks(matrix_info *f, tool *t, const spmv_csr *a)
 {
     uint32_t *seen = (uint32_t *)malloc(((size_t)a->cols / 2 + 1) * sizeof *seen);
@@ -208,7 +212,7 @@ static int info_make(matrix_info *f, tool *t, const spmv_csr *a)
     return info_blocks(f, t, a);
 }
 
-/* ---- as text --------------------------------------------------------------------------------------------------- */
+/* ---- text output --------------------------------------------------------------------------------------------------- */
 
 static const char *info_kind(const matrix_info *f)
 {
@@ -217,9 +221,10 @@ static const char *info_kind(const matrix_info *f)
 
 static void print_diagonals(const char *which, diagonal_info d, uint64_t nnz)
 {
-    printf("            %-16s %12llu, holding %6.2f%% of the nonzeros\n", which, (unsigned long long)d.count, number_percent(d.nnz, nnz));
+    printf("            %-17s %11llu, with %6.2f%% of the nonzeros\n", which, (unsigned long long)d.count, number_percent(d.nnz, nnz));
 }
 
+/* The table of row lengths, with a bar for each bin. */
 static void print_histogram(const matrix_info *f)
 {
     uint64_t most = 0;
@@ -238,41 +243,43 @@ static void print_histogram(const matrix_info *f)
     }
 }
 
+/* The table of block sizes. */
 static void print_blocks(const matrix_info *f)
 {
     int i;
-    printf("\n%-17s %12s %9s   bytes a nonzero as bcsr: f64, f32 (csr: 12.00, 8.00)\n", "block", "blocks", "fill");
+    printf("\n%-17s %12s %9s   bytes per nonzero as bcsr: f64, f32 (csr: 12.00, 8.00)\n", "block", "blocks", "fill");
     for (i = 0; i < BLOCK_SIZES; i++) {
         const block_info *b = &f->block[i];
         char size[32];
         snprintf(size, sizeof size, "%ux%u", b->height, b->width);
         printf("%-17s %12.0f %8.2f%%", size, b->blocks, 100 * b->fill);
-        if (f->nnz) printf(" %23.2f %7.2f\n", b->bytes_f64, b->bytes_f32);
-        else printf(" %23s %7s\n", "-", "-");
+        if (f->nnz) printf(" %25.2f %7.2f\n", b->bytes_f64, b->bytes_f32);
+        else printf(" %25s %7s\n", "-", "-");
     }
 }
 
+/* Prints everything as text. */
 static void print_info(const matrix_info *f, const char *file)
 {
     double places = (double)f->rows * (double)f->cols;
-    printf("matrix      %s\nshape       %llu x %llu, %llu nonzeros (%.4g%% of the places)\n", file, (unsigned long long)f->rows,
+    printf("matrix      %s\nshape       %llu x %llu, %llu nonzeros (%.4g%% of the elements)\n", file, (unsigned long long)f->rows,
            (unsigned long long)f->cols, (unsigned long long)f->nnz, places > 0 ? 100 * (double)f->nnz / places : 0);
     printf("values      %s; %llu explicit zeros\n", info_kind(f), (unsigned long long)f->zeros);
     printf("row length  mean %.2f, standard deviation %.2f, shortest %llu, longest %llu, empty rows %llu\n", f->mean, f->deviation,
            (unsigned long long)f->shortest, (unsigned long long)f->longest, (unsigned long long)f->empty);
-    printf("sigma       %.2f: standard deviation over the square root of the mean (Koza and others 2013, CMRS)\n", f->sigma);
+    printf("sigma       %.2f: standard deviation divided by the square root of the mean (Koza and others 2013, CMRS)\n", f->sigma);
     printf("bandwidth   %llu below the diagonal, %llu above\n", (unsigned long long)f->below, (unsigned long long)f->above);
     printf("columns     longest %llu, empty columns %llu\n", (unsigned long long)f->longest_col, (unsigned long long)f->empty_cols);
     if (f->rows && f->cols) {
         printf("diagonals   %llu hold nonzeros\n", (unsigned long long)f->used.count);
-        print_diagonals("50% full or more", f->half, f->nnz);
-        print_diagonals("90% full or more", f->full, f->nnz);
+        print_diagonals("at least 50% full", f->half, f->nnz);
+        print_diagonals("at least 90% full", f->full, f->nnz);
     }
     print_histogram(f);
     print_blocks(f);
 }
 
-/* ---- as JSON --------------------------------------------------------------------------------------------------- */
+/* ---- JSON output --------------------------------------------------------------------------------------------------- */
 
 static void json_diagonals(const char *key, diagonal_info d)
 {
@@ -282,6 +289,7 @@ static void json_diagonals(const char *key, diagonal_info d)
     putchar('}');
 }
 
+/* Prints the bins of row lengths as a list. */
 static void json_histogram(const matrix_info *f)
 {
     int b;
@@ -297,6 +305,7 @@ static void json_histogram(const matrix_info *f)
     putchar(']');
 }
 
+/* Prints the block sizes as a list. */
 static void json_blocks(const matrix_info *f)
 {
     int i;
@@ -313,6 +322,7 @@ static void json_blocks(const matrix_info *f)
     putchar(']');
 }
 
+/* Prints the JSON object that --help describes. */
 static void json_info(const matrix_info *f, const char *file)
 {
     putchar('{');
@@ -346,6 +356,7 @@ static void json_info(const matrix_info *f, const char *file)
     puts("}");
 }
 
+/* Examines the matrix and prints the result. DONE or FAILED. */
 static int info_print(tool *t, const spmv_csr *a, const char *file, int json)
 {
     matrix_info *f = (matrix_info *)malloc(sizeof *f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/mul.c - spmv mul: y = alpha A x + beta y.
+ * tools/cmd/mul.c - spmv mul: computes y = alpha A x + beta y.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
@@ -29,7 +29,7 @@ static void product_free(tool *t, product *p)
     device_close(p->device);
 }
 
-/* What can be known to be wrong without reading a file. */
+/* Fills in *p from the options and reports every mistake that shows before a file is read. DONE, or USAGE after a message. */
 static int product_options(tool *t, const arguments *args, product *p)
 {
     int result = DONE;
@@ -46,12 +46,13 @@ static int product_options(tool *t, const arguments *args, product *p)
     p->desc.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     p->desc.hooks = t->hooks;
     if (result != DONE) return result;
-    if (args->plans > 1) return cli_misuse(t, "one --plan is enough");
-    if (p->beta != 0 && !args->value[OPT_Y]) return cli_misuse(t, "--beta needs the vector that it multiplies, --y FILE");
-    if (args->value[OPT_Y] && !args->value[OPT_BETA]) return cli_misuse(t, "--y needs --beta");
+    if (args->plans > 1) return cli_misuse(t, "only one --plan can be given");
+    if (p->beta != 0 && !args->value[OPT_Y]) return cli_misuse(t, "--beta requires the vector that it multiplies, --y FILE");
+    if (args->value[OPT_Y] && !args->value[OPT_BETA]) return cli_misuse(t, "--y requires --beta");
     return plan_is_text(t, "plan", p->desc.plan);
 }
 
+/* Reads or makes x and y. DONE or FAILED. */
 static int product_vectors(tool *t, const arguments *args, product *p)
 {
     spmv_type type = p->desc.type;
@@ -68,6 +69,7 @@ static int product_vectors(tool *t, const arguments *args, product *p)
     return p->y ? DONE : cli_no_memory(t);
 }
 
+/* Reads the matrix, multiplies and writes y. DONE or FAILED. */
 static int product_run(tool *t, const arguments *args, product *p)
 {
     spmv_matrix m;

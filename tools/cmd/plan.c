@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/plan.c - spmv plan: the plan that the library or a builder makes, part by part.
+ * tools/cmd/plan.c - spmv plan: shows the plan that the library or a builder makes, part by part.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
@@ -16,16 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What plan tells of a part. */
+/* What is printed about a part. */
 typedef struct part_figures {
     char     text[512];
     uint64_t rows, nnz;
     double   share;           /* of the matrix's nonzeros, percent */
     int      stored;          /* 0: it was refused, and the message is printed */
     uint64_t bytes;
-    double   padding;         /* stored slots over nonzeros, less one; NAN where there is none */
+    double   padding;         /* stored slots / nonzeros - 1; NAN: no nonzeros, or refused */
 } part_figures;
 
+/* Stores part i of the split for a moment and fills in its figures. FAILED if it was refused. */
 static int part_measure(tool *t, const spmv_split *split, const spmv_plan *plan, const spmv_csr *a, int i, const spmv_build *how,
                         part_figures *out)
 {
@@ -73,7 +74,7 @@ static void part_json(const part_figures *p)
     putchar('}');
 }
 
-/* The options of a choice, the chosen one first. */
+/* Prints the options of a choice, the chosen one first. */
 static void choice_json(const spmv_choice *c)
 {
     int i;
@@ -97,13 +98,13 @@ static void choice_json(const spmv_choice *c)
     fputs("]}", stdout);
 }
 
-/* What plan prints. */
+/* What the command prints. */
 typedef struct plan_report {
     const char        *matrix, *device;
     spmv_type          type;
-    const spmv_choice *choice;   /* its plan and variant */
+    const spmv_choice *choice;   /* holds the plan and the variant */
     int                explain;
-    char              *text;     /* SPMV_PLAN_TEXT bytes: the plan, then the shares */
+    char              *text;     /* SPMV_PLAN_TEXT bytes, for the plan and then the shares */
     part_figures      *part;
     int                parts;
     int                refused;  /* 1: a part could not be stored */
@@ -114,6 +115,7 @@ static const char *report_variant(const plan_report *r)
     return r->choice->variant[strspn(r->choice->variant, "+")] ? r->choice->variant : NULL;
 }
 
+/* Prints the library's explanation of its choice. DONE or FAILED. */
 static int explain(tool *t, const spmv_choice *c)
 {
     size_t size = spmv_explain(c, NULL, 0) + 1;
@@ -125,9 +127,10 @@ static int explain(tool *t, const spmv_choice *c)
     return DONE;
 }
 
+/* Prints the report as text. */
 static void report_print(const plan_report *r, const spmv_split *split)
 {
-    enum { NARROWEST = 16, WIDEST = 48 }; /* characters: a column that short plans leave in its place, and one very long plan too */
+    enum { NARROWEST = 16, WIDEST = 48 }; /* characters of the column of parts: the same for all short plans; limited for long ones */
     int i, n, column = NARROWEST;
     spmv_plan_print(&r->choice->plan, r->text, SPMV_PLAN_TEXT);
     printf("plan    %s%s%s\n", r->text, report_variant(r) ? "/" : "", report_variant(r) ? report_variant(r) : "");
@@ -141,6 +144,7 @@ static void report_print(const plan_report *r, const spmv_split *split)
     for (i = 0; i < r->parts; i++) part_print(&r->part[i], column);
 }
 
+/* Prints the report as the JSON object that --help describes. */
 static void report_json(const plan_report *r, const spmv_csr *a, const spmv_split *split)
 {
     int i;
@@ -169,7 +173,7 @@ static void report_json(const plan_report *r, const spmv_csr *a, const spmv_spli
     puts("}");
 }
 
-/* Splits the matrix by the chosen plan and prints what comes of each part. */
+/* Splits the matrix by the chosen plan and prints the report. FAILED if a part was refused. */
 static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_build *how, int json)
 {
     const spmv_plan *plan = &r->choice->plan;
@@ -190,6 +194,44 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     return r->refused ? FAILED : result;
 }
 
+/* ---- the list of plans ------------------------------------------------------------------------------------------- */
+
+/* The flags of a format that scripts need, and their names in the list. */
+static const struct format_property {
+    unsigned    flag;
+    const char *name;
+} format_properties[] = {{SPMV_ROW_BLOCK, "blocks"}, {SPMV_HAS_FILL, "fill"}, {SPMV_REPEATS, "reproducible"}};
+
+/* Prints a format's line and a line for each of its layouts. */
+static void list_format(spmv_format f)
+{
+    const spmv_format_layout *layout;
+    size_t i, count = spmv_format_layouts(f, &layout);
+    int kind;
+    printf("format %s", spmv_format_name(f));
+    for (i = 0; i < sizeof format_properties / sizeof *format_properties; i++)
+        if (spmv_format_flags(f) & format_properties[i].flag) printf(" %s", format_properties[i].name);
+    putchar('\n');
+    for (i = 0; i < count; i++) {
+        printf("layout %s", layout[i].plan);
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
+            if (layout[i].kinds >> kind & 1u) printf(" %s", spmv_tune_kind_name((spmv_tune_kind)kind));
+        putchar('\n');
+    }
+}
+
+/* Prints everything that can be named in a plan, a line each: its sort, its name and its properties. Formats that this build lacks are
+ * left out. */
+static int list_plans(void)
+{
+    int i;
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
+        if (spmv_format_built((spmv_format)i)) list_format((spmv_format)i);
+    for (i = 0; i < SPMV_BUILDER_COUNT; i++) printf("builder %s\n", spmv_builder_name((spmv_builder)i));
+    puts("choice cocktail\nchoice auto");
+    return DONE;
+}
+
 int plan_command(tool *t, const arguments *args)
 {
     const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
@@ -203,6 +245,7 @@ int plan_command(tool *t, const arguments *args)
     spmv_target place;
     spmv_csr a;
     plan_report report;
+    if (args->value[OPT_LIST]) return list_plans();
     memset(&desc, 0, sizeof desc);
     memset(&how, 0, sizeof how);
     memset(&report, 0, sizeof report);

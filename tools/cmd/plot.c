@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/cmd/plot.c - spmv plot: which picture is wanted.
+ * tools/cmd/plot.c - spmv plot: selects the picture to draw.
  */
 #include "../cli/cli.h"
 #include "../cli/options.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #ifdef SPMV_CAIRO
-/* The first word that says what to draw; by itself it is a file's name. */
+/* 1: the first argument is this word, which selects a picture. A single argument is always a file's name. */
 static int plot_is(const arguments *args, const char *word)
 {
     return args->files > 1 && !strcmp(args->file[0], word);
@@ -30,14 +30,14 @@ int plot_command(tool *t, const arguments *args)
     if (args->value[OPT_CAPTION]) return cli_misuse(t, "--caption is for plot bench and plot ratio");
     if (plot_is(args, "tune") && args->files == 2) return plot_tune(t, args);
     if (plot_is(args, "rows") && args->files == 2) return plot_rows(t, args);
-    if (args->files > 1) return cli_misuse(t, "one argument too many: '%s'", args->file[args->files - 1]);
+    if (args->files > 1) return cli_misuse(t, "unexpected argument '%s'", args->file[args->files - 1]);
     return plot_matrix(t, args);
 }
 #else
 int plot_command(tool *t, const arguments *args)
 {
     (void)args;
-    return cli_complain(t, "this spmv was built without cairo, which draws; install it (Debian: libcairo2-dev, pkg-config) and build "
-                           "again");
+    return cli_complain(t, "this program was built without cairo, which plot requires; install it (Debian: libcairo2-dev, pkg-config) "
+                           "and build again");
 }
 #endif

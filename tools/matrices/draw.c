@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- chance ---------------------------------------------------------------------------------------------------- */
+/* ---- random numbers ---------------------------------------------------------------------------------------------------- */
 
 uint64_t draw_mix(uint64_t v) /* Steele, Lea, Flood 2014: SplitMix64 */
 {
@@ -38,7 +38,7 @@ uint64_t draw_permute(uint64_t i, uint64_t n, uint64_t seed)
     return i;
 }
 
-/* ---- rows being written ---------------------------------------------------------------------------------------- */
+/* ---- drawing rows ---------------------------------------------------------------------------------------- */
 
 void sketch_free(sketch *p)
 {
@@ -103,7 +103,7 @@ void sketch_row_end(sketch *p)
 
 /* ---- rows of given lengths ----------------------------------------------------------------------------------------- */
 
-/* The length, in 1/16, of a row that this share (of 2^32) of the rows do not exceed. */
+/* The length, in sixteenths, that this share (of 2^32) of the rows does not exceed. */
 static uint64_t knot_length(const knot *k, uint64_t share)
 {
     uint64_t at = share * 1000000 >> 32, wide;
@@ -112,13 +112,13 @@ static uint64_t knot_length(const knot *k, uint64_t share)
     return 16 * (uint64_t)k->length + 16 * (at - k->share) * (k[1].length - k->length) / wide;
 }
 
-/* What a row and those alike share. */
+/* A number that a row shares with the rows that are like it. */
 static uint64_t kind_of(const recipe *r, uint64_t row)
 {
     return (r->period ? row % r->period : row) / (uint64_t)r->same;
 }
 
-/* Lengths by the recipe's knots, stretched so that they add up to nnz. */
+/* Sets the row lengths by the recipe's knots, scaled so that they add up to about nnz. */
 static void knot_lengths(const recipe *r, uint32_t *length)
 {
     uint64_t i, sum = 0, wanted = (r->nnz - r->longs * r->length) * 16, stretch;
@@ -133,12 +133,12 @@ static void knot_lengths(const recipe *r, uint32_t *length)
     for (i = 0; i < r->longs; i++) length[(2 * i + 1) * r->rows / (2 * r->longs)] = (uint32_t)r->length;
 }
 
-/* A column for a row whose diagonal is at middle. */
+/* A random column for a row whose diagonal entry is in column middle. */
 static uint64_t draw_column(const recipe *r, uint64_t *dice, uint64_t middle)
 {
     int which = (int)draw_roll(dice, 100), octaves = 0;
     uint64_t c;
-    if (which < r->near) { /* as likely up to reach as up to half of it, and so on; mirrored at the edges */
+    if (which < r->near) { /* within reach, half of it, a quarter and so on with equal probability; mirrored at the edges */
         int64_t far = (int64_t)((uint64_t)r->reach >> draw_roll(dice, 8)) + 1, cols = (int64_t)r->cols;
         int64_t at = (int64_t)middle - far + (int64_t)draw_roll(dice, (uint64_t)(2 * far + 1));
         if (at < 0) at = -1 - at;
@@ -148,11 +148,11 @@ static uint64_t draw_column(const recipe *r, uint64_t *dice, uint64_t middle)
     if (which >= r->near + r->popular) return draw_roll(dice, r->cols);
     while (2ull << octaves <= r->cols) octaves++;
     c = 1ull << draw_roll(dice, (uint64_t)octaves + 1);
-    c += draw_roll(dice, c) - 1; /* number c in order of popularity, lying anywhere */
+    c += draw_roll(dice, c) - 1; /* the c-th most popular column, which may be anywhere */
     return draw_permute(c < r->cols ? c : r->cols - 1, r->cols, 3);
 }
 
-/* Draws until the row has so many columns, or chance fails too often. */
+/* Draws columns until the row has so many, or too many draws have hit columns that it has. */
 static void draw_columns(sketch *p, const recipe *r, uint64_t *dice, uint64_t middle, uint64_t until)
 {
     uint64_t tries, limit = 8 * until + 64, begin = p->ptr[p->row];
@@ -162,7 +162,7 @@ static void draw_columns(sketch *p, const recipe *r, uint64_t *dice, uint64_t mi
     }
 }
 
-/* A row so long that columns drawn one by one would meet again and again. */
+/* Draws a row so long that single draws would mostly hit columns that it has: decides column by column. */
 static void draw_dense_row(sketch *p, uint64_t dice, uint64_t length)
 {
     uint64_t c, left = length;

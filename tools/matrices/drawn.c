@@ -11,21 +11,22 @@
 
 enum { MOST_ENTRIES = 2000000000 };
 
+/* A full matrix. */
 static const char *draw_dense(sketch *p, const uint64_t *n)
 {
     uint64_t c;
-    if (!n[0] || !n[1] || n[0] > MOST_ENTRIES / n[1]) return "1 to 2 * 10^9 entries";
+    if (!n[0] || !n[1] || n[0] > MOST_ENTRIES / n[1]) return "there must be 1 to 2 * 10^9 entries";
     if (!sketch_make(p, n[0], n[1], n[0] * n[1])) return NULL;
     for (; p->row < p->rows && !p->failed; sketch_row_end(p))
         for (c = 0; c < p->cols; c++) sketch_append(p, c);
     return NULL;
 }
 
-/* States (i, j), i + j < N: each stays, (i-1, j+1), (i, j-1) or (i+1, j). */
+/* A Markov chain of states (i, j) with i + j < N, each of which can stay or change to (i-1, j+1), (i, j-1) or (i+1, j). */
 static const char *draw_epidemic(sketch *p, const uint64_t *n)
 {
     uint64_t i, j, order = n[0];
-    if (order < 1 || order > 30000) return "N is 1 to 30000";
+    if (order < 1 || order > 30000) return "N must be from 1 to 30000";
     if (!sketch_make(p, order * (order + 1) / 2, order * (order + 1) / 2, 2 * order * (order + 1))) return NULL;
     for (i = 0; i < order && !p->failed; i++)
         for (j = 0; i + j < order; j++, sketch_row_end(p)) {
@@ -37,8 +38,8 @@ static const char *draw_epidemic(sketch *p, const uint64_t *n)
     return NULL;
 }
 
-/* The spins of a neighbouring site, one step up or down in direction d, that a spin meets; returns how many. The projectors are
- * 1 - g and 1 + g; that of time is diagonal. */
+/* The spins of a neighbouring site, one step up or down in direction d, with which a spin is coupled; returns how many. The projectors
+ * are 1 - g and 1 + g; that of the time direction is diagonal. */
 static int wilson_spins(int spin, int d, int up, int *out)
 {
     out[0] = spin;
@@ -51,7 +52,7 @@ static const char *draw_wilson(sketch *p, const uint64_t *n)
 {
     uint64_t site, step, size = n[0], there;
     int spin, d, up, k, c, count, spins[2];
-    if (size < 3 || size > 40) return "N is 3 to 40";
+    if (size < 3 || size > 40) return "N must be from 3 to 40";
     if (!sketch_make(p, 12 * size * size * size * size, 12 * size * size * size * size, 468 * size * size * size * size)) return NULL;
     for (; p->row < p->rows && !p->failed; sketch_row_end(p)) {
         site = p->row / 12;
@@ -70,18 +71,19 @@ static const char *draw_wilson(sketch *p, const uint64_t *n)
 
 static const char *draw_permutation(sketch *p, const uint64_t *n)
 {
-    if (n[0] < 1 || n[0] > 1000000000) return "the order is 1 to 10^9";
+    if (n[0] < 1 || n[0] > 1000000000) return "N must be from 1 to 10^9";
     if (!sketch_make(p, n[0], n[0], n[0])) return NULL;
     for (; p->row < p->rows && !p->failed; sketch_row_end(p)) sketch_append(p, draw_permute(p->row, n[0], 5));
     return NULL;
 }
 
+/* A band whose places are filled at random. */
 static const char *draw_band(sketch *p, const uint64_t *n)
 {
     uint64_t c;
     if (n[0] < 1 || n[1] >= n[0] || n[0] > MOST_ENTRIES / (2 * n[1] + 1))
-        return "WIDTH is below N, and the band has at most 2 * 10^9 places";
-    if (n[2] > 100) return "FILL is 0 to 100 percent";
+        return "WIDTH must be below N, and the band may have at most 2 * 10^9 elements";
+    if (n[2] > 100) return "FILL must be from 0 to 100 percent";
     if (!sketch_make(p, n[0], n[0], n[0] * (2 * n[1] + 1) * n[2] / 100 + n[0])) return NULL;
     for (; p->row < p->rows && !p->failed; sketch_row_end(p))
         for (c = p->row < n[1] ? 0 : p->row - n[1]; c <= p->row + n[1] && c < p->cols; c++)
@@ -89,16 +91,18 @@ static const char *draw_band(sketch *p, const uint64_t *n)
     return NULL;
 }
 
+/* Blocks at random places of a grid. */
 static const char *draw_blocks(sketch *p, const uint64_t *n)
 {
     uint64_t k, c, across, dice;
-    if (n[0] < 1 || !n[1] || n[1] > n[0]) return "B is 1 to N";
+    if (n[0] < 1 || !n[1] || n[1] > n[0]) return "B must be from 1 to N";
     across = (n[0] + n[1] - 1) / n[1];
-    if (n[2] > across || n[0] > MOST_ENTRIES / (n[1] * n[2] + 1)) return "K is at most N / B, and there are at most 2 * 10^9 places";
-    if (n[3] < 1 || n[3] > 100) return "FILL is 1 to 100 percent";
+    if (n[2] > across || n[0] > MOST_ENTRIES / (n[1] * n[2] + 1))
+        return "K must be at most N / B, and the blocks may have at most 2 * 10^9 elements";
+    if (n[3] < 1 || n[3] > 100) return "FILL must be from 1 to 100 percent";
     if (!sketch_make(p, n[0], n[0], n[0] * n[1] * n[2] * n[3] / 100)) return NULL;
     for (; p->row < p->rows && !p->failed; sketch_row_end(p)) {
-        dice = draw_mix(p->row / n[1]); /* so that all rows of a block draw the same ones */
+        dice = draw_mix(p->row / n[1]); /* the same for all rows of a block */
         for (k = 0; k < n[2];) {
             uint64_t b = 2 * n[2] > across ? draw_permute(k, across, p->row / n[1]) : draw_roll(&dice, across);
             if (p->seen[b] == p->row + 1) continue;
@@ -111,14 +115,15 @@ static const char *draw_blocks(sketch *p, const uint64_t *n)
 }
 
 /* ---- lengths by mean, deviation and skewness ----------------------------------------------------------------------
- * A row's length is linear in E^c, E being exponentially distributed (Weibull); c gives the skewness. */
+ * A row's length is linear in E^c, where E is exponentially distributed (a Weibull distribution); c determines the skewness. */
 
-enum { STRATA = 65536 };
+enum { STRATA = 65536 }; /* the most different lengths that are computed; longer matrices repeat them */
 
 typedef struct moments {
     double mean, deviation, skew;
 } moments;
 
+/* The moments of n values. */
 static moments moments_of(const double *v, int n)
 {
     moments m = {0, 0, 0};
@@ -140,8 +145,8 @@ static void powers(double *v, int n, double c)
     for (i = 0; i < n; i++) v[i] = library_exp2(c * library_log2(-library_log2((i + 0.5) / n)));
 }
 
-/* Lengths, longest first, with the wanted mean and deviation and whatever skewness E^c has: 0 if whole numbers from 0 to
- * most have no such moments. */
+/* Sets v to n lengths, longest first, with the wanted mean and deviation and the skewness of E^c. 0 if integers from 0 to most cannot
+ * have such moments. */
 static int fit_lengths(double *v, int n, double c, const moments *want, double most)
 {
     moments got;
@@ -158,7 +163,8 @@ static int fit_lengths(double *v, int n, double c, const moments *want, double m
            got.deviation > 0.9 * want->deviation - 0.3;
 }
 
-/* The least c that gives the skewness, or with lengths from 0 a larger one. */
+/* Sets v to n lengths with the wanted moments: the least c that gives the skewness or, if that needs lengths below 0, a larger one. 0 if
+ * there is none. */
 static int find_lengths(double *v, int n, const moments *want, double most)
 {
     int low = 16, high = 512; /* c in 1/64 */
@@ -173,6 +179,7 @@ static int find_lengths(double *v, int n, const moments *want, double most)
     return 0;
 }
 
+/* Random columns in rows whose lengths have the given moments. */
 static const char *draw_moments(sketch *p, const uint64_t *n)
 {
     moments want;
@@ -182,7 +189,7 @@ static const char *draw_moments(sketch *p, const uint64_t *n)
     double *v;
     uint32_t *length;
     if (n[0] < 1 || n[0] > 1000000000 || n[1] > n[0] || n[1] * n[0] > MOST_ENTRIES)
-        return "MEAN is at most N, and there are at most 2 * 10^9 entries";
+        return "MEAN must be at most N, and there may be at most 2 * 10^9 entries";
     want.mean = (double)n[1];
     want.deviation = (double)n[2];
     want.skew = (double)n[3];
@@ -197,22 +204,22 @@ static const char *draw_moments(sketch *p, const uint64_t *n)
     if (!p->failed) draw_rows(p, &r, length);
     free(v);
     free(length);
-    return p->failed == 2 ? "no lengths from 0 to N have this mean and deviation" : NULL;
+    return p->failed == 2 ? "no row lengths from 0 to N have this mean and deviation" : NULL;
 }
 
 /* ---- the list of drawn families ----------------------------------------------------------------------------------- */
 
 const drawn drawn_families[] = {
     {"dense_#_#", draw_dense, "every entry of M x N"},
-    {"epidemic_#", draw_epidemic, "states of a Markov chain on a triangle of side N, four a row\n"
-     "(SuiteSparse Williams/mc2depi is epidemic_1025, states in another order)"},
-    {"wilson_#", draw_wilson, "Wilson's hopping matrix on a periodic lattice of N^4 sites, 39 a row\n"
-     "(SuiteSparse Williams/qcd5_4 is wilson_8, but for the order of unknowns)"},
-    {"permutation_#", draw_permutation, "one entry in each row and column, anywhere"},
-    {"band_#_#_#", draw_band, "N rows, WIDTH diagonals on either side, FILL percent of them, and the diagonal"},
-    {"blocks_#_#_#_#", draw_blocks, "N rows in blocks of B x B on a grid, K anywhere in a row of blocks, FILL percent full"},
+    {"epidemic_#", draw_epidemic, "states of a Markov chain on a triangle of side N, up to four nonzeros in a row\n"
+     "(SuiteSparse Williams/mc2depi is epidemic_1025, with its states in another order)"},
+    {"wilson_#", draw_wilson, "Wilson's hopping matrix on a periodic lattice of N^4 sites, 39 nonzeros in a row\n"
+     "(SuiteSparse Williams/qcd5_4 is wilson_8, except for the order of the unknowns)"},
+    {"permutation_#", draw_permutation, "one entry in each row and column, in random places"},
+    {"band_#_#_#", draw_band, "N rows: the diagonal, and FILL percent of WIDTH diagonals on either side"},
+    {"blocks_#_#_#_#", draw_blocks, "N rows in blocks of B x B on a grid, K in random places of each block row, FILL percent full"},
     {"lengths_#_#_#_#", draw_moments, "N rows of mean length MEAN with standard deviation DEV and skewness SKEW\n"
-     "(or the least there is), columns anywhere"},
+     "(or the least possible), in random columns"},
 };
 
 const int drawn_count = (int)(sizeof drawn_families / sizeof *drawn_families);

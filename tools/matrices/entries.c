@@ -13,6 +13,7 @@ void entries_free(entries *e)
     memset(e, 0, sizeof *e);
 }
 
+/* Makes room for more entries. 1, or 0 if memory ran out. */
 static int entries_grow(entries *e)
 {
     uint64_t room = e->room ? e->room + e->room / 2 : 1024;

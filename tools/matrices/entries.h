@@ -11,18 +11,18 @@
 typedef struct entries {
     uint64_t  rows, cols, count, room;
     uint32_t *row, *col;
-    double   *val;      /* NULL as long as every value is 1 and ones is set */
-    int       ones;     /* 1: every value is 1 and none is stored */
+    double   *val;      /* NULL if ones is set */
+    int       ones;     /* 1: all values are 1 and are not stored */
     int       failed;   /* 1: memory ran out */
 } entries;
 
-/* Frees what they hold and zeroes them. Zeroed entries are allowed. */
+/* Frees the arrays and zeroes *e. Zeroed entries are allowed. */
 void entries_free(entries *e);
 
-/* Adds an entry; where memory runs out e->failed is set. */
+/* Adds an entry; sets e->failed if memory runs out. */
 void entries_add(entries *e, uint64_t row, uint64_t col, double value);
 
-/* Adds an entry and the one across the diagonal. */
+/* Adds an entry and its mirror image across the diagonal. */
 void entries_add_both(entries *e, uint64_t row, uint64_t col, double value);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- primes: Trefethen's hundred-digit challenge, problem 7 ---------------------------------------------------- */
 
-/* Marks composites below limit; NULL if memory is short. */
+/* An array, which the caller frees, that marks the composite numbers below limit; NULL if memory ran out. */
 static unsigned char *sieve(uint64_t limit)
 {
     unsigned char *composite = (unsigned char *)calloc((size_t)limit, 1);
@@ -37,26 +37,26 @@ static void trefethen(entries *e, uint64_t n, uint64_t first)
 
 static const char *make_trefethen(entries *e, const uint64_t *n)
 {
-    if (n[0] < 1 || n[0] > 20000000) return "the order is 1 to 20000000";
+    if (n[0] < 1 || n[0] > 20000000) return "N must be from 1 to 20000000";
     trefethen(e, n[0], 0);
     return NULL;
 }
 
 static const char *make_trefethen_b(entries *e, const uint64_t *n)
 {
-    if (n[0] < 2 || n[0] > 20000000) return "the order is 2 to 20000000";
+    if (n[0] < 2 || n[0] > 20000000) return "N must be from 2 to 20000000";
     trefethen(e, n[0], 1);
     return NULL;
 }
 
 /* ---- Mycielski's graphs ---------------------------------------------------------------------------------------- */
 
-/* From one edge; each step adds a shadow of every vertex, joined to the vertex's neighbours, and one vertex joined to
- * all shadows. */
+/* Begins with one edge. Each step adds a copy of every vertex, joined to the neighbours of the original, and one vertex that is joined
+ * to all copies. */
 static const char *make_mycielskian(entries *e, const uint64_t *n)
 {
     uint64_t order = 2, step, k, edges, i;
-    if (n[0] < 2 || n[0] > 20) return "the number is 2 to 20";
+    if (n[0] < 2 || n[0] > 20) return "N must be from 2 to 20";
     e->ones = 1;
     entries_add_both(e, 0, 1, 1);
     for (step = 2; step < n[0] && !e->failed; step++) {
@@ -70,8 +70,8 @@ static const char *make_mycielskian(entries *e, const uint64_t *n)
 }
 
 /* ---- simplicial complexes ------------------------------------------------------------------------------------------
- * A simplex is a key of bytes: groups lists of length bytes each, one byte a vertex; keys rise in memcmp's order.
- * Dropping vertex i takes byte i out of each list. */
+ * A simplex is stored as a key: groups lists of length bytes each, one byte per vertex. Keys are in memcmp's order. To drop vertex i is
+ * to remove byte i of each list. */
 
 typedef struct simplices {
     size_t   length, groups;
@@ -114,7 +114,8 @@ static int fits_matching(const unsigned char *list, int i)
     return 1;
 }
 
-/* The first (fresh) or next list of length numbers below n that obeys the rule at every place, in lexical order. */
+/* Sets list to the first (if fresh) or next list of length numbers below n, in lexical order, that obeys the rule at every place. 0 if
+ * there is none. */
 static int next_list(unsigned char *list, int length, unsigned n, fits_rule fits, int fresh)
 {
     int i = fresh ? 0 : length - 1;
@@ -135,6 +136,7 @@ static int next_list(unsigned char *list, int length, unsigned n, fits_rule fits
     return 0;
 }
 
+/* Adds a simplex. 1, or 0 if memory ran out. */
 static int simplex_add(simplices *s, const unsigned char *first, const unsigned char *second)
 {
     size_t width = s->length * s->groups;
@@ -152,7 +154,8 @@ static int simplex_add(simplices *s, const unsigned char *first, const unsigned 
     return 1;
 }
 
-/* All lists by one rule, or (of two groups) all pairs of a rising list below m and a distinct one below n. */
+/* Makes all simplices: all lists that obey the rule or, if n is not 0, all pairs of such a list below m and one of distinct numbers
+ * below n. 1, or 0 if memory ran out. */
 static int simplices_make(simplices *s, size_t length, unsigned m, unsigned n, fits_rule rule)
 {
     unsigned char first[LONGEST], second[LONGEST];
@@ -170,6 +173,7 @@ static int simplices_make(simplices *s, size_t length, unsigned m, unsigned n, f
     return 1;
 }
 
+/* The number of the simplex with this key. */
 static uint64_t simplex_find(const simplices *s, const unsigned char *key)
 {
     size_t width = s->length * s->groups;
@@ -181,10 +185,11 @@ static uint64_t simplex_find(const simplices *s, const unsigned char *key)
         if (order < 0) low = middle + 1;
         else high = middle;
     }
-    return s->count; /* cannot be: every face of a simplex is one */
+    return s->count; /* not reached: every face of a simplex is a simplex */
 }
 
-/* Rows are the simplices of big, columns those of small, its faces; dropping vertex i gives the sign (-1)^i. */
+/* The boundary matrix: its rows are the simplices of big and its columns their faces, those of small. The face without vertex i has the
+ * sign (-1)^i. */
 static void boundary(entries *e, const simplices *big, const simplices *small)
 {
     unsigned char face[2 * LONGEST];
@@ -228,24 +233,24 @@ static double factorial(uint64_t n)
     return n < 2 ? 1 : (double)n * factorial(n - 1);
 }
 
-/* K + 1 rooks that do not attack each other, on a board of M x N. */
+/* Simplices are K + 1 rooks on a board of M x N that do not attack each other. */
 static const char *make_chessboard(entries *e, const uint64_t *n)
 {
     uint64_t rooks = n[2] + 1, k;
     if (n[0] > 255 || n[1] > 255) return "a board has at most 255 rows and columns";
-    if (rooks < 2 || rooks > n[0] || rooks > n[1] || rooks > LONGEST) return "K is 1 to the board's shorter side - 1";
+    if (rooks < 2 || rooks > n[0] || rooks > n[1] || rooks > LONGEST) return "K must be from 1 to the board's shorter side - 1";
     for (k = rooks - 1; k <= rooks; k++)
         if (choose(n[0], k) * choose(n[1], k) * factorial(k) > MOST_SIMPLICES) return "more than 50 million simplices";
     make_boundary(e, rooks, (unsigned)n[0], (unsigned)n[1], fits_rising);
     return NULL;
 }
 
-/* K + 1 pairs out of N points, no point in two pairs. */
+/* Simplices are K + 1 pairs out of N points, with no point in two pairs. */
 static const char *make_matching(entries *e, const uint64_t *n)
 {
     uint64_t pairs = n[1] + 1, k, i;
-    if (n[0] < 4 || n[0] > 22) return "N is 4 to 22";
-    if (pairs < 2 || 2 * pairs > n[0]) return "K is 1 to N / 2 - 1";
+    if (n[0] < 4 || n[0] > 22) return "N must be from 4 to 22";
+    if (pairs < 2 || 2 * pairs > n[0]) return "K must be from 1 to N / 2 - 1";
     for (k = pairs - 1; k <= pairs; k++) {
         double count = 1 / factorial(k);
         for (i = 0; i < k; i++) count *= choose(n[0] - 2 * i, 2);
@@ -255,13 +260,13 @@ static const char *make_matching(entries *e, const uint64_t *n)
     return NULL;
 }
 
-/* Pairs of V points against subsets of K points: 1 where the subset holds the pair. */
+/* Rows are the pairs of V points and columns their subsets of K points: 1 where the subset contains the pair. */
 static const char *make_bibd(entries *e, const uint64_t *n)
 {
     unsigned char set[LONGEST];
     int more, size = (int)n[1], i, k;
-    if (n[0] < 2 || n[0] > 255) return "V is 2 to 255";
-    if (n[1] < 2 || n[1] > n[0] || n[1] > LONGEST) return "K is 2 to V, at most 32";
+    if (n[0] < 2 || n[0] > 255) return "V must be from 2 to 255";
+    if (n[1] < 2 || n[1] > n[0] || n[1] > LONGEST) return "K must be from 2 to V and at most 32";
     if (choose(n[0], n[1]) > MOST_SIMPLICES) return "more than 50 million subsets";
     e->ones = 1;
     e->rows = n[0] * (n[0] - 1) / 2;
@@ -277,10 +282,11 @@ static const char *make_bibd(entries *e, const uint64_t *n)
 
 /* ---- grids ----------------------------------------------------------------------------------------------------- */
 
+/* The first row, the first column and the diagonal. */
 static const char *make_arrow(entries *e, const uint64_t *n)
 {
     uint64_t i;
-    if (n[0] < 1 || n[0] > 1000000000) return "the order is 1 to 10^9";
+    if (n[0] < 1 || n[0] > 1000000000) return "N must be from 1 to 10^9";
     e->rows = e->cols = n[0];
     for (i = 0; i < n[0]; i++) entries_add(e, i, 0, 2);
     for (i = 1; i < n[0]; i++) entries_add(e, 0, i, 1);
@@ -288,7 +294,7 @@ static const char *make_arrow(entries *e, const uint64_t *n)
     return NULL;
 }
 
-/* Every unknown of one point with every unknown of another: -1, but for an unknown with itself. */
+/* Couples every unknown of one point with every unknown of another: -1, except for an unknown with itself. */
 static void add_points(entries *e, uint64_t a, uint64_t b, uint64_t unknowns, double diagonal)
 {
     uint64_t i, j;
@@ -297,16 +303,16 @@ static void add_points(entries *e, uint64_t a, uint64_t b, uint64_t unknowns, do
             entries_add(e, a * unknowns + i, b * unknowns + j, a == b && i == j ? diagonal : -1);
 }
 
-/* The Laplacian of a grid of size[0] x size[1] x size[2] points, first index fastest, with some unknowns a point:
- * neighbours that differ in one index (corners: in any) get -1. */
+/* The Laplacian of a grid of size[0] x size[1] x size[2] points, whose first index varies fastest, with several unknowns per point: -1
+ * for neighbours whose positions differ by 1 in one index (corners: in any). Returns NULL, or why it cannot be made. */
 static const char *grid(entries *e, const uint64_t *size, double diagonal, int corners, uint64_t unknowns)
 {
     uint64_t at[3], me, there, points;
     int64_t d[3];
     if (!size[0] || !size[1] || !size[2] || size[0] > 1000000000 || size[1] > 1000000000 / size[0] ||
-        size[2] > 1000000000 / size[0] / size[1]) return "a grid has 1 to 10^9 points";
+        size[2] > 1000000000 / size[0] / size[1]) return "a grid must have 1 to 10^9 points";
     points = size[0] * size[1] * size[2];
-    if (!unknowns || unknowns > 1000000000 / points) return "a grid has 1 to 10^9 unknowns";
+    if (!unknowns || unknowns > 1000000000 / points) return "a grid must have 1 to 10^9 unknowns";
     e->rows = e->cols = points * unknowns;
     for (me = 0; me < points && !e->failed; me++) {
         at[0] = me % size[0];
@@ -348,7 +354,7 @@ static const char *make_poisson3d(entries *e, const uint64_t *n)
     return grid(e, size, 6, 0, 1);
 }
 
-/* A mesh of hexahedra with some unknowns a node, as structural mechanics has it: diagonally dominant. */
+/* A mesh of hexahedra with several unknowns per node, as in structural mechanics; diagonally dominant. */
 static const char *make_mesh3d(entries *e, const uint64_t *n)
 {
     uint64_t size[3];
@@ -371,8 +377,8 @@ const family formula_families[] = {
     {"Trefethen_#b", make_trefethen_b,
      "the same without its first row and column\n(SuiteSparse JGD_Trefethen/Trefethen_20000b, every entry equal)"},
     {"mycielskian#", make_mycielskian,
-     "Mycielski's graph with chromatic number N, 2 to 20\n(SuiteSparse Mycielski/mycielskianN; the order of vertices "
-     "may differ there)"},
+     "Mycielski's graph with chromatic number N, 2 to 20\n(SuiteSparse Mycielski/mycielskianN; the vertices may be "
+     "in another order there)"},
     {"ch#-#-b#", make_chessboard,
      "boundary of the M x N chessboard complex in dimension K\n"
      "(SuiteSparse JGD_Homology/ch8-8-b4 and others; order and sign may differ there)"},
@@ -386,7 +392,7 @@ const family formula_families[] = {
     {"arrow_#", make_arrow,
      "first row, first column and diagonal\n"
      "(SuiteSparse package, SPQR/Matrix/arrow.mtx is arrow_46500, every entry equal)"},
-    {"tridiag_#", make_tridiag, "2 on the diagonal, -1 beside it"},
+    {"tridiag_#", make_tridiag, "2 on the diagonal and -1 beside it"},
     {"poisson2d_#", make_poisson2d, "five-point grid of N x N points, 4 and -1"},
     {"poisson3d_#", make_poisson3d, "seven-point grid of N x N x N points, 6 and -1"},
     {"mesh3d_#_#", make_mesh3d, "27-point grid of N x N x N nodes with D unknowns each, 27 D and -1"},

@@ -28,11 +28,11 @@ static void list_form(const char *form, const char *text)
 void generate_list(void)
 {
     int i, j;
-    puts("By formula. Each # stands for a number.\n");
+    puts("Families of matrices. Each # stands for a number.\n");
     for (i = 0; i < formula_count; i++) list_form(formula_families[i].form, formula_families[i].text);
     for (i = 0; i < drawn_count; i++) list_form(drawn_families[i].form, drawn_families[i].text);
-    puts("\nMatrices of the papers: name, rows, columns, nonzeros; \"exact\" where a formula gives the pattern (but perhaps for the\n"
-         "order of unknowns), \"like\" where it is an imitation of the same size and kind. Values are small integers.");
+    puts("\nMatrices of the papers: name, rows, columns, nonzeros; \"exact\" if a formula gives the pattern (except perhaps for the\n"
+         "order of the unknowns), \"like\" for an imitation of the same size and structure. Values are small integers.");
     for (i = 0; i < paper_count; i++) {
         printf("\n%s\n", paper_list[i].title);
         for (j = 0; j < paper_list[i].count; j++) {
@@ -46,6 +46,7 @@ void generate_list(void)
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
+/* Draws a matrix by its recipe, with defaults for what the recipe leaves 0. Returns NULL. */
 static const char *draw_recipe(sketch *p, recipe r)
 {
     if (!sketch_make(p, r.rows, r.cols, r.nnz)) return NULL;
@@ -60,7 +61,7 @@ static const char *draw_recipe(sketch *p, recipe r)
     return NULL;
 }
 
-/* Whole numbers of -8 to 8 but 0, symmetric where the pattern is. */
+/* Values for a pattern, which the caller frees: integers from -8 to 8 except 0, symmetric if the pattern is. NULL if memory ran out. */
 static float *sketch_values(const sketch *p)
 {
     float *val = (float *)malloc(((size_t)p->nnz + 1) * sizeof *val);
@@ -73,6 +74,7 @@ static float *sketch_values(const sketch *p)
     return val;
 }
 
+/* Makes a matrix of a drawn pattern, and frees that. DONE, or FAILED after a message. */
 static int sketch_finish(tool *t, sketch *p, spmv_csr *out)
 {
     spmv_input in;
@@ -87,7 +89,7 @@ static int sketch_finish(tool *t, sketch *p, spmv_csr *out)
     in.col = p->col;
     in.val = val;
     in.val_type = SPMV_F32;
-    in.duplicates = SPMV_DUP_REFUSE; /* a drawing that gives one is wrong */
+    in.duplicates = SPMV_DUP_REFUSE; /* a drawing with duplicates is wrong */
     if (val) s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
     else cli_no_memory(t);
     free(val);
@@ -96,6 +98,7 @@ static int sketch_finish(tool *t, sketch *p, spmv_csr *out)
     return s == SPMV_OK ? DONE : FAILED;
 }
 
+/* Makes a matrix of entries, and frees them. DONE, or FAILED after a message. */
 static int entries_finish(tool *t, entries *e, spmv_csr *out)
 {
     spmv_input in;
@@ -108,7 +111,7 @@ static int entries_finish(tool *t, entries *e, spmv_csr *out)
     in.row = e->row;
     in.col = e->col;
     in.val = e->val;
-    in.duplicates = SPMV_DUP_REFUSE; /* a formula that gives one is wrong */
+    in.duplicates = SPMV_DUP_REFUSE; /* a formula with duplicates is wrong */
     s = spmv_csr_from(out, &in, SPMV_F64, &t->hooks);
     cli_progress_clear(t);
     entries_free(e);
@@ -126,7 +129,7 @@ int generate_matrix(tool *t, const char *name, spmv_csr *out)
     for (i = 0; i < formula_count && !formula_matches(formula_families[i].form, form, n); i++) continue;
     for (j = 0; i == formula_count && j < drawn_count && !formula_matches(drawn_families[j].form, form, n); j++) continue;
     if (i == formula_count && j == drawn_count && !r)
-        return cli_misuse(t, "no formula for '%s'; spmv gen --list names what there is", name);
+        return cli_misuse(t, "there is no matrix '%s'; spmv gen --list prints the names", name);
     memset(&e, 0, sizeof e);
     memset(&p, 0, sizeof p);
     t->about = name;

@@ -8,15 +8,15 @@
 
 /* ---- points of a grid ------------------------------------------------------------------------------------------- */
 
-enum { NEAREST = 6, OFFSETS = 13 * 13 * 13 };
+enum { NEAREST = 6, OFFSETS = 13 * 13 * 13 }; /* the largest distance of neighbours along an axis; the offsets within it */
 
 typedef struct lattice {
     int       size[3];
     uint64_t  count;
-    uint32_t *number; /* of each place of the grid, 1 + its point, or 0 */
-    uint32_t *place;  /* of each point */
+    uint32_t *number; /* for each place of the grid 1 + the number of its point, or 0 */
+    uint32_t *place;  /* for each point its place */
     int       offsets;
-    int       offset[OFFSETS][3]; /* by rising distance */
+    int       offset[OFFSETS][3]; /* ordered by distance */
 } lattice;
 
 static void points_free(lattice *g)
@@ -25,7 +25,8 @@ static void points_free(lattice *g)
     free(g->place);
 }
 
-/* Distance from the middle, 4096 on the ellipsoid that fits the grid; hollow: from its surface inwards. */
+/* The depth of a place, by which points are chosen: for BALL the squared distance from the centre, 4096 on the ellipsoid that fits the
+ * grid; for HOLLOW it counts from the surface inwards. */
 static uint32_t depth_of(const lattice *g, const int *at, enum domain shape)
 {
     int64_t sum = 0;
@@ -39,7 +40,7 @@ static uint32_t depth_of(const lattice *g, const int *at, enum domain shape)
     return (uint32_t)sum;
 }
 
-/* Whether the place is one of the count that lie deepest; *rest: how many may be of depth limit itself. */
+/* The depth up to which places are points, so that there are g->count of them; *rest: how many of exactly this depth are points. */
 static uint32_t depth_limit(const lattice *g, enum domain shape, uint64_t *rest)
 {
     static uint32_t number_of[4 * 4096];
@@ -60,13 +61,13 @@ static uint64_t place_of(const lattice *g, const int *at)
     return (uint64_t)at[0] + (uint64_t)g->size[0] * ((uint64_t)at[1] + (uint64_t)g->size[1] * (uint64_t)at[2]);
 }
 
-/* Index k of a walk over n cells of size cell, to and fro. */
+/* Index k of a walk over n cells, which goes backwards in every other turn unless cells are single points. */
 static int to_and_fro(int k, int n, int turn, int cell)
 {
     return cell > 1 && turn % 2 ? n - 1 - k : k;
 }
 
-/* Numbers the points of one cube. */
+/* Numbers the points of one cube, beginning with n; returns the next number. */
 static uint64_t number_cube(lattice *g, const recipe *r, const int *cube, uint64_t n, uint32_t limit, uint64_t *rest)
 {
     int at[3], in[3], i;
@@ -82,6 +83,7 @@ static uint64_t number_cube(lattice *g, const recipe *r, const int *cube, uint64
     return n;
 }
 
+/* Numbers all points, and shuffles groups of them if the recipe says so. */
 static void number_points(lattice *g, const recipe *r)
 {
     int k[3], n[3], cube[3], i;
@@ -95,19 +97,20 @@ static void number_points(lattice *g, const recipe *r)
         done = number_cube(g, r, cube, done, limit, &rest);
     }
     g->count = done;
-    whole = r->chunk ? done / (uint64_t)r->chunk : 0; /* chunks to shuffle; the rest stays at the end */
+    whole = r->chunk ? done / (uint64_t)r->chunk : 0; /* the number of complete groups, which are shuffled */
     for (rest = 0; rest < done; rest++) {
         uint64_t to = rest, chunk = (uint64_t)r->chunk;
         if (whole && rest / chunk < whole) to = draw_permute(rest / chunk, whole, 1) * chunk + rest % chunk;
         g->number[g->place[rest]] = (uint32_t)to + 1;
     }
-    for (i = 0; whole && i < g->size[2]; i++) { /* and back */
+    for (i = 0; whole && i < g->size[2]; i++) { /* place is the inverse of number */
         uint64_t layer = (uint64_t)g->size[0] * (uint64_t)g->size[1], from = (uint64_t)i * layer;
         for (rest = from; rest < from + layer; rest++)
             if (g->number[rest]) g->place[g->number[rest] - 1] = (uint32_t)rest;
     }
 }
 
+/* Lists the offsets by rising distance. */
 static void sort_offsets(lattice *g)
 {
     int d, x, y, z, reach[3], i;
@@ -121,6 +124,7 @@ static void sort_offsets(lattice *g)
         }
 }
 
+/* Makes the points of a recipe. 1, or 0 if memory ran out; the caller calls points_free in either case. */
 static int points_make(lattice *g, const recipe *r, uint64_t count)
 {
     uint64_t places = (uint64_t)r->size[0] * (uint64_t)r->size[1] * (uint64_t)r->size[2];
@@ -144,7 +148,7 @@ static void point_at(const lattice *g, uint64_t point, int *at)
     at[2] = (int)(place / (uint32_t)g->size[1]);
 }
 
-/* 1 + the point that lies sign times an offset away, or 0. */
+/* 1 + the point at sign times an offset from a place, or 0 if there is none. */
 static uint32_t point_beside(const lattice *g, const int *at, const int *offset, int sign)
 {
     int there[3], i;
@@ -159,30 +163,31 @@ static uint32_t point_beside(const lattice *g, const int *at, const int *offset,
 
 typedef struct mesh {
     lattice  g;
-    int      plain, rich;    /* of the recipe */
-    int      pairs;          /* offsets that are used, each both ways */
-    int      pair[OFFSETS];  /* which */
-    uint64_t keep[OFFSETS];  /* how many of 2^32 such neighbours there are */
+    int      plain, rich;    /* as in the recipe */
+    int      pairs;          /* number of offsets that are used, each in both directions */
+    int      pair[OFFSETS];  /* their indices */
+    uint64_t keep[OFFSETS];  /* how many in 2^32 such neighbours are joined */
 } mesh;
 
-/* Of two opposite offsets one. */
+/* 1 for one of two opposite offsets. */
 static int is_forward(const int *offset)
 {
     return offset[2] > 0 || (offset[2] == 0 && (offset[1] > 0 || (offset[1] == 0 && offset[0] > 0)));
 }
 
-/* Whether a point, like those numbered near it, has neighbours beyond the nearest. */
+/* 1: the point, like those with numbers near its own, has neighbours beyond the nearest. */
 static int is_rich(const mesh *m, uint64_t point)
 {
     return draw_hash(11, point / 64, 100) < (uint64_t)m->rich;
 }
 
-/* Whether both may be joined by the k-th pair of offsets. */
+/* 1: two points may be joined by the k-th pair of offsets. */
 static int may_join(const mesh *m, int k, uint64_t a, uint64_t b)
 {
     return !m->rich || k < m->plain || (is_rich(m, a) && is_rich(m, b));
 }
 
+/* The number of pairs of points that may be joined by an offset. */
 static uint64_t count_pairs(const mesh *m, const int *offset)
 {
     uint64_t i, n = 0;
@@ -196,7 +201,7 @@ static uint64_t count_pairs(const mesh *m, const int *offset)
     return n;
 }
 
-/* Joins nearest neighbours until there are so many pairs. */
+/* Chooses offsets by rising distance until so many pairs of points are joined. */
 static void choose_pairs(mesh *m, double wanted, const recipe *r)
 {
     double part = (100 - r->loss) / 100.0;
@@ -221,7 +226,7 @@ static int is_joined(const mesh *m, int k, uint64_t a, uint64_t b)
     return draw_hash(a < b ? a : b, a < b ? b : a, 1ull << 32) < m->keep[k];
 }
 
-/* The points that point i is joined with, itself too, rising. */
+/* Writes the points that point i is joined with, and itself, to out in rising order. Returns how many there are. */
 static uint64_t neighbours(const mesh *m, uint64_t i, uint32_t *out)
 {
     uint64_t n = 0;
@@ -237,15 +242,16 @@ static uint64_t neighbours(const mesh *m, uint64_t i, uint32_t *out)
     return n;
 }
 
-/* Whether unknown u of row and v of col meet: always on the diagonal, and the same way round. */
+/* 1: the entry at row and col exists. The diagonal always does, and the pattern is symmetric. */
 static int is_filled(const recipe *r, uint64_t row, uint64_t col)
 {
-    static const int plane[] = {1, 1, 0, 0, 0, 1}; /* x, y and the turn about z; z and the other turns */
+    static const int plane[] = {1, 1, 0, 0, 0, 1}; /* 1 for x, y and the rotation about z; 0 for z and the other rotations */
     if (r->shell && plane[row % 6] != plane[col % 6]) return 0;
     if (r->fill >= 100 || row == col) return 1;
     return draw_hash(row < col ? row : col, row < col ? col : row, 100) < (uint64_t)r->fill;
 }
 
+/* Draws all rows, with the empty ones spread evenly. */
 static void mesh_rows(sketch *p, const recipe *r, const mesh *m)
 {
     uint32_t beside[OFFSETS];
@@ -278,17 +284,17 @@ void mesh_draw(sketch *p, const recipe *r)
 }
 
 /* ---- electrons on a grid -------------------------------------------------------------------------------------------
- * Differences of order 12 in each direction, and atoms: every two points near one atom meet (the non-local part of a
- * pseudopotential). */
+ * Finite differences of order 12 in each direction, and atoms: all points near one atom are coupled with each other (the non-local part
+ * of a pseudopotential). */
 
 typedef struct atoms {
     int       count, at[200][3];
-    int       near;  /* offsets, nearest first, that are near an atom */
-    uint8_t  *many;  /* of each point, the atoms that it is near to */
-    uint8_t (*which)[16];
+    int       near;  /* the first so many offsets count as near an atom */
+    uint8_t  *many;  /* for each point the number of atoms near it */
+    uint8_t (*which)[16]; /* and which they are */
 } atoms;
 
-/* Scatters atoms over the inner points, none close to another as long as there is room. */
+/* Places atoms at random inner points, no two of them close together as long as there is room. */
 static void place_atoms(atoms *a, const lattice *g, int count)
 {
     uint64_t dice = 7;
@@ -310,6 +316,7 @@ static void place_atoms(atoms *a, const lattice *g, int count)
         }
 }
 
+/* Lists the atoms near each point. */
 static void mark_atoms(atoms *a, const lattice *g)
 {
     int k, i;
@@ -321,6 +328,7 @@ static void mark_atoms(atoms *a, const lattice *g)
         }
 }
 
+/* Draws a row. */
 static void atoms_row(sketch *p, const lattice *g, const atoms *a, uint64_t row)
 {
     int at[3], k, i;
@@ -350,7 +358,7 @@ static int atoms_make(atoms *a, const lattice *g, int count)
     return 1;
 }
 
-/* All rows with the atoms as wide as they are now. */
+/* Draws all rows anew with the present a->near. */
 static void atoms_rows(sketch *p, const lattice *g, atoms *a)
 {
     p->row = p->nnz = 0;
@@ -369,7 +377,7 @@ void mesh_draw_atoms(sketch *p, const recipe *r)
         atoms_rows(p, g, a);
         without = (double)p->nnz;
         a->near = 200;
-        for (tries = 0; tries < 8; tries++) { /* what atoms add rises with the square of their points */
+        for (tries = 0; tries < 8; tries++) { /* the entries that atoms add grow with the square of the points near them */
             atoms_rows(p, g, a);
             if ((double)p->nnz > 0.995 * wanted && (double)p->nnz < 1.005 * wanted) break;
             a->near = (int)(0.5 + a->near * number_root((wanted - without) / ((double)p->nnz - without + 1)));

@@ -4,8 +4,8 @@
 #include "draw.h"
 #include <string.h>
 
-/* Rows, columns and nonzeros are the collection's; the rest is chosen for the structure that the papers' figures and tables show
- * (the split of HYB, the formats that win, diagonals and blocks). */
+/* Rows, columns and nonzeros are those of the collection; the rest is chosen to give the structure that the papers' figures and tables
+ * show (the split of HYB, the fastest formats, diagonals and blocks). */
 
 #define ALL 1000000
 
@@ -111,9 +111,9 @@ static const exhibit clspmv_list[] = {
     {"clspmv_harbor", "rma10", "layers of varying depth, 5 unknowns a node; " ZEROS_LEFT_OUT},
     {"clspmv_qcd", "wilson_8", "lattice of 8^4 sites, 3 x 3 blocks"},
     {"clspmv_ship", "shipsec1, half", "shell elements, 6 x 6 blocks half full; the table's count"},
-    {"clspmv_economics", "mac_econ_fwd500", "500 rows, much alike, in each of 413 periods"},
+    {"clspmv_economics", "mac_econ_fwd500", "413 periods of 500 rows each, which are much alike"},
     {"clspmv_epidemiology", "epidemic_1025", "triangle of states, four a row"},
-    {"clspmv_accelerator", "cop20k_A", "mesh numbered anyhow, every sixth row empty"},
+    {"clspmv_accelerator", "cop20k_A", "mesh with shuffled numbering, every sixth row empty"},
     {"clspmv_circuit", "scircuit", "rows of 5, some long; popular columns"},
     {"clspmv_webbase", "webbase-1M", "rows of 2, a long tail; popular columns"},
     {"clspmv_lp", "rail4284", "few rows, thousands long"},
@@ -143,10 +143,10 @@ static const exhibit hybr_list[] = {
 
 static const exhibit kuresson_list[] = {
     {"kuresson_heart1", "heart1", "mesh, 3 unknowns a node, 130 neighbours"},
-    {"kuresson_trefethen_20000b", "Trefethen_20000b", "primes and powers of two; the table counts a half, 287,217"},
-    {"kuresson_tsopf_rs_b162_c3", "TSOPF_RS_b162_c3", "a fifth of the rows dense strips"},
+    {"kuresson_trefethen_20000b", "Trefethen_20000b", "primes and powers of two; the table counts one half, 287,217"},
+    {"kuresson_tsopf_rs_b162_c3", "TSOPF_RS_b162_c3", "a fifth of the rows in dense strips"},
     {"kuresson_psmigr_1", "psmigr_1", "a sixth full, popular columns"},
-    {"kuresson_spiral", "spiral", "flat mesh; the table counts a half, 9,831"},
+    {"kuresson_spiral", "spiral", "flat mesh; the table counts one half, 9,831"},
     {"kuresson_viscoplastic1", "viscoplastic1", "flat mesh, 2 unknowns a node"},
     {"kuresson_deter4", "deter4", "staircase"},
     {"kuresson_maragal_2", "Maragal_2", "popular columns, a few long rows"},

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/matrices/papers.h - the matrices of the papers, as recipes.
+ * tools/matrices/papers.h - the matrices of the papers and their recipes.
  */
 #ifndef SPMV_TOOLS_MATRICES_PAPERS_H
 #define SPMV_TOOLS_MATRICES_PAPERS_H
 
 #include "draw.h"
 
-/* A matrix as a paper names it. */
+/* A matrix of a paper: its name here, its recipe, and a description. */
 typedef struct exhibit {
     const char *name, *recipe, *text;
 } exhibit;
@@ -19,12 +19,12 @@ typedef struct paper {
     int            count;
 } paper;
 
-/* Every paper, paper_count of them. */
+/* All papers, paper_count of them. */
 extern const paper paper_list[];
 
 extern const int paper_count;
 
-/* What the name of a paper's matrix stands for, or NULL. */
+/* The recipe of a paper's matrix, or NULL if there is no such name. */
 const recipe *paper_recipe(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/measure/device.h - devices opened by what --device says.
+ * tools/measure/device.h - opens the device that --device names.
  */
 #ifndef SPMV_TOOLS_MEASURE_DEVICE_H
 #define SPMV_TOOLS_MEASURE_DEVICE_H
@@ -11,7 +11,8 @@
 /* Threads that products on the host may use. */
 int device_host_threads(void);
 
-/* Opens what --device says; *out becomes NULL for the host, else device_close frees it. DONE or FAILED. */
+/* Opens the device that text names. *out becomes NULL for the host, otherwise the caller frees it by device_close. text NULL: the host.
+ * DONE, or FAILED after a message. */
 int device_open(tool *t, const char *text, spmv_device **out);
 
 /* Closes and frees d. NULL, the host, is allowed. */
@@ -20,7 +21,7 @@ void device_close(spmv_device *d);
 /* The device's name, or "host". */
 const char *device_label(const spmv_device *d);
 
-/* The device as a choice sees it; NULL: the host. */
+/* The device as spmv_choose takes it; NULL: the host. */
 spmv_target device_target(const spmv_device *d);
 
 #endif

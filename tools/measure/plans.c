@@ -31,7 +31,7 @@ int plan_is_text(tool *t, const char *from, const char *text)
     s = plan_is_chosen(text) ? SPMV_OK : spmv_plan_make(plan, text, &none, NULL, &column, &t->hooks);
     t->keep = 0;
     free(plan);
-    if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* the real matrix will tell */
+    if (s != SPMV_ERR_PLAN && !(s != SPMV_OK && column > 0)) return DONE; /* other failures depend on the matrix */
     return cli_misuse(t, "--%s: %s", from, *t->text ? t->text : spmv_status_text(s));
 }
 
@@ -49,7 +49,7 @@ int plan_is_named(const char *text)
 
 /* ---- builders that measure ------------------------------------------------------------------------------------- */
 
-/* spmv_measure: seconds of a product by plan on the device at hand. What it cannot do is not worth a message. */
+/* spmv_measure: the seconds of a product by this plan, or -1 if it cannot run, which needs no message. */
 static double measure_plan(void *user, const spmv_plan *plan, const char *variant)
 {
     measurer *me = (measurer *)user;
@@ -97,7 +97,7 @@ void measurer_free(measurer *me)
     memset(me, 0, sizeof *me);
 }
 
-/* ---- how to choose --------------------------------------------------------------------------------------------- */
+/* ---- options of the choice --------------------------------------------------------------------------------------------- */
 
 int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table)
 {

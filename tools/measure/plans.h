@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/measure/plans.h - plans as words of the command line, how the library is to choose them, and timing for builders that
- * measure.
+ * tools/measure/plans.h - plans on the command line, the options of the choice, and timing for builders that measure.
  */
 #ifndef SPMV_TOOLS_MEASURE_PLANS_H
 #define SPMV_TOOLS_MEASURE_PLANS_H
@@ -10,30 +9,33 @@
 #include "../cli/options.h"
 #include "spmv.h"
 
-/* Plans that the library finds for a device. */
+/* 1: text is auto or cocktail, with which the library chooses the plan. */
 int plan_is_chosen(const char *text);
 
-/* Whether text is a plan or a builder at all, found out on the empty matrix, before any file is read. */
+/* Checks before any file is read that text is a plan or a builder, by trying it on the empty matrix. from: the option that it was given
+ * to. DONE, or USAGE after a message. */
 int plan_is_text(tool *t, const char *from, const char *text);
 
-/* 1 if text is a format's or a builder's name, with keys or without; 0 if it is a plan of several parts. */
+/* 1 if text is the name of a format, a builder or a choice, with or without keys; 0 if it is a plan of several parts. */
 int plan_is_named(const char *text);
 
-/* What builders that measure are given: measurer.hints, which time plans of desc->csr on desc->device. */
+/* The hints for builders and choices that measure: they time plans of desc->csr on desc->device. */
 typedef struct measurer {
     tool     *t;
     spmv_desc desc;
-    void     *x, *y; /* made for measuring only */
+    void     *x, *y; /* vectors for the products that are timed */
     spmv_build_hints hints;
 } measurer;
 
-/* chosen: how to choose, or NULL. */
+/* Sets me->hints to *chosen (NULL: the defaults), with the function that measures. DONE, or FAILED after a message; the caller calls
+ * measurer_free in either case. */
 int measurer_make(measurer *me, tool *t, const spmv_desc *desc, const spmv_build_hints *chosen);
 
-/* Frees what it holds and zeroes it. A zeroed measurer is allowed. */
+/* Frees the vectors and zeroes *me. A zeroed measurer is allowed. */
 void measurer_free(measurer *me);
 
-/* --refine, --calls, --table; table is freed by the caller. */
+/* Sets *hints from --refine, --calls and --table. The caller frees *table, to which hints may point. DONE, or USAGE or FAILED after a
+ * message. */
 int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuning *table);
 
 #endif

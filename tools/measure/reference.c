@@ -72,8 +72,8 @@ int trial_stays_whole(const spmv_csr *a, spmv_type type)
     return 1;
 }
 
-/* The largest error over its bound (n + 4) u (|alpha| |A| |x| + |beta| |y|), where products and sums below the normal
- * range may be flushed to zero; infinite if an element is no number though it should be. */
+/* The largest error of a row divided by its bound (n + 4) u (|alpha| |A| |x| + |beta| |y|), which allows results below the normal range
+ * to be flushed to zero; infinite if an element is NaN or infinite though the reference is not. */
 static double worst_error(const trial *c, double alpha, double beta)
 {
     int single = c->type == SPMV_F32;
@@ -85,7 +85,7 @@ static double worst_error(const trial *c, double alpha, double beta)
         long double before = beta != 0 ? (long double)value_get(c->type, c->start, r) : 0, after = value_get(c->type, c->y, r);
         long double want = alpha * c->exact[r] + beta * before, n = (long double)(c->a->ptr[r + 1] - c->a->ptr[r]);
         long double size = magnitude((long double)alpha) * c->size[r] + magnitude((long double)beta * before), ratio;
-        if (!(size < top / 4)) continue; /* the matrix's own Inf, NaN or overflow: nothing to hold it against */
+        if (!(size < top / 4)) continue; /* Inf, NaN or overflow of the reference itself: nothing to compare with */
         ratio = magnitude(after - want) / ((n + 4) * (u * size + tiny));
         if (!(ratio <= LDBL_MAX)) return INFINITY;
         if (ratio > worst) worst = ratio;
@@ -104,7 +104,7 @@ static int all_equal(const trial *c, double alpha, double beta)
     return 1;
 }
 
-/* One product into c->y; beta 0 begins from NaN, which must not survive. */
+/* Computes one product into c->y. With beta 0, y holds NaN before, which must not survive. */
 static spmv_status trial_multiply(trial *c, spmv_matrix *m, double alpha, double beta)
 {
     uint64_t r;

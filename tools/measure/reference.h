@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/measure/reference.h - products checked against a reference in long double.
+ * tools/measure/reference.h - checks products against a reference in long double.
  */
 #ifndef SPMV_TOOLS_MEASURE_REFERENCE_H
 #define SPMV_TOOLS_MEASURE_REFERENCE_H
@@ -8,30 +8,29 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
-/* A matrix with vectors and the references of their products. */
+/* A matrix with vectors and the reference of their product. */
 typedef struct trial {
     tool           *t;
     const spmv_csr *a;
     spmv_type       type;
     void           *x, *start, *y;  /* start is y before the product */
     long double    *exact, *size;   /* A x and |A| |x|, row by row */
-    int             whole;          /* 1: small integers throughout, so that every product must be exact */
 } trial;
 
 /* Frees what it holds and zeroes it. A zeroed trial is allowed. */
 void trial_free(trial *c);
 
-/* Room for a matrix's vectors and references, filled in by the caller and trial_reference. DONE or FAILED. */
+/* Allocates the vectors and references, which the caller and trial_reference fill in. DONE, or FAILED after a message. */
 int trial_make(trial *c, tool *t, const spmv_csr *a, spmv_type type);
 
-/* exact and size for the present x. */
+/* Computes exact and size for c->x. */
 void trial_reference(trial *c);
 
-/* Whether every partial sum of 2 A x - y is an integer that the vectors hold exactly: x and y up to 4 in size. */
+/* 1: every partial sum of 2 A x - y is an integer that the vectors hold exactly if x and y are integers from -4 to 4. */
 int trial_stays_whole(const spmv_csr *a, spmv_type type);
 
-/* Random reals against the bound and, where the matrix allows, small integers that must come out exact (*err becomes
- * infinite if not). The references are those of the present x, so each x serves all plans: whole says which. */
+/* Multiplies m with c->x twice, with different alpha and beta, and raises *err to the largest error over its bound. whole: x and start
+ * hold small integers, so that the products must be exact; *err becomes infinite if they are not. */
 spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err);
 
 #endif

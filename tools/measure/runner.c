@@ -41,7 +41,7 @@ void runner_close_cl(runner *r)
     r->device_x = r->device_y = r->junk = NULL;
 }
 
-/* More than any cache holds. */
+/* Bytes that no cache holds, as far as one buffer can be so large. */
 static size_t junk_bytes(const spmv_device *d)
 {
     return d->info.alloc_bytes < 512u << 20 ? (size_t)d->info.alloc_bytes / 4 * 4 : 512u << 20;

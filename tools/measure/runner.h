@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/measure/runner.h - prepared matrices, and how long a product takes.
+ * tools/measure/runner.h - prepares a matrix and times its products.
  */
 #ifndef SPMV_TOOLS_MEASURE_RUNNER_H
 #define SPMV_TOOLS_MEASURE_RUNNER_H
@@ -8,72 +8,75 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
-/* Samples of a product, at least and at most. */
+/* The least and the largest number of samples of a product. */
 enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
 
-/* For qsort, of doubles. */
+/* Compares two doubles, for qsort. */
 int timing_compare(const void *a, const void *b);
 
-/* Sorts v; n is at least 1. */
+/* The median of n values, at least one; sorts v. */
 double timing_median(double *v, int n);
 
-/* What the samples of one thing say, in seconds. */
+/* The result of several samples, in seconds. */
 typedef struct timing {
     double least, median, most;
     int    samples;
 } timing;
 
-/* Sorts v. */
+/* The timing of n samples, at least one; sorts v. */
 timing timing_of(double *v, int n);
 
-/* One matrix, one plan, one device, ready to be multiplied and timed. */
+/* A matrix under one plan on one device, ready to be multiplied and timed. */
 typedef struct runner {
     tool        *t;
     spmv_matrix  m;
     uint64_t     rows, cols;
-    const void  *x;         /* host vectors, and copies of them on a device */
+    const void  *x;         /* vectors on the host, not owned */
     void        *y;
 #ifndef SPMV_NO_OPENCL
     spmv_exec    exec;
-    const spmv_device *device;                  /* whose the next three are */
+    const spmv_device *device;                  /* the device of the three buffers */
     void        *device_x, *device_y, *junk;    /* junk: what --cold fills the caches with */
 #endif
 } runner;
 
 #ifndef SPMV_NO_OPENCL
-/* Frees what the runner has on the device. */
+/* Frees the exec and the buffers on the device. */
 void runner_close_cl(runner *r);
 
-/* Vectors on the device, where they stay. */
+/* Makes the exec and the buffers on the device, and copies x to it. */
 spmv_status runner_open_device(runner *r, const spmv_desc *desc);
 #endif
 
-/* Frees what it holds and zeroes it. A zeroed runner is allowed. */
+/* Frees the matrix and what is on the device, and zeroes *r. A zeroed runner is allowed. */
 void runner_close(runner *r);
 
-/* Prepares desc->csr by desc->plan; x and y are host vectors of its columns and rows. On failure *r is zeroed. */
+/* Prepares desc->csr under desc->plan. x and y are vectors on the host with as many elements as it has columns and rows; they must
+ * stay until runner_close. On failure *r is zeroed. */
 spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x, void *y);
 
-/* Seconds that one of times products on the host takes. */
+/* Takes a sample on the host: the seconds per product of times products in a row. */
 spmv_status runner_sample_host(runner *r, int times, double *out);
 
 #ifndef SPMV_NO_OPENCL
-/* By the clock: times products that follow each other and a wait, as an iterative solver has them. By events: one product, the first
- * kernel's start to the last kernel's end, which has what events themselves cost in it (H200: 3 us, 10 more for each kernel after it). */
+/* Takes a sample on a device. By the clock: times products in a row, as in an iterative solver, and then a wait. By events: one product,
+ * from the start of its first kernel to the end of its last; this includes the cost of the events themselves (H200: 3 us, and 10 us for
+ * each further kernel). */
 spmv_status runner_sample_cl(runner *r, int times, double *out);
 #endif
 
-/* Seconds of a product where the runner's matrix is, times of them in a row. */
+/* Takes a sample where the runner's matrix is. */
 spmv_status runner_sample(runner *r, int times, double *out);
 
-/* How long a sample should take: waiting for a device takes time as well, which must not show. */
+/* How many seconds a sample should take: so long that the wait for a device hardly counts. */
 double runner_sample_span(const runner *r);
 
-/* Times least warm samples or more, of a span each; more while they take under so many seconds together. How many products fill
- * a span is found by trying: the first of a process take many times as long as those that follow. */
+/* Times a product: at least least samples after a warm-up, and more until they have taken together seconds. How many products fill
+ * a sample is found by trying, because the first products of a process are many times slower than the following ones. what: the text
+ * of the progress line. */
 spmv_status runner_time(runner *r, int least, double together, const char *what, timing *out);
 
-/* The variants of all parts, joined as the plan's parts are; empty for a part that took nothing. */
+/* Writes the variants of all parts, joined by + as the parts are; empty for a part without nonzeros. "host" on the host. */
 void runner_variant(const runner *r, char *out, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ double value_get(spmv_type type, const void *x, uint64_t i)
     return type == SPMV_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* Uniform in [-1, 1), with as many bits as the type holds; the same on every machine. */
+/* The next pseudorandom number, uniform in [-1, 1) with as many bits as the type holds; the same on every machine. */
 static double random_real(spmv_type type, uint64_t *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;

@@ -11,21 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NAMES: where names end; BAR: where bars begin; VALUES: room for what stands behind the longest; all in units of the picture. */
+/* NAMES: where names end; AT: where bars begin; VALUES: room for the text after the longest bar; all in units of the picture. */
 enum { BARS_WIDTH = 900, BARS_NAMES = 262, BARS_AT = 272, BARS_VALUES = 150, BARS_STEP = 20, BARS_HIGH = 14, BARS_TOP = 92 };
 
-/* More plans than these of one matrix are counted and not drawn. */
-enum { BARS_MOST = 48 };
+enum { BARS_MOST = 48 }; /* the most plans of one matrix that are drawn; slower ones are only counted */
 
 enum { PEER = 0x8c959f };
 
-/* Reads every file but the first word. */
+/* Reads all files, which follow the first argument. DONE, or FAILED or USAGE after a message. */
 static int lines_read(tool *t, const arguments *args, bench_lines *l)
 {
     int i, result = DONE;
     memset(l, 0, sizeof *l);
     l->t = t;
-    if (args->plans > 1) return cli_misuse(t, "one --plan is enough");
+    if (args->plans > 1) return cli_misuse(t, "only one --plan can be given");
     l->only = args->plans ? args->plan[0] : NULL;
     for (i = 1; i < args->files && result == DONE; i++) result = lines_of_file(l, args->file[i]);
     return result;
@@ -39,7 +38,7 @@ static void draw_caption(picture *p, const bench_lines *l, const arguments *args
     picture_fitted(p, 14, p->height - 14, SMALL, FAINT, AT_LEFT, p->width - 28, text);
 }
 
-/* A coloured square with its meaning; returns where the next one may stand. */
+/* Draws a coloured square with its meaning; returns the x where the next one can be drawn. */
 static double draw_key(picture *p, double x, double y, uint32_t colour, const char *meaning)
 {
     picture_box(p, x, y - 10, 12, 12, colour);
@@ -49,7 +48,7 @@ static double draw_key(picture *p, double x, double y, uint32_t colour, const ch
 
 /* ---- the plans of a matrix ------------------------------------------------------------------------------------------- */
 
-/* Lines of one matrix and type, in order of their times; those without a time come last. */
+/* The lines of one matrix and type by rising time; those without a time come last. */
 typedef struct panel {
     const bench_line **line;
     int                count, timed;
@@ -64,7 +63,7 @@ static int compare_times(const void *a, const void *b)
     return strcmp(x->label, y->label);
 }
 
-/* The panel that line number first begins; 0 if an earlier line has begun it, or if no line of ours is in it. */
+/* Makes the panel whose first line is number first. 0 if an earlier line belongs to it, or if it has no line of ours. */
 static int panel_make(panel *a, const bench_lines *l, size_t first)
 {
     const bench_line *b = &l->at[first];
@@ -97,6 +96,7 @@ static uint32_t bar_colour(const bench_line *b)
     return b->is_peer ? PEER : b->is_wrong ? picture_hues[1] : lines_is_built_by(b, "auto") ? picture_hues[2] : picture_hues[0];
 }
 
+/* The text beside a bar: the device of a peer or our builder, the plan and, if there are several, our device. */
 static void bar_name(const bench_lines *l, const bench_line *b, char *text, size_t size)
 {
     lines_label_copy(text, size, b->is_peer ? b->device : b->builder);
@@ -107,6 +107,7 @@ static void bar_name(const bench_lines *l, const bench_line *b, char *text, size
     lines_label_add(text, size, b->device);
 }
 
+/* Draws a bar, wide units long, with its name, time and speed. work: 10^3 operations of the product, 0: unknown. */
 static void draw_bar(picture *p, const bench_lines *l, const bench_line *b, double work, double wide, double y)
 {
     char text[512];
@@ -120,6 +121,7 @@ static void draw_bar(picture *p, const bench_lines *l, const bench_line *b, doub
     picture_text(p, BARS_AT + (wide > 1 ? wide : 1) + 6, y + 11, SMALL, INK, AT_LEFT, text);
 }
 
+/* Draws the line that names the plans without a time. */
 static void panel_refused(picture *p, const bench_lines *l, const panel *a, double y)
 {
     char text[1024] = "", name[512];
@@ -133,6 +135,7 @@ static void panel_refused(picture *p, const bench_lines *l, const panel *a, doub
     picture_fitted(p, BARS_AT, y + 11, SMALL, FAINT, AT_LEFT, p->width - BARS_AT - 14, text);
 }
 
+/* Draws a panel with its heading. */
 static void panel_draw(picture *p, const bench_lines *l, const panel *a, double y)
 {
     char text[512];
@@ -140,7 +143,7 @@ static void panel_draw(picture *p, const bench_lines *l, const panel *a, double 
     snprintf(text, sizeof text, "%s, %s", a->line[0]->matrix, a->line[0]->type);
     picture_bold(p, 14, y + 20, TEXT, INK, AT_LEFT, text);
     y += 34;
-    for (i = 0; i < bars; i++, y += BARS_STEP) /* the first is the fastest, so its bar the longest */
+    for (i = 0; i < bars; i++, y += BARS_STEP) /* the first is the fastest, so its bar is the longest */
         draw_bar(p, l, a->line[i], a->work, (BARS_WIDTH - BARS_AT - BARS_VALUES - 14) * a->line[0]->us / a->line[i]->us, y);
     if (a->timed > bars) {
         snprintf(text, sizeof text, "and %d slower", a->timed - bars);
@@ -150,6 +153,7 @@ static void panel_draw(picture *p, const bench_lines *l, const panel *a, double 
     if (a->timed < a->count) panel_refused(p, l, a, y);
 }
 
+/* Draws the title, and the key of the colours that occur. */
 static void panels_title(picture *p, const bench_lines *l)
 {
     int peers = 0, chosen = 0, wrong = 0;
@@ -161,14 +165,14 @@ static void panels_title(picture *p, const bench_lines *l)
         wrong |= l->at[i].is_wrong;
     }
     picture_text(p, 14, 32, TITLE, INK, AT_LEFT, "Speed of each plan");
-    picture_text(p, 14, 54, TEXT, FAINT, AT_LEFT, "operations a second, two a nonzero; longer is faster");
+    picture_text(p, 14, 54, TEXT, FAINT, AT_LEFT, "operations per second, two per nonzero; longer is faster");
     x = draw_key(p, x, 54 + LINE + 4, picture_hues[0], "spmv");
     if (chosen) x = draw_key(p, x, 54 + LINE + 4, picture_hues[2], "chosen by spmv (auto)");
     if (wrong) x = draw_key(p, x, 54 + LINE + 4, picture_hues[1], "wrong");
     if (peers) draw_key(p, x, 54 + LINE + 4, PEER, l->peer);
 }
 
-/* Every panel, one below the other. */
+/* Draws all panels, one below the other. DONE or FAILED. */
 static int panels_draw(tool *t, const bench_lines *l, const arguments *args, panel *a)
 {
     picture p;
@@ -177,7 +181,7 @@ static int panels_draw(tool *t, const bench_lines *l, const arguments *args, pan
     for (i = 0; i < l->count; i++)
         if (panel_make(a, l, i)) y += panel_high(a);
     if (y == BARS_TOP)
-        return cli_complain(t, "there is no line of ours%s%s", args->plans ? " with the plan " : "", args->plans ? args->plan[0] : "");
+        return cli_complain(t, "there are no lines of ours%s%s", args->plans ? " with the plan " : "", args->plans ? args->plan[0] : "");
     picture_make(&p, args->value[OPT_OUT], BARS_WIDTH, y + 30);
     panels_title(&p, l);
     for (y = BARS_TOP, i = 0; i < l->count; i++) {
@@ -211,20 +215,20 @@ enum { RATIO_HIGH = 10, RATIO_STEP = 11, RATIO_GAP = 8, RATIO_NAMES = 190, RATIO
 
 typedef struct ratio {
     const char *matrix;
-    double      of[SPMV_TYPE_COUNT]; /* peer's time over ours; 0: one of them is not known */
-    double      mean;                /* of their logarithms to base 2 */
+    double      of[SPMV_TYPE_COUNT]; /* the peer's time divided by ours; 0: one of them is unknown */
+    double      mean;                /* of the logarithms to base 2 */
 } ratio;
 
 typedef struct ratios {
     ratio *at;
-    size_t count, alone; /* alone: matrices with our time and without a peer's */
+    size_t count, alone; /* alone: matrices with a time of ours but none of a peer */
     double low, high;    /* ends of the axis */
-    int    types;        /* those that occur */
+    int    types;        /* number of types that occur */
     double sum[SPMV_TYPE_COUNT]; /* of logarithms */
     int    number[SPMV_TYPE_COUNT], above[SPMV_TYPE_COUNT];
 } ratios;
 
-/* The best right time of a matrix and type on one side, 0: none. */
+/* The best time of a right product of a matrix and type, of peers or of ours; 0: none. */
 static double best_time(const bench_lines *l, const char *matrix, const char *type, int peer)
 {
     double best = 0;
@@ -255,6 +259,7 @@ static void ratio_note(ratios *r, ratio *one, int type, double value)
     if (value > r->high) r->high = value;
 }
 
+/* Adds the ratios of a matrix, if it has any. */
 static void ratio_of_matrix(ratios *r, const bench_lines *l, const char *matrix)
 {
     ratio *one = &r->at[r->count];
@@ -275,6 +280,7 @@ static void ratio_of_matrix(ratios *r, const bench_lines *l, const char *matrix)
     else r->alone += (size_t)timed;
 }
 
+/* Computes the ratios of all matrices, the largest first. DONE, or FAILED after a message. */
 static int ratios_make(tool *t, ratios *r, const bench_lines *l, const arguments *args)
 {
     size_t i, k;
@@ -305,7 +311,7 @@ static double ratio_x(const picture *p, const ratios *r, double value)
     return RATIO_LEFT + (p->width - RATIO_LEFT - RATIO_RIGHT) * log2(value / r->low) / log2(r->high / r->low);
 }
 
-/* Lines at round ratios as far as there is room, away from 1 to both sides. */
+/* Draws lines at round ratios, from 1 outwards on both sides, as far as there is room. */
 static void ratio_axis(picture *p, const ratios *r, double bottom)
 {
     static const double round[2][18] = {
@@ -327,6 +333,7 @@ static void ratio_axis(picture *p, const ratios *r, double bottom)
     picture_text(p, one, RATIO_TOP - 9, SMALL, INK, AT_MIDDLE, "1\xc3\x97");
 }
 
+/* Draws the bars of a matrix, one for each type. */
 static void ratio_row(picture *p, const ratios *r, const ratio *one, double y)
 {
     double from = ratio_x(p, r, 1);
@@ -346,15 +353,17 @@ static void ratio_row(picture *p, const ratios *r, const ratio *one, double y)
     picture_fitted(p, RATIO_NAMES, y + RATIO_STEP * r->types / 2.0 + 4, SMALL, INK, AT_RIGHT, RATIO_NAMES - 14, one->matrix);
 }
 
+/* Draws the title, a summary of each type, and the two directions. */
 static void ratio_title(picture *p, const ratios *r, const bench_lines *l, const arguments *args)
 {
     char text[512];
     double x = 14, one = ratio_x(p, r, 1);
     int type;
-    snprintf(text, sizeof text, "Time of %s over time of spmv", l->peer);
+    snprintf(text, sizeof text, "Time of %s divided by time of spmv", l->peer);
     picture_fitted(p, 14, 32, TITLE, INK, AT_LEFT, p->width - 28, text);
-    snprintf(text, sizeof text, "for each matrix, the fastest of %s over spmv's %s", l->peer, args->plans ? args->plan[0] : "fastest plan");
-    if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d without a time of both are left out", (int)r->alone);
+    snprintf(text, sizeof text, "for each matrix, the fastest time of %s divided by that of spmv's %s", l->peer,
+             args->plans ? args->plan[0] : "fastest plan");
+    if (r->alone) snprintf(text + strlen(text), sizeof text - strlen(text), "; %d matrices without both times are left out", (int)r->alone);
     picture_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, p->width - 28, text);
     for (type = SPMV_TYPE_COUNT; type-- > 0;) {
         if (!r->number[type]) continue;

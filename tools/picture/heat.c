@@ -9,17 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HEAT_LEFT: room for the axis; BEST_*: a cell of the large map, HEAD: room for the heading above maps, FOOT: for the axis below;
- * SMALL_MAP: side of a small map about, of which ACROSS stand in a row. Units of the picture. */
+/* In units of the picture. HEAT_LEFT: room for the axis; BEST_HIGH: height of a cell of the large map; HEAD: room for the heading above
+ * maps; FOOT: room for the axis below; SMALL_MAP: approximate side of a small map. ACROSS is the number of small maps in a row. */
 enum { HEAT_LEFT = 66, HEAT_TOP = 152, HEAT_GAP = 14, BEST_HIGH = 30, HEAD = 20, FOOT = 44, SMALL_MAP = 80, ACROSS = 6 };
 
-/* Letters in a cell of the large map. */
+/* Font size in a cell of the large map. */
 #define CELL_TEXT 9.5
 
 enum { UNMEASURED = 0xe6e6e6, SHARES = 7 };
 
-/* Classes of a rate as a share of the best rate at that size, and their colours: steps of Matplotlib's viridis, in order of brightness
- * for all eyes and in grey; above it what is only reached on matrices that suit the format. */
+/* The colours of rates as shares of the best rate at that size: steps of Matplotlib's viridis, whose brightness rises in grey and for
+ * colour-blind readers, too. Only formats that are measured on other matrices reach the first class. */
 static const struct share_class {
     double      least;
     uint32_t    colour;
@@ -32,19 +32,20 @@ static const struct share_class {
 typedef struct heat {
     const spmv_tuning *table;
     int         formats;
-    spmv_format format[SPMV_FORMAT_COUNT]; /* those that the table has */
-    double      best_wide, cell;           /* units: width of a cell of the large map; side of one of the small maps */
+    spmv_format format[SPMV_FORMAT_COUNT]; /* those in the table */
+    double      best_wide, cell;           /* units: width of a cell of the large map; side of a cell of the small maps */
     picture     p;
 } heat;
 
-/* spmv tune measures block formats on matrices of full blocks and dense on full matrices: their rates say nothing of what is fastest
- * for the others. */
+/* 1: spmv tune measures the format on matrices of its own, of full blocks or completely full, so that its rates cannot be compared with
+ * those of other formats. */
 static int is_measured_apart(spmv_format f)
 {
-    return f == SPMV_DENSE || f == SPMV_BELL || f == SPMV_SBELL || f == SPMV_BCSR;
+    spmv_format_class category = spmv_format_class_of(f);
+    return category == SPMV_CLASS_BLOCK || category == SPMV_CLASS_DENSE;
 }
 
-/* The row of the table that is fastest at a sample, of one format (SPMV_FORMAT_COUNT: of those on the same matrices); NULL: none was
+/* The fastest row at a size (an index into rates) of one format; SPMV_FORMAT_COUNT: of all formats that can be compared. NULL: none was
  * measured. */
 static const spmv_tune_row *heat_best(const heat *h, spmv_type type, int kind, spmv_format format, int at)
 {
@@ -69,6 +70,7 @@ static int heat_has(const heat *h, spmv_type type, int kind, spmv_format format)
     return 0;
 }
 
+/* Sets the formats and the sizes of cells. */
 static void heat_scan(heat *h)
 {
     int there[SPMV_FORMAT_COUNT] = {0}, i, rows = h->table->rows, per_row = h->table->per_row;
@@ -80,7 +82,7 @@ static void heat_scan(heat *h)
     h->cell = SMALL_MAP / (rows > per_row ? rows : per_row);
 }
 
-/* 1024 as "1k": sizes of a table are powers of two as a rule. */
+/* 1024 as "1k": the sizes of a table are usually powers of two. */
 static const char *heat_size(uint64_t v, char out[32])
 {
     if (v >= 1 << 20 && v % (1 << 20) == 0) snprintf(out, 32, "%lluM", (unsigned long long)(v >> 20));
@@ -91,7 +93,7 @@ static const char *heat_size(uint64_t v, char out[32])
 
 /* ---- the large map --------------------------------------------------------------------------------------------------- */
 
-/* The layout where there is room for it, else its format's name. */
+/* The layout, or only its format if there is no room for it. */
 static void heat_name(heat *h, const spmv_spec *layout, char *text, size_t size)
 {
     static spmv_plan one;
@@ -101,6 +103,7 @@ static void heat_name(heat *h, const spmv_spec *layout, char *text, size_t size)
     if (picture_text_width(&h->p, CELL_TEXT, text) > h->best_wide - 6) snprintf(text, size, "%s", spmv_format_name(layout->format));
 }
 
+/* Draws a cell of the large map; r NULL: nothing was measured. */
 static void heat_best_cell(heat *h, const spmv_tune_row *r, double rate, double x, double y)
 {
     char text[SPMV_TUNE_VARIANT + 256];
@@ -113,6 +116,7 @@ static void heat_best_cell(heat *h, const spmv_tune_row *r, double rate, double 
     picture_text(&h->p, middle, y + 24, CELL_TEXT, INK, AT_MIDDLE, text);
 }
 
+/* Draws the axes of a large map. */
 static void heat_axes(heat *h, double x, double y)
 {
     int i;
@@ -122,10 +126,11 @@ static void heat_axes(heat *h, double x, double y)
         picture_text(&h->p, x - 8, y + high - (i + 0.5) * BEST_HIGH + 4, SMALL, INK, AT_RIGHT, heat_size(h->table->per_row_at[i], text));
     for (i = 0; i < h->table->rows; i++)
         picture_text(&h->p, x + (i + 0.5) * h->best_wide, y + high + 14, SMALL, INK, AT_MIDDLE, heat_size(h->table->rows_at[i], text));
-    picture_upwards(&h->p, x - 48, y + high / 2, SMALL, FAINT, "nonzeros a row");
+    picture_upwards(&h->p, x - 48, y + high / 2, SMALL, FAINT, "nonzeros in a row");
     picture_text(&h->p, x + wide / 2, y + high + 30, SMALL, FAINT, AT_MIDDLE, "rows of the matrix");
 }
 
+/* Draws a large map. */
 static void heat_best_map(heat *h, spmv_type type, int kind, double x, double y)
 {
     int i, j, down = h->table->per_row;
@@ -147,6 +152,7 @@ static uint32_t share_colour(double part)
     return share_classes[i].colour;
 }
 
+/* Draws the small map of a format. */
 static void heat_small_map(heat *h, spmv_type type, int kind, spmv_format format, double x, double y)
 {
     int i, j, down = h->table->per_row;
@@ -164,7 +170,7 @@ static double small_wide(const heat *h) { return (h->table->rows * h->cell < 60 
 
 static double small_high(const heat *h) { return HEAD + h->table->per_row * h->cell + 6; }
 
-/* Those formats that were measured, a star behind the names of those that were measured on other matrices. */
+/* Draws the small maps of all formats that were measured; a star follows the names of those that were measured on other matrices. */
 static void heat_small_maps(heat *h, spmv_type type, int kind, double x, double y)
 {
     char text[40];
@@ -181,6 +187,7 @@ static void heat_small_maps(heat *h, spmv_type type, int kind, double x, double 
 
 /* ---- the page -------------------------------------------------------------------------------------------------------- */
 
+/* Draws the key of the small maps' colours. */
 static void heat_legend(heat *h, double x, double y)
 {
     double left = x;
@@ -192,9 +199,10 @@ static void heat_legend(heat *h, double x, double y)
         picture_text(&h->p, left + 17, y + 10, SMALL, INK, AT_LEFT, name);
         left += 17 + picture_text_width(&h->p, SMALL, name) + 12;
     }
-    picture_text(&h->p, x, y + 28, SMALL, FAINT, AT_LEFT, "* on matrices that suit it: full blocks (dense: full); not among the fastest");
+    picture_text(&h->p, x, y + 28, SMALL, FAINT, AT_LEFT, "* measured on matrices of full blocks (dense: full); not in the large maps");
 }
 
+/* Draws the title with the head of the table. */
 static void heat_title(heat *h)
 {
     const spmv_tuning *t = h->table;
@@ -204,7 +212,7 @@ static void heat_title(heat *h)
     snprintf(text, sizeof text, "tuning table of class %s: copy %.4g GB/s, launch %.3g \xc2\xb5s, driver %s, %s",
              spmv_device_class_name(t->device_class), t->copy, 1e6 * t->launch, t->driver, t->date);
     picture_fitted(&h->p, 14, 54, TEXT, FAINT, AT_LEFT, h->p.width - 28, text);
-    picture_text(&h->p, 14, 54 + 2 * LINE, SMALL, INK, AT_LEFT, "large maps: what is fastest at that size, and its GFLOP/s");
+    picture_text(&h->p, 14, 54 + 2 * LINE, SMALL, INK, AT_LEFT, "large maps: the fastest layout at that size, and its GFLOP/s");
     heat_legend(h, x < 420 ? x : 420, 54 + 2 * LINE);
 }
 
@@ -223,6 +231,7 @@ static double heat_panel_high(const heat *h)
     return best > maps ? best : maps;
 }
 
+/* Draws everything. */
 static void heat_page(heat *h)
 {
     int type, kind;
@@ -240,6 +249,7 @@ static void heat_page(heat *h)
         }
 }
 
+/* Draws the table and writes the picture. DONE, or FAILED after a message. */
 static int heat_plot(tool *t, const spmv_tuning *table, const char *path)
 {
     heat h;
@@ -262,7 +272,7 @@ int plot_tune(tool *t, const arguments *args)
 {
     spmv_tuning table;
     int result;
-    if (args->plans) return cli_misuse(t, "a tuning table has no --plan");
+    if (args->plans) return cli_misuse(t, "plot tune takes no --plan");
     if (file_load_table(t, args->file[1], &table) != DONE) return FAILED;
     t->about = args->file[1];
     result = heat_plot(t, &table, args->value[OPT_OUT]);

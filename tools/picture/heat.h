@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture/heat.h - heat maps of a tuning table, as clSpMV's figures 10 and 11 have them. For each type and kind of matrix: a large
- * map of what is fastest at each size, by name and rate, and a small map for each format, whose colours tell how near to the
- * fastest it comes.
+ * tools/picture/heat.h - heat maps of a tuning table, like clSpMV's figures 10 and 11. For each type and kind of matrix there is a large
+ * map with the name and rate of the fastest layout at each size, and a small map for each format, whose colours show how close it comes
+ * to the fastest.
  */
 #ifndef SPMV_TOOLS_PICTURE_HEAT_H
 #define SPMV_TOOLS_PICTURE_HEAT_H
@@ -10,7 +10,7 @@
 #include "../cli/cli.h"
 #include "../cli/options.h"
 
-/* spmv plot tune. DONE, FAILED or USAGE. */
+/* spmv plot tune. DONE, or FAILED or USAGE after a message. */
 int plot_tune(tool *t, const arguments *args);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "labels.h"
 
-#include "../cli/files.h"
 #include "spmv.h"
 #include <stdio.h>
 #include <string.h>
@@ -35,16 +34,6 @@ uint64_t label_step(uint64_t length, uint64_t most)
     int i;
     for (i = 0; length / step > most; i++) step = i % 3 == 1 ? step / 2 * 5 : step * 2;
     return step;
-}
-
-void label_file(const char *file, char *out, size_t size)
-{
-    static const char *const ends[] = {".gz", ".mtx", ".bin", ".json"};
-    const char *name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    size_t i;
-    snprintf(out, size, "%s", name);
-    for (i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (file_ends_in(out, ends[i]) && strlen(out) > strlen(ends[i])) out[strlen(out) - strlen(ends[i])] = 0;
 }
 
 const char *label_nonzeros(uint64_t nnz, char *out, size_t size)

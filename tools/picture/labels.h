@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture/labels.h - numbers, names and axes as pictures show them.
+ * tools/picture/labels.h - the text of numbers, names and axes in pictures.
  */
 #ifndef SPMV_TOOLS_PICTURE_LABELS_H
 #define SPMV_TOOLS_PICTURE_LABELS_H
@@ -10,14 +10,11 @@
 /* 1234567 as "1,234,567". */
 const char *label_grouped(uint64_t v, char out[32]);
 
-/* A round number, short: 500, 20k, 1.5M. */
+/* A round number in short form: 500, 20k, 1.5M. */
 const char *label_shortened(uint64_t v, char out[32]);
 
-/* 1, 2 or 5 times a power of ten, so that at most so many steps fit. */
+/* The smallest of 1, 2, 5, 10, 20, 50, ... with which at most most steps fit into length. */
 uint64_t label_step(uint64_t length, uint64_t most);
-
-/* A file's name without folders and without what its form added. */
-void label_file(const char *file, char *out, size_t size);
 
 /* "1 nonzero", "3,000 nonzeros" */
 const char *label_nonzeros(uint64_t nnz, char *out, size_t size);

@@ -2,7 +2,7 @@
 #include "lines.h"
 
 #include "../cli/cli.h"
-#include "labels.h"
+#include "../cli/files.h"
 #include "spmv_io.h"
 #include <errno.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line of ours has matrix, type and plan; one of a peer matrix, dtype and variant. Other keys may be there and are passed over. */
+/* The members of a line. One of ours has matrix, type and plan; one of a peer has matrix, dtype and variant. Other members are ignored. */
 typedef struct fields {
     char   matrix[96], device[128], builder[64], plan[256], variant[256], type[16], dtype[16];
-    double us, gflops; /* 0: null, or not there */
-    double again, ok;           /* 1: true; 0: false; ok -1: null, or not there */
+    double us, gflops; /* 0: null or missing */
+    double again, ok;  /* 1: true; 0: false; ok -1: null or missing */
 } fields;
 
 void lines_label_add(char *out, size_t size, const char *text)
@@ -51,7 +51,7 @@ static void json_blanks(json *j)
     while (*j->at == ' ' || *j->at == '\t' || *j->at == '\r' || *j->at == '\n') j->at++;
 }
 
-/* What stands behind a backslash; what is not ASCII becomes a question mark. */
+/* Reads the rest of an escape, after its backslash. A character that is not ASCII becomes a question mark. DONE or FAILED. */
 static int json_escape(json *j, char *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -65,7 +65,7 @@ static int json_escape(json *j, char *out)
             char c = *++j->at;
             if (c >= 'A' && c <= 'F') c = (char)(c - 'A' + 'a');
             digit = c ? strchr(hex, c) : NULL;
-            if (!digit) return json_bad(j, "\\u wants four hexadecimal digits");
+            if (!digit) return json_bad(j, "\\u must be followed by four hexadecimal digits");
             v = 16 * v + (unsigned)(digit - hex);
         }
         *out = v && v < 128 ? (char)v : '?';
@@ -76,7 +76,7 @@ static int json_escape(json *j, char *out)
     return DONE;
 }
 
-/* A string, of which as much is kept as there is room. */
+/* Reads a string into j->text, as much as fits. DONE or FAILED. */
 static int json_string(json *j)
 {
     size_t n = 0;
@@ -101,7 +101,7 @@ static int json_word(json *j, const char *word)
     return 1;
 }
 
-/* A value: 's' a string, 'n' a number, 'b' true or false, '0' null, FAILED anything else. */
+/* Reads a value. Returns 's' for a string, 'n' for a number, 'b' for true or false, '0' for null, FAILED for anything else. */
 static int json_value(json *j)
 {
     char word[64];
@@ -128,7 +128,7 @@ static int json_value(json *j)
 
 #define REAL_FIELD(name, kind) {#name, kind, offsetof(fields, name), 0}
 
-/* The value just read goes where key says. */
+/* Stores the value just read, which is of that kind, as the member key. DONE or FAILED. */
 static int field_take(json *j, const char *key, int kind, fields *f)
 {
     static const struct field {
@@ -155,6 +155,7 @@ static int field_take(json *j, const char *key, int kind, fields *f)
     return DONE;
 }
 
+/* Reads an object. DONE or FAILED. */
 static int fields_read(json *j, fields *f)
 {
     char key[64];
@@ -162,7 +163,7 @@ static int fields_read(json *j, fields *f)
     memset(f, 0, sizeof *f);
     f->ok = -1;
     json_blanks(j);
-    if (*j->at != '{') return json_bad(j, "a JSON object is expected, as spmv bench --json prints them");
+    if (*j->at != '{') return json_bad(j, "a JSON object is expected, as printed by spmv bench --json");
     do {
         j->at++;
         json_blanks(j);
@@ -178,7 +179,7 @@ static int fields_read(json *j, fields *f)
     if (*j->at != '}') return json_bad(j, "a comma or a closing brace is expected");
     j->at++;
     json_blanks(j);
-    return *j->at ? json_bad(j, "there is something behind the object") : DONE;
+    return *j->at ? json_bad(j, "unexpected text after the object") : DONE;
 }
 
 /* ---- lines -------------------------------------------------------------------------------------------------------------- */
@@ -198,7 +199,8 @@ int lines_is_built_by(const bench_line *b, const char *builder)
     return 0;
 }
 
-/* Two lines of one product: the one that was timed side by side with others counts, else the faster; the builders of both. */
+/* Merges two lines of one product: keeps the one that was timed side by side with others, otherwise the faster one, and the builders of
+ * both. */
 static void lines_merge(bench_line *old, const bench_line *b)
 {
     int faster = b->us > 0 && (!(old->us > 0) || b->us < old->us);
@@ -210,6 +212,7 @@ static void lines_merge(bench_line *old, const bench_line *b)
     *old = kept;
 }
 
+/* Adds a line or merges it with one of the same product. DONE or FAILED. */
 static int bench_lines_add(bench_lines *l, const bench_line *b)
 {
     size_t i;
@@ -237,7 +240,7 @@ static void line_label(bench_line *b, const fields *f)
     lines_label_add(b->label, sizeof b->label, f->variant);
 }
 
-/* The devices of ours and of peers, for what stands once in a picture. */
+/* Notes the devices of our lines and of the peers, which a picture names once. */
 static void lines_note(bench_lines *l, const bench_line *b)
 {
     if (b->is_peer) lines_label_copy(l->peer, sizeof l->peer, *l->peer && strcmp(l->peer, b->device) != 0 ? "others" : b->device);
@@ -247,17 +250,18 @@ static void lines_note(bench_lines *l, const bench_line *b)
     }
 }
 
+/* Adds the line that an object describes, unless l->only excludes it. DONE or FAILED. */
 static int line_take(bench_lines *l, json *j, const fields *f)
 {
     bench_line b;
     int ours = *f->type && *f->plan;
-    j->at = j->begin; /* what is wrong here, the whole line is */
+    j->at = j->begin; /* messages from here on are about the whole line */
     memset(&b, 0, sizeof b);
     b.is_peer = !ours && *f->dtype && *f->variant;
     if (!*f->matrix || (!ours && !b.is_peer))
-        return json_bad(j, "neither a line of ours (matrix, type, plan) nor of a peer (matrix, dtype, variant)");
-    label_file(f->matrix, b.matrix, sizeof b.matrix);
-    if (b.is_peer) label_file(j->file, b.device, sizeof b.device);
+        return json_bad(j, "neither a line of ours (matrix, type, plan) nor one of a peer (matrix, dtype, variant)");
+    file_bare_name(f->matrix, b.matrix, sizeof b.matrix);
+    if (b.is_peer) file_bare_name(j->file, b.device, sizeof b.device);
     else lines_label_copy(b.device, sizeof b.device, *f->device ? f->device : "host");
     lines_label_copy(b.type, sizeof b.type, b.is_peer ? f->dtype : f->type);
     lines_label_copy(b.plan, sizeof b.plan, f->plan);
@@ -267,7 +271,7 @@ static int line_take(bench_lines *l, json *j, const fields *f)
     b.work = b.is_peer ? 0 : f->gflops * f->us;
     b.is_wrong = f->ok == 0;
     b.is_again = f->again == 1;
-    if (b.us < 0) return json_bad(j, "a time below 0");
+    if (b.us < 0) return json_bad(j, "the time is below 0");
     if (!b.is_peer && l->only && strcmp(l->only, b.plan) != 0 && !lines_is_built_by(&b, l->only)) return DONE;
     lines_note(l, &b);
     return bench_lines_add(l, &b);
@@ -296,7 +300,7 @@ int lines_of_file(bench_lines *l, const char *file)
         if (result == DONE) result = line_take(l, &j, &one);
     }
     if (result == DONE && ferror(f)) result = cli_complain(l->t, "%s: %s", file, strerror(errno));
-    if (result == DONE && !objects) result = cli_complain(l->t, "%s: there are no lines in it", file);
+    if (result == DONE && !objects) result = cli_complain(l->t, "%s: the file has no lines", file);
     free(text);
     fclose(f);
     return result;

@@ -16,21 +16,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cells hold many nonzeros. Their number is shown by six shades, their owner by colour; where several parts meet in one cell
- * one is drawn by lot, by the square roots of their numbers so that a thin part stays visible. */
+/* A cell stands for many nonzeros. Its shade, one of six, shows their number, and its colour the part that owns them. If several parts
+ * share a cell, one of them is chosen at random, with the square roots of their numbers as weights, so that small parts stay visible. */
 
-/* SIDE: the longer side of the matrix; LEFT, TOP: where it begins; LEGEND: room to the right; all in units of the picture. */
+/* SIDE: the longer side of the matrix; LEFT, TOP: its corner; LEGEND: room to the right; all in units of the picture. */
 enum { SIDE = 580, LEFT = 62, TOP = 116, LEGEND = 258, SHADES = 6 };
 
-/* A cell's width and height at least: a line of single nonzeros is still seen. */
+/* The least width and height of a cell, at which a line of single nonzeros is still visible. */
 #define CELL_SIDE 1.5
 
 typedef struct raster {
     int       across, down;      /* cells */
-    double    cell_x, cell_y;    /* units of one */
+    double    cell_x, cell_y;    /* size of a cell, in units */
     int       parts;
     uint32_t *count;             /* nonzeros [cell][part] */
-    uint32_t  most;              /* in one cell */
+    uint32_t  most;              /* the most nonzeros in one cell */
     uint32_t *pixel;             /* colours of the cells */
 } raster;
 
@@ -39,7 +39,7 @@ static uint32_t shade(int part, int level)
     return picture_blend(picture_hues[part % HUES], 0.4 + 0.6 * level / (SHADES - 1));
 }
 
-/* A narrow matrix is drawn wider than it is, so that it is still seen. */
+/* Sets the number and size of the cells. A narrow matrix is drawn wider than it is, so that it stays visible. */
 static void raster_size(raster *r, const spmv_csr *a)
 {
     double longer = (double)(a->rows > a->cols ? a->rows : a->cols);
@@ -52,6 +52,7 @@ static void raster_size(raster *r, const spmv_csr *a)
     r->cell_y = (double)(int)(PNG_SCALE * high / r->down + 0.5) / PNG_SCALE;
 }
 
+/* Counts the nonzeros of each part in each cell. DONE or FAILED. */
 static int raster_count(tool *t, raster *r, const spmv_csr *a, const spmv_split *split)
 {
     uint64_t row, k, cells, i;
@@ -77,6 +78,7 @@ static int raster_count(tool *t, raster *r, const spmv_csr *a, const spmv_split 
     return DONE;
 }
 
+/* The colour of a cell. */
 static uint32_t cell_colour(const raster *r, uint64_t cell)
 {
     const uint32_t *count = r->count + cell * (uint64_t)r->parts;
@@ -95,6 +97,7 @@ static uint32_t cell_colour(const raster *r, uint64_t cell)
     return shade(p, level);
 }
 
+/* Draws the axes, with the numbers of rows and columns. */
 static void raster_axes(picture *p, const raster *r, const spmv_csr *a)
 {
     double wide = r->across * r->cell_x, high = r->down * r->cell_y;
@@ -117,14 +120,14 @@ static void raster_axes(picture *p, const raster *r, const spmv_csr *a)
     picture_upwards(p, 14, TOP + high / 2, SMALL, FAINT, "row");
 }
 
-/* So that neither a few nonzeros are 0.0% nor all but a few 100.0%. */
+/* The number of decimals of a percentage: enough that a few nonzeros are not 0.0%, nor all but a few 100.0%. */
 static int share_digits(uint64_t part, uint64_t whole)
 {
     uint64_t less = part < whole - part ? part : whole - part;
     return !less ? 0 : less < whole / 1000 ? 4 : 1;
 }
 
-/* A part's lines in the legend: its share, its keys if it has any, its nonzeros. Returns the next line's place. */
+/* Draws a part's lines in the legend: its share, its keys if it has any, its nonzeros. Returns the y of the next line. */
 static double legend_part(picture *p, const spmv_spec *part, uint64_t nnz, uint64_t whole, uint32_t colour, double x, double y)
 {
     static spmv_plan one;
@@ -141,6 +144,7 @@ static double legend_part(picture *p, const spmv_spec *part, uint64_t nnz, uint6
     return y + LINE + 8;
 }
 
+/* Draws the legend: the parts, the shades, and how large a cell is. */
 static void raster_legend(picture *p, const raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, double x)
 {
     char text[256], number[32];
@@ -169,7 +173,7 @@ static void raster_title(picture *p, const spmv_csr *a, const spmv_plan *plan, c
 {
     static char text[SPMV_PLAN_TEXT + 16];
     double room = p->width - 28;
-    label_file(file, text, sizeof text);
+    file_bare_name(file, text, sizeof text);
     picture_fitted(p, 14, 32, TITLE, INK, AT_LEFT, room, text);
     picture_fitted(p, 14, 54, TEXT, FAINT, AT_LEFT, room, label_shape(a, text, sizeof text));
     memcpy(text, "plan ", 6);
@@ -177,6 +181,7 @@ static void raster_title(picture *p, const spmv_csr *a, const spmv_plan *plan, c
     picture_fitted(p, 14, 54 + LINE, TEXT, FAINT, AT_LEFT, room, text);
 }
 
+/* Draws the matrix and writes the picture. DONE, or FAILED after a message. */
 static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *plan, const spmv_split *split, const char *file,
     const char *path)
 {
@@ -195,13 +200,14 @@ static int raster_draw(tool *t, raster *r, const spmv_csr *a, const spmv_plan *p
     return picture_save(t, &p, path);
 }
 
+/* Splits the matrix by the plan and draws it. DONE, or FAILED after a message. */
 static int plot_split(tool *t, const spmv_csr *a, const spmv_plan *plan, const char *file, const char *path)
 {
     spmv_split split;
     raster r;
     int result;
     memset(&r, 0, sizeof r);
-    if (!a->rows || !a->cols) return cli_complain(t, "%s: there is nothing to draw in a matrix without rows or columns", file);
+    if (!a->rows || !a->cols) return cli_complain(t, "%s: a matrix without rows or columns cannot be drawn", file);
     if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
     result = raster_draw(t, &r, a, plan, &split, file, path);
     free(r.count);
@@ -218,7 +224,7 @@ int plot_matrix(tool *t, const arguments *args)
     spmv_target place;
     spmv_csr a;
     int result;
-    if (args->plans > 1) return cli_misuse(t, "one --plan is enough");
+    if (args->plans > 1) return cli_misuse(t, "only one --plan can be given");
     result = plan_is_text(t, "plan", text);
     if (result != DONE) return result;
     memset(&how, 0, sizeof how);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture/matrix.h - the picture of a matrix under a plan.
+ * tools/picture/matrix.h - draws a matrix and the parts of its plan.
  */
 #ifndef SPMV_TOOLS_PICTURE_MATRIX_H
 #define SPMV_TOOLS_PICTURE_MATRIX_H
@@ -8,7 +8,7 @@
 #include "../cli/cli.h"
 #include "../cli/options.h"
 
-/* spmv plot FILE. DONE, FAILED or USAGE. */
+/* spmv plot FILE. DONE, or FAILED or USAGE after a message. */
 int plot_matrix(tool *t, const arguments *args);
 
 #endif

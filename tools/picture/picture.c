@@ -65,7 +65,7 @@ void picture_cells(picture *p, double x, double y, const uint32_t *cell, int acr
     cairo_save(p->cairo);
     cairo_translate(p->cairo, x, y);
     cairo_scale(p->cairo, 1.0 / PNG_SCALE, 1.0 / PNG_SCALE);
-    cairo_set_source_surface(p->cairo, image, 0, 0); /* an image that failed makes the picture fail */
+    cairo_set_source_surface(p->cairo, image, 0, 0); /* if the image failed, the picture fails, too */
     cairo_pattern_set_filter(cairo_get_source(p->cairo), CAIRO_FILTER_NEAREST);
     cairo_rectangle(p->cairo, 0, 0, across * columns, down * rows);
     cairo_fill(p->cairo);
@@ -75,25 +75,12 @@ void picture_cells(picture *p, double x, double y, const uint32_t *cell, int acr
 
 /* ---- text ------------------------------------------------------------------------------------------------------------ */
 
-/* Bytes of the UTF-8 character at s, 0 if it is none or a control character. */
-static size_t character_length(const char *s)
-{
-    const unsigned char *c = (const unsigned char *)s;
-    size_t n = *c < 0x80 ? 1 : *c >= 0xc2 && *c < 0xe0 ? 2 : *c >= 0xe0 && *c < 0xf0 ? 3 : *c >= 0xf0 && *c < 0xf5 ? 4 : 0, i;
-    for (i = 1; i < n; i++)
-        if ((c[i] & 0xc0) != 0x80) return 0;
-    if (*c < 0x20 || *c == 0x7f) return 0;
-    if ((*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f)) return 0; /* too long a form; half of a surrogate pair */
-    if ((*c == 0xf0 && c[1] < 0x90) || (*c == 0xf4 && c[1] > 0x8f)) return 0; /* too long a form; beyond Unicode */
-    return n;
-}
-
-/* Text that cairo accepts, as anything else would make the whole picture fail: '?' for what is no UTF-8. */
+/* The text with '?' for control characters and for bytes that are not UTF-8, with which cairo would fail. */
 static const char *clean_text(const char *text, char out[512])
 {
     size_t used = 0, n;
     for (; *text && used + 5 < 512; text += n ? n : 1) {
-        n = character_length(text);
+        n = (unsigned char)*text < 0x20 || *text == 0x7f ? 0 : cli_utf8_length(text);
         memcpy(out + used, n ? text : "?", n ? n : 1);
         used += n ? n : 1;
     }
@@ -153,9 +140,9 @@ void picture_fitted(picture *p, double x, double y, double size, uint32_t colour
 
 int picture_name(tool *t, const char *path)
 {
-    if (!path) return cli_misuse(t, "where to? -o NAME.png or -o NAME.svg");
+    if (!path) return cli_misuse(t, "the name of the picture is missing: -o NAME.png or -o NAME.svg");
     if (!file_ends_in(path, ".png") && !file_ends_in(path, ".svg"))
-        return cli_misuse(t, "a picture's name ends in .png or .svg, not '%s'", path);
+        return cli_misuse(t, "the picture's name must end in .png or .svg, not '%s'", path);
     return DONE;
 }
 
@@ -191,10 +178,6 @@ int picture_save(tool *t, picture *p, const char *path)
     free(p->file.at);
     return result;
 }
-
-/* ---- a matrix --------------------------------------------------------------------------------------------------------
- * Cells hold many nonzeros. Their number is shown by six shades, their owner by colour; where several parts meet in one cell
- * one is drawn by lot, by the square roots of their numbers so that a thin part stays visible. */
 
 uint32_t picture_blend(uint32_t colour, double share)
 {

@@ -12,24 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The plot's place, in units of the picture; EMPTY: the room of the bar of empty rows, left of the axis of lengths. */
+/* The position of the plot, in units of the picture; EMPTY: room for the bar of empty rows, left of the axis of lengths. */
 enum { ROWS_WIDTH = 900, ROWS_HEIGHT = 470, ROWS_LEFT = 78, ROWS_RIGHT = 24, ROWS_TOP = 92, ROWS_BOTTOM = 62, ROWS_EMPTY = 64 };
 
-/* Bins an octave where lengths are dense enough; 32 octaves and the bin of empty rows. */
+/* ROWS_SPLIT: bins per octave, where an octave has so many lengths; ROWS_BINS: those of 32 octaves, and the bin of empty rows. */
 enum { ROWS_SPLIT = 4, ROWS_BINS = 32 * ROWS_SPLIT + 1 };
 
-/* The y axis begins below 1, so that a single row is a bar that can be seen. */
+/* The y axis begins below 1, so that the bar of a single row is visible. */
 #define ROWS_FLOOR 0.7
 
 typedef struct lengths {
     int      bins;
-    uint64_t first[ROWS_BINS + 1]; /* bin i has the lengths first[i] to first[i + 1] - 1; bin 0 the empty rows */
+    uint64_t first[ROWS_BINS + 1]; /* bin i holds the lengths first[i] to first[i + 1] - 1; bin 0 the empty rows */
     uint64_t rows[ROWS_BINS];
-    uint64_t most;                 /* rows in one bin */
+    uint64_t most;                 /* the most rows in one bin */
     uint64_t empty, longest, median;
 } lengths;
 
-/* Bins of one length each up to 2 ROWS_SPLIT, then ROWS_SPLIT to an octave. */
+/* Sets the bins: one for each length up to 2 ROWS_SPLIT, then ROWS_SPLIT per octave. */
 static void lengths_bins(lengths *h)
 {
     uint64_t at = 1, step = 1;
@@ -41,6 +41,7 @@ static void lengths_bins(lengths *h)
     }
 }
 
+/* The bin of a length. */
 static int lengths_bin(const lengths *h, uint64_t length)
 {
     int low = 0, high = h->bins;
@@ -58,6 +59,7 @@ static int compare_lengths(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Counts the rows of each bin. DONE or FAILED. */
 static int lengths_count(tool *t, lengths *h, const spmv_csr *a)
 {
     uint32_t *sorted = (uint32_t *)malloc((size_t)a->rows * sizeof *sorted);
@@ -78,19 +80,20 @@ static int lengths_count(tool *t, lengths *h, const spmv_csr *a)
     return DONE;
 }
 
-/* How far along the axis of lengths, as a share: length 1 at 0. */
+/* The position of a length on its axis, as a share of the axis: length 1 is at 0. */
 static double lengths_x(const lengths *h, double length)
 {
     return library_log2(length) / library_log2((double)h->first[h->bins] > 2 ? (double)h->first[h->bins] : 2);
 }
 
-/* How far up, as a share. */
+/* The height of a number of rows, as a share of the y axis. */
 static double lengths_y(const lengths *h, double rows)
 {
     double top = h->most > 1 ? 1.3 * (double)h->most : 2; /* room above the highest bar */
     return library_log2(rows / ROWS_FLOOR) / library_log2(top / ROWS_FLOOR);
 }
 
+/* Draws the axes. */
 static void lengths_axes(picture *p, const lengths *h, double left, double wide, double high)
 {
     double bottom = ROWS_TOP + high, v, last = 0;
@@ -103,7 +106,7 @@ static void lengths_axes(picture *p, const lengths *h, double left, double wide,
     }
     for (i = 1; i < h->bins; i++) {
         double x = left + wide * lengths_x(h, (double)h->first[i]), to = left + wide * lengths_x(h, (double)h->first[i + 1]);
-        if (h->longest > 8 && (h->first[i] & (h->first[i] - 1))) continue; /* powers of two, if lengths are many */
+        if (h->longest > 8 && (h->first[i] & (h->first[i] - 1))) continue; /* only powers of two, if there are many lengths */
         if (h->first[i + 1] == h->first[i] + 1) x = (x + to) / 2;            /* one length: under the middle of its bar */
         if (x - last < 34) continue;
         last = x;
@@ -115,6 +118,7 @@ static void lengths_axes(picture *p, const lengths *h, double left, double wide,
     picture_upwards(p, 18, ROWS_TOP + high / 2, TEXT, INK, "rows");
 }
 
+/* Draws the bars. */
 static void lengths_bars(picture *p, const lengths *h, double left, double wide, double high)
 {
     double bottom = ROWS_TOP + high;
@@ -131,7 +135,7 @@ static void lengths_bars(picture *p, const lengths *h, double left, double wide,
     }
 }
 
-/* A dashed line at the mean, which the name beside it tells. */
+/* Draws a dashed line at the mean, with its value. */
 static void lengths_mean(picture *p, const lengths *h, double mean, double left, double wide, double high)
 {
     double x = left + wide * lengths_x(h, mean), y;
@@ -143,6 +147,7 @@ static void lengths_mean(picture *p, const lengths *h, double mean, double left,
     else picture_text(p, x - 6, ROWS_TOP + 2, SMALL, INK, AT_RIGHT, text);
 }
 
+/* Draws the histogram and writes the picture. DONE, or FAILED after a message. */
 static int lengths_draw(tool *t, const lengths *h, const spmv_csr *a, const char *file, const char *path)
 {
     picture p;
@@ -150,7 +155,7 @@ static int lengths_draw(tool *t, const lengths *h, const spmv_csr *a, const char
     double left = ROWS_LEFT + (h->empty ? ROWS_EMPTY : 0), wide = ROWS_WIDTH - ROWS_RIGHT - left;
     double high = ROWS_HEIGHT - ROWS_TOP - ROWS_BOTTOM;
     picture_make(&p, path, ROWS_WIDTH, ROWS_HEIGHT);
-    label_file(file, text, sizeof text);
+    file_bare_name(file, text, sizeof text);
     picture_fitted(&p, 14, 32, TITLE, INK, AT_LEFT, ROWS_WIDTH - 28, text);
     picture_text(&p, 14, 54, TEXT, FAINT, AT_LEFT, label_shape(a, text, sizeof text));
     snprintf(text, sizeof text, "row lengths: median %s, longest %s; %s empty rows", label_grouped(h->median, number[0]),
@@ -168,9 +173,9 @@ int plot_rows(tool *t, const arguments *args)
     lengths h;
     spmv_csr a;
     int result;
-    if (args->plans) return cli_misuse(t, "row lengths have no --plan");
+    if (args->plans) return cli_misuse(t, "plot rows takes no --plan");
     if (file_load_matrix(t, file, SPMV_F64, &a) != DONE) return FAILED;
-    if (!a.rows || !a.cols) result = cli_complain(t, "%s: there is nothing to draw in a matrix without rows or columns", file);
+    if (!a.rows || !a.cols) result = cli_complain(t, "%s: a matrix without rows or columns cannot be drawn", file);
     else result = lengths_count(t, &h, &a);
     if (result == DONE) result = lengths_draw(t, &h, &a, file, args->value[OPT_OUT]);
     spmv_csr_free(&a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/picture/rows.h - the picture of a matrix's row lengths: a histogram, both axes logarithmic.
+ * tools/picture/rows.h - draws a histogram of a matrix's row lengths with logarithmic axes.
  */
 #ifndef SPMV_TOOLS_PICTURE_ROWS_H
 #define SPMV_TOOLS_PICTURE_ROWS_H
@@ -8,7 +8,7 @@
 #include "../cli/cli.h"
 #include "../cli/options.h"
 
-/* spmv plot rows. DONE, FAILED or USAGE. */
+/* spmv plot rows. DONE, or FAILED or USAGE after a message. */
 int plot_rows(tool *t, const arguments *args);
 
 #endif

@@ -18,20 +18,20 @@ const int tune_probes[TUNE_PROBES][2] = {{3, 2}, {1, 1}, {4, 1}, {2, 3}};
 
 tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per)
 {
-    int64_t b = c->row.layout.key[SPMV_KEY_B] ? c->row.layout.key[SPMV_KEY_B] : (4 << 8 | 4);
+    int64_t size = table_row_class(&c->row); /* of the blocks */
     tune_shape s;
     memset(&s, 0, sizeof s);
     s.kind = c->row.kind;
     s.full = spmv_format_class_of(c->row.layout.format) == SPMV_CLASS_DENSE;
     s.rows = u->head.rows_at[row];
     s.per_row = u->head.per_row_at[per];
-    if (table_row_class(&c->row) < 2) return s;
-    s.bh = (unsigned)(b >> 8);
-    s.bw = (unsigned)(b & 255);
+    if (!table_row_has_blocks(&c->row)) return s;
+    s.bh = (unsigned)(size >> 8);
+    s.bw = (unsigned)(size & 255);
     return s;
 }
 
-enum { TUNE_SHORT_ROWS = 64 /* nonzeros a row, at most, for formats that give a row to one work-item or few (clSpMV 3.2) */ };
+enum { TUNE_SHORT_ROWS = 64 /* the most nonzeros in a row for formats that give a row to one or a few work-items (clSpMV 3.2) */ };
 
 int candidate_fits(const tuner *u, const candidate *c, int row, int per)
 {
@@ -81,23 +81,26 @@ size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const spmv_s
     return u->count++;
 }
 
-/* The host multiplies csr in runs with wide columns as it does csr: only noise would tell them apart. */
-static int is_csr_again(const tuner *u, const spmv_spec *s)
+/* 1: only noise would tell the layout from the same one without the key run: the host's products ignore runs, unless the runs make
+ * narrow columns possible. */
+static int is_run_ignored(const tuner *u, const spmv_spec *s)
 {
-    return !u->device && s->format == SPMV_CSR && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
+    return !u->device && s->key[SPMV_KEY_RUN] && !s->key[SPMV_KEY_IDX];
 }
 
+/* Adds a layout for every kind of matrix that it suits. */
 static void layout_add(tuner *u, const spmv_format_layout *layout)
 {
     spmv_plan *one = (spmv_plan *)malloc(sizeof *one);
     int kind;
-    if (one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK && !is_csr_again(u, &one->part[0]))
+    if (one && spmv_plan_parse(one, layout->plan, NULL, &u->t->hooks) == SPMV_OK && !is_run_ignored(u, &one->part[0]))
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++)
             if (layout->kinds >> kind & 1u) candidate_add(u, u->type, (spmv_tune_kind)kind, &one->part[0], "");
     free(one);
 }
 
-/* The first of each format, the second, and so on, so that blocks of one size, which share matrices, follow each other. */
+/* Adds the first layout of each format, then the second, and so on, so that layouts with blocks of one size, which share a matrix, follow
+ * one another. */
 void candidate_add_layouts(tuner *u)
 {
     size_t i, most = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/candidates.h - what is being tuned: layouts with knobs on a kind of matrix, their rates, and the state of the
- * whole run.
+ * tools/tune/candidates.h - the candidates, which are layouts with knobs on a kind of matrix, their rates, and the state of a run.
  */
 #ifndef SPMV_TOOLS_TUNE_CANDIDATES_H
 #define SPMV_TOOLS_TUNE_CANDIDATES_H
@@ -13,41 +12,48 @@
 #include "spmv.h"
 #include <stdio.h>
 
-/* Sizes of the grid and of the probes; matrices kept at once, and variants remembered for each; failures in a row that end the run; samples
- * that are taken whatever the budget. */
-enum { TUNE_ROWS = 6, TUNE_PER = 6, TUNE_POINTS = TUNE_ROWS * TUNE_PER, TUNE_PROBES = 4, TUNE_SLOTS = 3, TUNE_SEEN = 64,
-    TUNE_FAILURES = 10, TUNE_LEAST = 8 };
+/* A size is a pair of indices: row into u->head.rows_at, per into u->head.per_row_at. */
+enum {
+    TUNE_ROWS = 6,      /* numbers of rows that are measured */
+    TUNE_PER = 6,       /* numbers of nonzeros in a row that are measured */
+    TUNE_POINTS = TUNE_ROWS * TUNE_PER,
+    TUNE_PROBES = 4,    /* sizes at which every layout is tried first */
+    TUNE_SLOTS = 3,     /* matrices kept at once */
+    TUNE_SEEN = 64,     /* variants remembered for each of them */
+    TUNE_FAILURES = 10, /* failures in a row that end the run */
+    TUNE_LEAST = 8      /* rates that are measured whatever the budget */
+};
 
-/* Rows of the matrices that are measured on. */
+/* The numbers of rows. */
 extern const uint64_t tune_rows[TUNE_ROWS];
 
-/* Their nonzeros a row. */
+/* The numbers of nonzeros in a row. */
 extern const uint64_t tune_per[TUNE_PER];
 
-/* Middling, small, beyond the caches, long rows: indices into the two above. */
+/* The probes: a medium size, a small one, one larger than the caches, one with long rows; as indices into the two arrays above. */
 extern const int tune_probes[TUNE_PROBES][2];
 
-/* LIVE: in the race; DROPPED: cannot win; STRUCK: failed or computed something else. */
+/* LIVE: may still win; DROPPED: cannot win; STRUCK: struck out, because it failed or its product was wrong. */
 typedef enum candidate_state { LIVE, DROPPED, STRUCK } candidate_state;
 
 /* A layout with knobs on one kind of matrix. */
 typedef struct candidate {
-    spmv_tune_row   row;     /* type, kind, layout, variant, rate: GFLOP/s by point, 0 not measured, below: cannot be */
+    spmv_tune_row   row;     /* type, kind, layout, variant, and the rate in GFLOP/s at each size; 0: not measured, below 0: impossible */
     candidate_state state;
-    int             wanted;  /* 1: to be measured in the present wave */
-    int             own, twin; /* samples of its own; those that other knobs already gave, meaning the same */
-    float          *before;  /* while samples are taken again: what they were; else NULL */
-    size_t          base;    /* while it leads: the best variant so far */
-    int             leads;
+    int             wanted;  /* 1: to be measured in the current pass */
+    int             own, twin; /* rates measured for it; rates taken over from other knobs that resolve to the same variant */
+    float          *before;  /* while outliers are measured again: the rates before; else NULL */
+    size_t          base;    /* of a leader: the number of its best variant so far */
+    int             leads;   /* 1: a leader, a layout whose knobs are tuned */
 } candidate;
 
-/* A variant that was measured, by its whole name. */
+/* A variant that was measured, with all its knobs resolved. */
 typedef struct seen {
     char  variant[160];
     float rate;
 } seen;
 
-/* A matrix, the layout it is stored in, and what variants were measured on it. */
+/* A matrix, the layout in which it is stored, and the variants that were measured on it. */
 typedef struct slot {
     workload   w;
     spmv_store store;
@@ -57,45 +63,45 @@ typedef struct slot {
     int        seens;
 } slot;
 
-/* The whole run. */
+/* The state of a run of spmv tune. */
 typedef struct tuner {
     tool        *t;
-    spmv_device *device;     /* NULL: host */
-    spmv_tuning  head;       /* what the table's head says, and its sizes */
-    uint64_t     most;       /* nonzeros at most */
+    spmv_device *device;     /* NULL: the host */
+    spmv_tuning  head;       /* the head of the table and its sizes */
+    uint64_t     most;       /* the most nonzeros of a matrix */
     candidate   *c;
     size_t       count, room;
-    slot         slots[TUNE_SLOTS], *at; /* at: the one at hand; the others serve to keep several while knobs turn */
-    runner       run;        /* its vectors on the device */
-    double       begun, end, until; /* seconds: when it began, when all must end, and the present phase */
-    double       patience;   /* seconds that a sample may take: less where the budget is short */
-    double       share, done;       /* of all work: what the present phase is, and what came before it */
+    slot         slots[TUNE_SLOTS], *at; /* at: the current slot; several are kept while knobs are tuned */
+    runner       run;        /* multiplies what the current slot holds; owns the vectors on the device */
+    double       begun, end, until; /* seconds: when the run began, when it must end, when the current phase must end */
+    double       patience;   /* seconds after which a rate is accepted as it is: fewer if the budget is short */
+    double       share, done;       /* the current phase's share of the whole work, and that of the phases before it */
     const char  *phase;
-    spmv_type    type;
+    spmv_type    type;       /* the current type */
     FILE        *journal;
     char         journal_path[1024];
     growing      past;       /* the journal of an interrupted run */
-    size_t       samples, struck, recalled;
-    int          failures;   /* in a row: the device may be lost */
-    int          complete;   /* 1: nothing was left out for want of time */
+    size_t       samples, struck, recalled; /* rates measured, candidates struck out, rates from the journal */
+    int          failures;   /* failures in a row: the device may be lost */
+    int          complete;   /* 1: nothing was left out for lack of time */
 } tuner;
 
-/* The matrix for a candidate at a size, row and per being numbers of sizes. */
+/* The matrix on which a candidate is measured at a size. */
 tune_shape candidate_shape(const tuner *u, const candidate *c, int row, int per);
 
 /* 1: the candidate is measured at that size. */
 int candidate_fits(const tuner *u, const candidate *c, int row, int per);
 
-/* Where the candidate's rate at a size is kept. */
+/* Where the candidate's rate at a size is stored. */
 float *candidate_rate(const tuner *u, const candidate *c, int row, int per);
 
-/* "f64 banded csr/WG=64": how the journal names it. */
+/* "f64 banded csr/WG=64": the candidate's name in the journal. */
 void candidate_name(const candidate *c, char *out, size_t size);
 
-/* Adds a candidate unless it is there; its number, or u->count without memory. */
+/* Adds a candidate unless it exists. Returns its number, or u->count if memory ran out. */
 size_t candidate_add(tuner *u, spmv_type type, spmv_tune_kind kind, const spmv_spec *layout, const char *variant);
 
-/* Every layout of the type at hand with default knobs. What a build leaves out is left out. */
+/* Adds every layout of the formats in this build, with default knobs and the current type. */
 void candidate_add_layouts(tuner *u);
 
 #endif

@@ -14,12 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More is no journal. */
+/* The most bytes of a journal; a larger file is something else. */
 enum { JOURNAL_BYTES = 16 * 1024 * 1024 };
 
-/* ---- what it says of a candidate --------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* What follows the name in a journal's line of a sample: rows, nonzeros a row and rate, each behind a blank, to the end of the line. */
+/* Reads what follows the name in the line of a rate: rows, nonzeros in a row and the rate, each after a blank, to the end of the line.
+ * 1, or 0 if the text is something else. */
 static int sample_numbers(const char *p, double v[3])
 {
     int i;
@@ -46,7 +47,7 @@ void journal_recall_candidate(tuner *u, candidate *c)
         double v[3];
         int r, k;
         end = strchr(p, '\n');
-        if (!end) return; /* cut short */
+        if (!end) return; /* an incomplete last line */
         if ((*p != 's' && *p != 'x') || strncmp(p + 2, name, n) != 0 || p[2 + n] != ' ') continue;
         if (*p == 'x') c->state = STRUCK;
         if (*p == 'x' || !sample_numbers(p + 2 + n, v)) continue;
@@ -66,7 +67,7 @@ static void journal_head(const tuner *u, char *out, size_t size)
     snprintf(out, size, "spmv tuning journal 1\n%s\n%s\n", u->head.device, u->head.driver);
 }
 
-/* Every line of what was written before is whole; only the last may have been cut short. */
+/* Checks every line of the old journal and cuts off the last if it is incomplete. DONE, or FAILED after a message. */
 static int journal_check(tuner *u, size_t head)
 {
     const char *p = u->past.at + head, *end;
@@ -76,35 +77,36 @@ static int journal_check(tuner *u, size_t head)
         double v[3];
         int i;
         if (*p == 'x' && p[1] == ' ') continue;
-        for (i = 0; i < 4; i++) { /* behind s, the type, the kind and the name */
+        for (i = 0; i < 4; i++) { /* skips s, the type, the kind and the name */
             word += strcspn(word, " \n");
             if (i < 3 && *word++ != ' ') break;
         }
         if (*p != 's' || i < 4 || !sample_numbers(word, v))
-            return cli_complain(u->t, "%s, line %u: neither a sample nor struck out", u->journal_path, number);
+            return cli_complain(u->t, "%s, line %u: neither a rate nor a candidate that was struck out", u->journal_path, number);
     }
     u->past.used = (size_t)(p - u->past.at);
     u->past.at[u->past.used] = 0;
     return DONE;
 }
 
+/* Reads the old journal, if there is one, into u->past. DONE, or FAILED after a message. */
 static int journal_recall(tuner *u)
 {
     char head[600];
     void *at;
     journal_head(u, head, sizeof head);
-    if (access(u->journal_path, F_OK) != 0) return DONE; /* nothing was begun, or all was done */
+    if (access(u->journal_path, F_OK) != 0) return DONE; /* no run was begun, or it was completed */
     if (file_load_text(u->t, u->journal_path, JOURNAL_BYTES, &u->past.at, &u->past.used) != DONE) return FAILED;
     at = u->past.at;
     if (!memory_resize(&at, u->past.used + 1, 1)) return cli_no_memory(u->t);
     u->past.at = (char *)at;
     u->past.at[u->past.used] = 0;
     if (strlen(u->past.at) < strlen(head) || strncmp(u->past.at, head, strlen(head)) != 0)
-        return cli_complain(u->t, "%s: not a journal of %s, %s; remove it to begin anew", u->journal_path, u->head.device, u->head.driver);
+        return cli_complain(u->t, "%s: not a journal of %s, %s; remove it to start again", u->journal_path, u->head.device, u->head.driver);
     return journal_check(u, strlen(head));
 }
 
-/* 1: the journal at hand holds more than its head, or cannot be read. */
+/* 1: the journal holds more than its head, or cannot be read. */
 static int journal_holds_samples(const tuner *u)
 {
     FILE *f = fopen(u->journal_path, "rb");
@@ -118,11 +120,11 @@ static int journal_holds_samples(const tuner *u)
 
 int journal_begin(tuner *u, const char *path, int resume)
 {
-    if (!output_is_file(path)) return resume ? cli_misuse(u->t, "--resume needs the table's name (--out)") : DONE;
+    if (!output_is_file(path)) return resume ? cli_misuse(u->t, "--resume requires the table's name (--out)") : DONE;
     if (snprintf(u->journal_path, sizeof u->journal_path, "%s.journal", path) >= (int)sizeof u->journal_path)
         return cli_complain(u->t, "%s: the name is too long", path);
     if (resume || !journal_holds_samples(u)) return DONE;
-    return cli_complain(u->t, "%s: holds the samples of an interrupted run; --resume goes on from them, remove it to begin anew",
+    return cli_complain(u->t, "%s: holds the rates of an interrupted run; give --resume to continue it, or remove the file to start again",
                     u->journal_path);
 }
 
@@ -140,7 +142,7 @@ int journal_open(tuner *u, int resume)
     return u->journal ? DONE : cli_complain(u->t, "%s: %s", u->journal_path, strerror(errno));
 }
 
-/* Appends a line. Where that fails the journal ends with what it has, of which the last line may be cut short. */
+/* Appends a line. If that fails, the journal is closed; its last line may then be incomplete. */
 LIKE_PRINTF(2, 3) static void journal_print(tuner *u, const char *format, ...)
 {
     va_list list;
@@ -150,7 +152,7 @@ LIKE_PRINTF(2, 3) static void journal_print(tuner *u, const char *format, ...)
     fine = vfprintf(u->journal, format, list) >= 0;
     va_end(list);
     if (fine && fflush(u->journal) == 0) return;
-    cli_complain(u->t, "%s: %s; no further samples go there", u->journal_path, strerror(errno));
+    cli_complain(u->t, "%s: %s; further rates are not saved there", u->journal_path, strerror(errno));
     fclose(u->journal);
     u->journal = NULL;
 }

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/journal.h - samples beside the table, so that an interrupted run can go on.
+ * tools/tune/journal.h - a file beside the table that holds every rate as soon as it is measured, so that an interrupted run can
+ * continue.
  */
 #ifndef SPMV_TOOLS_TUNE_JOURNAL_H
 #define SPMV_TOOLS_TUNE_JOURNAL_H
 
 #include "candidates.h"
 
-/* What the journal of an interrupted run says of a new candidate. */
+/* Gives a new candidate the rates that the journal of an interrupted run holds for it, or strikes it out as that run did. */
 void journal_recall_candidate(tuner *u, candidate *c);
 
-/* Beside the table, PATH.journal: an interrupted run goes on from it with --resume. Without that, what it holds may have taken hours
- * and is not thrown away unasked. Standard output, pipes and devices have none. */
+/* Chooses the journal's name, PATH.journal; a table on standard output, a pipe or a device has no journal. Without resume it fails if
+ * the journal holds rates: they may have taken hours to measure. DONE, or FAILED or USAGE after a message. */
 int journal_begin(tuner *u, const char *path, int resume);
 
-/* What was there before, or a head, is written as a whole; samples are then appended, so that the journal is of use whenever the run
- * is killed. */
+/* Reads the journal if resume, writes it anew, and opens it for appending, so that it is valid at whatever moment the run is killed.
+ * DONE, or FAILED after a message. */
 int journal_open(tuner *u, int resume);
 
-/* A journal of a run that was not cut short is of no use any more. */
+/* Closes the journal; removes it if the run was complete. */
 void journal_close(tuner *u, int result);
 
 /* Appends the candidate's rate at a size. */
 void journal_sample(tuner *u, const candidate *c, int row, int per);
 
-/* Takes a candidate out of the race, with a message and a line in the journal. */
+/* Strikes out a candidate, with a message and a line in the journal. */
 void journal_strike(tuner *u, candidate *c, const char *why);
 
 #endif

@@ -11,17 +11,18 @@
 #include <string.h>
 
 #ifndef SPMV_NO_OPENCL
-/* In the order in which they tend to matter, the first ones for all leaders before the others. Not tried: I64 is for huge matrices;
- * ATOMIC changes last bits from product to product; ZERO pays only where there is fill. */
+/* The knobs in the order in which they tend to matter; those of the first round are tuned for all leaders before the others. */
 static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_UNROLL,
                                        SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,
                                        SPMV_KNOB_IMG, SPMV_KNOB_ALIGN, SPMV_KNOB_FINISH};
 
 enum { TUNE_KNOBS = sizeof tune_knobs / sizeof *tune_knobs, TUNE_ROUND = 5 /* knobs of the first round */ };
 
+/* Knobs that are not tuned: I64 is for huge matrices, ATOMIC changes the last bits from product to product, and ZERO pays off only if
+ * there is fill. */
 static const spmv_knob untuned_knobs[] = {SPMV_KNOB_I64, SPMV_KNOB_ATOMIC, SPMV_KNOB_ZERO};
 
-/* The knob to turn after so many others: those above, and then any that neither list names. SPMV_KNOB_COUNT: there are no more. */
+/* The knob to tune after so many others: those of tune_knobs, then all that neither list names. SPMV_KNOB_COUNT: there are no more. */
 static spmv_knob knob_after(int turned)
 {
     uint64_t named = 0;
@@ -35,26 +36,26 @@ static spmv_knob knob_after(int turned)
     return (spmv_knob)k;
 }
 
-/* Who gets knobs: layouts within 15% of the best at some probe and the best of each format; of blocks, on banded matrices only,
- * the best of each size. */
+/* Marks the leaders: layouts within 15% of the best at some size, and the best of each format. Of layouts with blocks only those that are
+ * the best of their block size (within 2%) on banded matrices. */
 static void choose_leaders(tuner *u)
 {
     size_t i;
     int p, points = u->head.rows * u->head.per_row;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        float factor = table_row_class(&c->row) > 1 ? 1.02f : 1.15f;
+        float factor = table_row_has_blocks(&c->row) ? 1.02f : 1.15f;
         c->leads = 0;
         c->base = i;
         if (c->row.type != u->type || c->state != LIVE || *c->row.variant) continue;
-        if (table_row_class(&c->row) > 1 && c->row.kind != SPMV_TUNE_BANDED) continue;
+        if (table_row_has_blocks(&c->row) && c->row.kind != SPMV_TUNE_BANDED) continue;
         for (p = 0; p < points && !c->leads; p++)
             c->leads = c->row.rate[p] > 0 && (c->row.rate[p] * factor >= phase_best_rate(u, c, p, 0) ||
-                                              (table_row_class(&c->row) < 2 && c->row.rate[p] * 1.01f >= phase_best_rate(u, c, p, 1)));
+                                              (!table_row_has_blocks(&c->row) && c->row.rate[p] * 1.01f >= phase_best_rate(u, c, p, 1)));
     }
 }
 
-/* The base's knobs with one more value of knob k each. */
+/* Adds a candidate for each value of knob k, whose other knobs are those of the leader's base. */
 static void add_values(tuner *u, size_t leader, spmv_knob k)
 {
     spmv_variant base, v;
@@ -75,7 +76,7 @@ static void add_values(tuner *u, size_t leader, spmv_knob k)
     }
 }
 
-/* Mean logarithm of b's rate over a's where both were measured. */
+/* The mean logarithm to base 2 of b's rate over a's, where both were measured; -1 if there is no such size. */
 static double gain(const tuner *u, const candidate *a, const candidate *b)
 {
     double sum = 0;
@@ -88,7 +89,7 @@ static double gain(const tuner *u, const candidate *a, const candidate *b)
     return n ? sum / n : -1;
 }
 
-/* A leader goes on from its best variant, if that is 1% better than the one before. */
+/* Makes the leader's best variant its base, if it is at least 1% faster than the one before. */
 static void move_base(tuner *u, size_t leader)
 {
     size_t k;
@@ -99,7 +100,8 @@ static void move_base(tuner *u, size_t leader)
     }
 }
 
-/* Variants stay that are the best of their format or within 3% of all at some size, and that are not another by other words. */
+/* Drops the leader's variants, except its base, that are nowhere the best of their format or within 3% of the best of all, and those that
+ * resolve to other variants everywhere. */
 static void drop_variants(tuner *u, size_t leader)
 {
     size_t i;
@@ -110,7 +112,7 @@ static void drop_variants(tuner *u, size_t leader)
     }
 }
 
-/* The leader's matrix in its layout at three of the probes, a slot each. */
+/* Stores the leader's matrix in its layout at three of the probes, one in each slot. */
 static void leader_open(tuner *u, size_t leader)
 {
     static const int probes[TUNE_SLOTS] = {0, 1, 3};
@@ -135,7 +137,7 @@ static void leader_close(tuner *u)
     u->at = u->slots;
 }
 
-/* All that is wanted of the leader's layout; what is far behind in one slot is not tried in the next. */
+/* Measures all wanted candidates of the leader's layout. One that is far behind in one slot is not tried in the next. */
 static void leader_measure(tuner *u, size_t leader, double part)
 {
     int i;
@@ -157,7 +159,7 @@ static void leader_measure(tuner *u, size_t leader, double part)
     drop_variants(u, leader);
 }
 
-/* What did well for another type is tried first. */
+/* Adds the leader's variants that did well for another type, which are tried first. */
 static void add_seeds(tuner *u, size_t leader)
 {
     size_t i, n = u->count, at;
@@ -170,7 +172,7 @@ static void add_seeds(tuner *u, size_t leader)
     }
 }
 
-/* One knob after another, each around the best that came of those before. */
+/* Tunes the leader's knobs of a round, one after another, each from the best variant so far. */
 static void turn_knobs(tuner *u, size_t leader, int round, double part)
 {
     int k = round ? TUNE_ROUND : 0, end = round ? SPMV_KNOB_COUNT : TUNE_ROUND;
@@ -188,13 +190,13 @@ static void turn_knobs(tuner *u, size_t leader, int round, double part)
     leader_close(u);
 }
 
-/* What knobs blocks got on banded matrices they get on scattered ones. */
+/* Adds the variants of layouts with blocks, which were tuned on banded matrices, for scattered ones. */
 static void copy_block_knobs(tuner *u)
 {
     size_t i, n = u->count;
     for (i = 0; i < n; i++) {
         candidate c = u->c[i];
-        if (c.row.type != u->type || table_row_class(&c.row) < 2 || c.state != LIVE || !*c.row.variant) continue;
+        if (c.row.type != u->type || !table_row_has_blocks(&c.row) || c.state != LIVE || !*c.row.variant) continue;
         candidate_add(u, u->type, SPMV_TUNE_SCATTERED, &c.row.layout, c.row.variant);
     }
 }
@@ -209,7 +211,7 @@ void knob_variants(tuner *u)
         for (turn = 0; turn < 2 * SPMV_TUNE_KIND_COUNT; turn++)
             for (kind = turn % SPMV_TUNE_KIND_COUNT, i = 0; i < n; i++) {
                 if (!u->c[i].leads || u->c[i].row.kind != (spmv_tune_kind)kind) continue;
-                if ((table_row_class(&u->c[i].row) > 1) != (turn >= SPMV_TUNE_KIND_COUNT)) continue;
+                if (table_row_has_blocks(&u->c[i].row) != (turn >= SPMV_TUNE_KIND_COUNT)) continue;
                 if (sample_out_of_time(u)) u->complete = 0;
                 else turn_knobs(u, i, round, (double)done++ / (double)(2 * leaders));
             }

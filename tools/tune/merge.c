@@ -13,7 +13,7 @@
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
-/* Every sample of from into to, which has its sizes; those that are there give way. */
+/* Copies every rate of from into to, which has all its sizes, and overwrites rates that are there. DONE or FAILED. */
 static int table_pour(tool *t, spmv_tuning *to, size_t *room, const spmv_tuning *from)
 {
     size_t k;
@@ -40,7 +40,7 @@ static int table_pour(tool *t, spmv_tuning *to, size_t *room, const spmv_tuning 
     return DONE;
 }
 
-/* The head is the last table's. */
+/* Reads all tables into in and merges them into *all, whose head is the last table's. DONE, or FAILED after a message. */
 static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_tuning *in)
 {
     int i, result = DONE;
@@ -53,10 +53,10 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     all->rows = all->per_row = 0;
     for (i = 0; i < args->files; i++) {
         if (strcmp(in[i].device, all->device) != 0)
-            return cli_complain(t, "%s is of another device: %s", args->file[i], in[i].device);
+            return cli_complain(t, "%s is a table of another device: %s", args->file[i], in[i].device);
         if (!table_axis_join(all->rows_at, &all->rows, in[i].rows_at, in[i].rows) ||
             !table_axis_join(all->per_row_at, &all->per_row, in[i].per_row_at, in[i].per_row))
-            return cli_complain(t, "the tables have more than %d sizes together", SPMV_TUNE_AXIS);
+            return cli_complain(t, "together the tables have more than %d sizes", SPMV_TUNE_AXIS);
     }
     for (i = 0; i < args->files && result == DONE; i++) result = table_pour(t, all, &room, &in[i]);
     return result;
@@ -72,7 +72,7 @@ int merge_tables(tool *t, const arguments *args)
     result = tables_merge(t, args, &all, in);
     if (result == DONE) result = table_save(t, &all, args->value[OPT_OUT], &rows, &bytes);
     if (result == DONE)
-        fprintf(stderr, "%s: %u rows in %u bytes, of %u\n", all.device, (unsigned)rows, (unsigned)bytes, (unsigned)all.count);
+        fprintf(stderr, "%s: %u of %u rows kept, %u bytes\n", all.device, (unsigned)rows, (unsigned)all.count, (unsigned)bytes);
     spmv_tuning_free(&all);
     for (i = 0; i < args->files; i++) spmv_tuning_free(&in[i]);
     free(in);
@@ -93,7 +93,7 @@ static int compare_differences(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Every sample that both tables have, by rising ratio b / a; *count of them. */
+/* The *count rates that both tables have, by rising ratio b / a; the caller frees them. NULL: memory ran out. */
 static difference *table_differences(const spmv_tuning *a, const spmv_tuning *b, size_t *count)
 {
     int r, p, i, j;
@@ -126,6 +126,7 @@ static void print_difference(const spmv_tuning *a, const difference *d)
            (unsigned long long)a->per_row_at[d->point % a->per_row], spmv_type_name(r->type), spmv_tune_kind_name(r->kind), name);
 }
 
+/* Prints the rows of a, which was read from file, that b lacks. */
 static void print_only(const spmv_tuning *a, const spmv_tuning *b, const char *file)
 {
     char name[300];
@@ -139,15 +140,16 @@ static void print_only(const spmv_tuning *a, const spmv_tuning *b, const char *f
     }
 }
 
+/* Prints the summary of n differences, the five largest of either sign, and the rows that only one table has. */
 static void print_comparison(const arguments *args, const spmv_tuning *a, const spmv_tuning *b, const difference *d, size_t n)
 {
     double sum = 0;
     size_t k, shown;
     printf("%s: %s, %s\n%s: %s, %s\n", args->file[0], a->device, a->date, args->file[1], b->device, b->date);
     for (k = 0; k < n; k++) sum += library_log2(d[k].ratio);
-    printf("%llu samples in both; the second over the first: ", (unsigned long long)n);
+    printf("%llu rates in both; the second divided by the first: ", (unsigned long long)n);
     if (!n) puts("-");
-    else printf("geometric mean %.3f, from %.3f over median %.3f to %.3f\n", library_exp2(sum / (double)n), d[0].ratio,
+    else printf("geometric mean %.3f, least %.3f, median %.3f, largest %.3f\n", library_exp2(sum / (double)n), d[0].ratio,
                 d[n / 2].ratio, d[n - 1].ratio);
     shown = n < 5 ? n : 5;
     if (shown) puts("\nlargest differences");
@@ -163,7 +165,7 @@ int merge_compare(tool *t, const arguments *args)
     difference *d = NULL;
     size_t n = 0;
     int result;
-    if (args->files != 2) return cli_misuse(t, "--compare wants two tables");
+    if (args->files != 2) return cli_misuse(t, "--compare requires two tables");
     memset(&b, 0, sizeof b);
     result = file_load_table(t, args->file[0], &a);
     if (result == DONE) result = file_load_table(t, args->file[1], &b);

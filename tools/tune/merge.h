@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/merge.h - spmv tune --merge and --compare: several tables of a device.
+ * tools/tune/merge.h - spmv tune --merge and --compare: tables of one device.
  */
 #ifndef SPMV_TOOLS_TUNE_MERGE_H
 #define SPMV_TOOLS_TUNE_MERGE_H
@@ -8,10 +8,10 @@
 #include "../cli/cli.h"
 #include "../cli/options.h"
 
-/* The tables args->file merged into --out. DONE, FAILED or USAGE. */
+/* Merges the tables args->file into --out. DONE, or FAILED or USAGE after a message. */
 int merge_tables(tool *t, const arguments *args);
 
-/* Prints how two tables differ. DONE, FAILED or USAGE. */
+/* Prints how two tables differ. DONE, or FAILED or USAGE after a message. */
 int merge_compare(tool *t, const arguments *args);
 
 #endif

@@ -20,7 +20,7 @@ float phase_best_rate(const tuner *u, const candidate *c, int point, int alike)
         const candidate *o = &u->c[i];
         if (o->state == STRUCK || !(o->row.rate[point] > best) || !table_rows_compete(&o->row, &c->row)) continue;
         if (alike && o->row.layout.key[SPMV_KEY_IDX] != c->row.layout.key[SPMV_KEY_IDX]) continue;
-        if (alike && table_row_class(&c->row) < 2 && o->row.layout.format != c->row.layout.format) continue;
+        if (alike && !table_row_has_blocks(&c->row) && o->row.layout.format != c->row.layout.format) continue;
         best = o->row.rate[point];
     }
     return best;
@@ -44,6 +44,7 @@ static void drop_hopeless(tuner *u, float factor)
         if (u->c[i].row.type == u->type && u->c[i].state == LIVE && !phase_has_hope(u, &u->c[i], factor)) u->c[i].state = DROPPED;
 }
 
+/* The candidate like this one with another key idx and another variant, or NULL. */
 static candidate *candidate_find(tuner *u, const candidate *like, int idx, const char *variant)
 {
     size_t i;
@@ -63,7 +64,8 @@ void phase_want_all(tuner *u, int wanted)
     for (i = 0; i < u->count; i++) u->c[i].wanted = wanted && u->c[i].row.type == u->type;
 }
 
-/* Layouts with short columns only where the same with long ones is still in the race. */
+/* Marks the layouts without knobs: those with narrow columns if narrow, else those with wide ones. A layout with narrow columns is dropped
+ * if the same layout with wide ones was. */
 static void want_probes(tuner *u, int narrow)
 {
     size_t i;
@@ -74,13 +76,13 @@ static void want_probes(tuner *u, int narrow)
     }
 }
 
-/* The kinds in turn: banded alone tells which blocks are worth another look. */
+/* Leaves only candidates of one kind wanted, with blocks or without. */
 static void want_kind(tuner *u, spmv_tune_kind kind, int blocks)
 {
     size_t i;
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        if (c->row.kind != kind || (table_row_class(&c->row) > 1) != blocks) c->wanted = 0;
+        if (c->row.kind != kind || (table_row_has_blocks(&c->row)) != blocks) c->wanted = 0;
     }
 }
 
@@ -115,7 +117,7 @@ static int compare_points(const void *a, const void *b)
     return (x->nonzeros > y->nonzeros) - (x->nonzeros < y->nonzeros);
 }
 
-/* 1: what the table will hold: measured, and in front of all or of its like at some size. */
+/* 1: in front: measured, and within 3% of the best or the best of those alike at some size. The table will hold it. */
 static int is_front(const tuner *u, const candidate *c)
 {
     int p, measured = 0;
@@ -123,7 +125,8 @@ static int is_front(const tuner *u, const candidate *c)
     return measured && phase_has_hope(u, c, 1.03f);
 }
 
-/* 1: its layout with default knobs, where the layout is in front for another kind of matrix: what shows how much slower it is here. */
+/* 1: c has default knobs, and its layout is in front on another kind of matrix. Then the table needs c's rates too, which show how much
+ * slower the layout is on c's kind. */
 static int backs_front(const tuner *u, const candidate *c)
 {
     size_t i;
@@ -135,14 +138,14 @@ static int backs_front(const tuner *u, const candidate *c)
     return 0;
 }
 
-/* Which candidates a pass measures: all that are left, or those that matter most. What backs is taken back into the race. */
+/* Marks the candidates that a pass measures, as the flags of phase_grid say. Those that back one in front are no longer dropped. */
 static void want_pass(tuner *u, int which)
 {
     size_t i;
     phase_want_all(u, 1);
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
-        if (which & GRID_FLAT && table_row_class(&c->row) > 1) c->wanted = 0;
+        if (which & GRID_FLAT && table_row_has_blocks(&c->row)) c->wanted = 0;
         if (!c->wanted || !(which & GRID_FRONT)) continue;
         if (c->state == DROPPED && backs_front(u, c)) c->state = LIVE;
         else c->wanted = is_front(u, c);
@@ -172,10 +175,10 @@ void phase_grid(tuner *u, int which, double from, double share)
     }
 }
 
-/* ---- phase 4: what looks wrong -------------------------------------------------------------------------------------
- * Whatever else the machine does can only make a product slower, and not at all sizes alike. */
+/* ---- phase 4: outliers ---------------------------------------------------------------------------------------------
+ * Other work on the machine can only make a product slower, and does so only at some sizes. */
 
-/* The nearest sample along a row or a column of the table; 0 if there is none. */
+/* The nearest rate along a row or a column of the table; 0 if there is none. */
 static double nearest(const tuner *u, const candidate *c, int row, int per, int down, int right)
 {
     for (row += down, per += right; row >= 0 && row < u->head.rows && per >= 0 && per < u->head.per_row; row += down, per += right)
@@ -183,7 +186,7 @@ static double nearest(const tuner *u, const candidate *c, int row, int per, int 
     return 0;
 }
 
-/* 1: far below the geometric mean of its neighbours. */
+/* 1: the rate is far below the geometric mean of its neighbours. */
 static int is_odd(const tuner *u, const candidate *c, int row, int per)
 {
     static const int way[4][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}};
@@ -197,7 +200,7 @@ static int is_odd(const tuner *u, const candidate *c, int row, int per)
     return n && *candidate_rate(u, c, row, per) > 0 && library_log2((double)*candidate_rate(u, c, row, per)) < sum / n - 0.75;
 }
 
-/* Forgets such samples of candidates in front; how many. */
+/* Clears the outliers of candidates in front, which are then wanted, and keeps the old rates in before. Returns how many there are. */
 static int forget_odd(tuner *u)
 {
     size_t i;
@@ -231,7 +234,7 @@ void phase_again(tuner *u)
     for (i = 0; i < u->count; i++) {
         candidate *c = &u->c[i];
         for (p = 0; c->before && p < u->head.rows * u->head.per_row; p++)
-            if (c->before[p] > 0 && !(c->row.rate[p] > 0)) c->row.rate[p] = c->before[p]; /* time ran out first */
+            if (c->before[p] > 0 && !(c->row.rate[p] > 0)) c->row.rate[p] = c->before[p]; /* time ran out before it was measured again */
         free(c->before);
         c->before = NULL;
     }

@@ -16,8 +16,9 @@ static void raise_to(double *v, double to)
     if (to > *v) *v = to;
 }
 
-/* The cache, as products in a row have it: what is read again and again, of rising size. From the size that is read fastest it reaches to
- * the last that is read clearly faster than memory; half of that tells the rate. read: GB/s of so many bytes, or 0. */
+/* Finds the size and the rate of the cache, as products in a row use it, by reading arrays of rising size again and again. The cache is as
+ * large as the last array, after the fastest one, that is read clearly faster than memory; its rate is that of an array half as large.
+ * read returns the GB/s for so many bytes, or 0 if that fails. */
 static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), void *me)
 {
     double bytes, rates[64], sizes[64];
@@ -34,7 +35,7 @@ static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), v
     u->head.cache_read = rates[i];
 }
 
-/* Eight sums: an addition waits for the one before it. */
+/* The sum of n numbers, eight at a time, because each addition would otherwise wait for the one before it. */
 static double host_sum(const double *a, int64_t n)
 {
     double sum = 0;
@@ -49,6 +50,7 @@ static double host_sum(const double *a, int64_t n)
     return sum;
 }
 
+/* GB/s of reading so many bytes of the array me again and again. */
 static double host_again(void *me, size_t bytes)
 {
     const double *a = (const double *)me;
@@ -113,7 +115,7 @@ void probe_host(tuner *u)
 }
 
 #ifndef SPMV_NO_OPENCL
-/* Which order of reading a device likes is not known beforehand: load takes both. */
+/* It is not known beforehand in which order a device reads fastest, so load can read in two. */
 static const char bandwidth_source[] =
     "__kernel void move(__global const float4 *a, __global float4 *b) { size_t i = get_global_id(0); b[i] = a[i]; }\n"
     "__kernel void load(__global const float4 *a, __global float4 *b, uint first, uint step) {\n"
@@ -122,13 +124,13 @@ static const char bandwidth_source[] =
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n"
     "__kernel void again(__global const float4 *a, __global float4 *b, uint times) {\n"
     "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
-    "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n" /* what another group has read */
+    "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n" /* data that another group has read */
     "        for (uint j = 0; j < 64; j++) s += a[at + (size_t)j * n];\n"
     "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
 
-enum { PROBE_GROUP = 256 }; /* work-items a group, of which bytes / 16 / 64 are a multiple */
+enum { PROBE_GROUP = 256 }; /* work-items in a group; bytes / 16 / 64 must be a multiple of it */
 
-/* Seconds of a run in the fastest of some; 0 if it does not run. */
+/* The seconds per launch in the fastest of five runs; 0 if the kernel does not run. */
 static double kernel_seconds(const spmv_device *d, void *kernel, size_t items, int launches)
 {
     const spmv_backend *b = d->info.backend;
@@ -147,7 +149,7 @@ static double kernel_seconds(const spmv_device *d, void *kernel, size_t items, i
     return best;
 }
 
-/* A kernel of the program with the two buffers as its first arguments; NULL if it cannot be had. */
+/* Makes a kernel of the program with the two buffers as its first arguments; NULL if that fails. */
 static void *probe_kernel(const spmv_device *d, void *program, const char *name, void *const m[2])
 {
     const spmv_backend *b = d->info.backend;
@@ -163,7 +165,7 @@ static void *probe_kernel(const spmv_device *d, void *program, const char *name,
 typedef struct cache_reader {
     const spmv_device *d;
     void              *kernel;
-    double             enough; /* bytes that take about half a millisecond */
+    double             enough; /* bytes whose reading takes about half a millisecond */
 } cache_reader;
 
 static double device_again(void *me, size_t bytes)
@@ -187,12 +189,13 @@ static void device_cache(tuner *u, void *program, void *const m[2], size_t bytes
     r.d->info.backend->kernel_free(r.d, r.kernel);
 }
 
+/* Measures copying and reading of so many bytes. */
 static void bandwidth_run(tuner *u, void *program, void *const m[2], size_t bytes)
 {
     const spmv_device *d = u->device;
     const spmv_backend *b = d->info.backend;
     size_t items = bytes / 16;
-    uint32_t first[2] = {1, 64}, step[2] = {(uint32_t)(items / 64), 1}; /* neighbours read neighbours, or each its own stretch */
+    uint32_t first[2] = {1, 64}, step[2] = {(uint32_t)(items / 64), 1}; /* adjacent items read adjacent elements, or each its own range */
     void *move = probe_kernel(d, program, "move", m), *load = probe_kernel(d, program, "load", m);
     double took;
     int i;
@@ -223,7 +226,7 @@ void probe_device_bandwidth(tuner *u, int gpu)
     for (i = 0; s == SPMV_OK && i < 2; i++) s = spmv_buffer_fill(d, m[i], bytes, 0);
     fine = s == SPMV_OK && d->info.group_size >= PROBE_GROUP;
     if (fine) bandwidth_run(u, program, m, bytes);
-    raise_to(&u->head.read, u->head.copy); /* a compiler may have made load slower than memory is: Intel's for CPUs does */
+    raise_to(&u->head.read, u->head.copy); /* a compiler may make load slower than the memory: Intel's compiler for CPUs does */
     if (fine) device_cache(u, program, m, bytes / 2);
     for (i = 0; i < 2; i++) spmv_buffer_free(d, m[i]);
     if (program) d->info.backend->program_free(d, program);
@@ -246,7 +249,7 @@ int probe_device(tuner *u)
     u->run.device = u->device;
     s = spmv_buffer_create(u->device, bytes, &u->run.device_x);
     if (s == SPMV_OK) s = spmv_buffer_create(u->device, bytes, &u->run.device_y);
-    if (s != SPMV_OK) return cli_complain(u->t, "buffers for the vectors: %s", spmv_status_text(s));
+    if (s != SPMV_OK) return cli_complain(u->t, "cannot create the vectors: %s", spmv_status_text(s));
     return DONE;
 }
 #endif

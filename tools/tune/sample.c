@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one sample -------------------------------------------------------------------------------------------------- */
+/* ---- one candidate -------------------------------------------------------------------------------------------------- */
 
 spmv_status sample_many(runner *r, double patience, double *out)
 {
     double v[25], one = 0, from = cli_seconds(), spent, span = runner_sample_span(r);
     spmv_status s = SPMV_OK;
     int n = 0, times = 1;
-    do s = runner_sample(r, 1, &one); /* warm: caches, and clocks that rise with work */
+    do s = runner_sample(r, 1, &one); /* warms the caches up, and clocks that rise with the load */
     while (s == SPMV_OK && ++n < 20 && cli_seconds() - from < 500e-6);
     if (one < span) times = one > 1e-8 ? (int)(span / one) + 1 : 10000;
     from = cli_seconds();
@@ -32,13 +32,13 @@ spmv_status sample_many(runner *r, double patience, double *out)
         *out = timing_median(v, n);
         if (v[3 * n / 4] - v[n / 4] < 0.04 * *out || spent > patience) break;
     }
-    /* a quarter is fast enough often enough that it is no accident; what else the machine does only adds time */
+    /* other work on the machine only adds time, and a quarter of the samples cannot all be fast by accident */
     if (s == SPMV_OK && n >= 8) *out = v[n / 4];
     else if (s == SPMV_OK) *out = timing_median(v, n);
     return s;
 }
 
-/* y from not a number to A x, which must come out exact. *right: whether it did. */
+/* Computes y = A x over a y of NaN; *right: whether y is exact. */
 static spmv_status check_host(tuner *u, int *right)
 {
     workload *w = &u->at->w;
@@ -54,6 +54,7 @@ static spmv_status check_host(tuner *u, int *right)
 }
 
 #ifndef SPMV_NO_OPENCL
+/* The same on the device. */
 static spmv_status check_cl(tuner *u, int *right)
 {
     workload *w = &u->at->w;
@@ -71,7 +72,7 @@ static spmv_status check_cl(tuner *u, int *right)
     return SPMV_OK;
 }
 
-/* The rate that another variant got if it comes to the same here; else 0, and text is the variant's whole name. */
+/* The rate of a variant that was measured on this slot and resolved to the same one, or 0. name receives the resolved variant. */
 static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t size)
 {
     int i;
@@ -81,7 +82,7 @@ static float rate_seen(const tuner *u, const spmv_variant *v, char *name, size_t
     return 0;
 }
 
-/* One variant on the device; *rate stays 0 if it is wrong. */
+/* Checks and times one variant on the device; *rate stays 0 if it is wrong. */
 static spmv_status measure_cl(tuner *u, candidate *c, float *rate, int *right)
 {
     spmv_variant v;
@@ -138,7 +139,7 @@ void sample_candidate(tuner *u, candidate *c, int row, int per)
     u->t->keep = 0;
     if (c->before && c->before[row * u->head.per_row + per] > rate && right) rate = c->before[row * u->head.per_row + per];
     *candidate_rate(u, c, row, per) = rate > 0 ? rate : -1;
-    if (s == SPMV_OK && !right) journal_strike(u, c, "the product is wrong");
+    if (s == SPMV_OK && !right) journal_strike(u, c, "its product is wrong");
     else if (s == SPMV_OK && rate > 0) {
         u->samples++;
         u->failures = 0;
@@ -146,7 +147,7 @@ void sample_candidate(tuner *u, candidate *c, int row, int per)
     } else if (s != SPMV_OK && !spmv_status_is_refusal(s) && s != SPMV_ERR_ARGUMENT) {
         journal_strike(u, c, *u->t->text ? u->t->text : spmv_status_text(s));
         if (s == SPMV_ERR_BACKEND && ++u->failures == TUNE_FAILURES)
-            cli_complain(u->t, "%d failures in a row, the device may be lost: measuring ends here", TUNE_FAILURES);
+            cli_complain(u->t, "%d failures in a row: the device may be lost, and nothing more is measured", TUNE_FAILURES);
     }
     u->t->text[0] = 0;
 }
@@ -179,7 +180,7 @@ void sample_progress(tuner *u, const candidate *c, int row, int per, double part
     cli_progress(u->t, what, whole);
 }
 
-/* 1: some array of the part has columns of 16 bits. */
+/* 1: some array of the part has 16-bit columns. */
 static int is_narrow(const spmv_part *p)
 {
     int i;
@@ -196,7 +197,7 @@ int slot_store(tuner *u, const spmv_spec *layout)
     memset(&how, 0, sizeof how);
     how.type = u->type;
     how.borrow = 1;
-    how.max_bytes = 96 * u->at->w.a.nnz + ((uint64_t)16 << 20); /* eight times CSR: padding that cannot win only costs time */
+    how.max_bytes = 96 * u->at->w.a.nnz + ((uint64_t)16 << 20); /* eight times the CSR form: a layout with more padding cannot win */
     u->at->seens = 0;
     u->t->keep = 1;
     if (one) {
@@ -267,7 +268,7 @@ void slot_recall(tuner *u, const candidate *like, int row, int per)
 #endif
 }
 
-/* All variants that are wanted of the layout of candidate first, whose matrix is the present one. */
+/* Measures all wanted variants of the layout of candidate first, whose matrix is in the current slot. */
 static void measure_layout(tuner *u, size_t first, int row, int per)
 {
     size_t i;
@@ -286,7 +287,7 @@ static void measure_layout(tuner *u, size_t first, int row, int per)
     slot_empty(u->at);
 }
 
-/* Everything that is wanted and has the matrix of candidate first; each matrix is made once and each layout stored once. */
+/* Measures all wanted candidates that share the matrix of candidate first. The matrix is made once, and each layout is stored once. */
 static void measure_matrix(tuner *u, size_t first, int row, int per, double part)
 {
     tune_shape of = candidate_shape(u, &u->c[first], row, per), other;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/sample.h - one candidate measured, and all that are wanted at one size.
+ * tools/tune/sample.h - measures one candidate, and all that are wanted at one size.
  */
 #ifndef SPMV_TOOLS_TUNE_SAMPLE_H
 #define SPMV_TOOLS_TUNE_SAMPLE_H
@@ -9,44 +9,45 @@
 #include "candidates.h"
 #include "spmv.h"
 
-/* The median of five or so; of more, while they are spread as on a machine that does something else as well, the lower quartile. It
- * ends after patience seconds. */
+/* Times a product, in seconds: the median of about five samples. While these differ much, as on a machine with other work, more are
+ * taken, and the lower quartile of at least eight counts. Ends after patience seconds. */
 spmv_status sample_many(runner *r, double patience, double *out);
 
-/* The candidate at hand with the matrix and the store at hand. */
+/* Checks and times the candidate with the matrix and the store of the current slot, and records its rate. A candidate that fails or is
+ * wrong is struck out. */
 void sample_candidate(tuner *u, candidate *c, int row, int per);
 
-/* Some samples are taken whatever the budget. */
+/* 1: the time of the phase is over, or the device seems to be lost. The first TUNE_LEAST rates are measured in any case. */
 int sample_out_of_time(tuner *u);
 
-/* 1: the candidate is to be measured at that size and has not been. */
+/* 1: the candidate is wanted at that size and was not measured there yet. */
 int sample_is_wanted(const tuner *u, const candidate *c, int row, int per);
 
-/* Tells what is measured, and how much time is left; part: of the present phase. */
+/* Reports what is being measured and how much time is left; part: how much of the current phase is done, from 0 to 1. */
 void sample_progress(tuner *u, const candidate *c, int row, int per, double part);
 
-/* Stores the present matrix in the layout; 0 if it does not take it. */
+/* Stores the matrix of the current slot in the layout. 1, or 0 if the layout cannot hold it. */
 int slot_store(tuner *u, const spmv_spec *layout);
 
-/* The slot at hand is what run multiplies. */
+/* Makes u->run multiply what the current slot holds. */
 void slot_begin(tuner *u);
 
-/* Nothing is multiplied any more; the slot keeps its store. */
+/* Ends this; the slot keeps its store. */
 void slot_end(tuner *u);
 
-/* Frees the stored layout of a slot. */
+/* Frees the store of a slot. */
 void slot_empty(slot *s);
 
-/* 1: both differ in their knobs alone. */
+/* 1: the candidates differ at most in their knobs. */
 int candidate_same_layout(const candidate *a, const candidate *b);
 
-/* What was measured of the layout at this size before, by the knobs' whole names. */
+/* Fills in the current slot's list of variants with those of like's layout that were measured at this size before. */
 void slot_recall(tuner *u, const candidate *like, int row, int per);
 
-/* part, span: how much of the phase came before, and is this. */
+/* Measures all wanted candidates at a size. part: how much of the phase is done, span: how much this size adds to it. */
 void sample_point(tuner *u, int row, int per, double part, double span);
 
-/* sample_point at a probe. */
+/* The same at a probe. */
 void sample_probe(tuner *u, int probe, double part, double span);
 
 #endif

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a table that is bundled may take. */
-enum { TABLE_BYTES = 24 * 1024 };
+enum { TABLE_BYTES = 24 * 1024 }; /* the most bytes of a table's text, because tables are bundled with the library */
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-/* Three significant digits where the first is 1 or 2, else two (an error under 2%); no exponent, which the reader does not know. */
+/* Prints a number to three significant digits if the first is 1 or 2, otherwise to two: the error is under 2%. There is no exponent,
+ * because the reader of tables accepts none. */
 static void number_print(char *out, size_t size, double v)
 {
     double unit = 1, m = v;
@@ -54,6 +54,7 @@ void table_row_name(const spmv_tune_row *r, char *out, size_t size)
     snprintf(out, size, "%s/%s", plan, r->variant);
 }
 
+/* Prints a row: its name and its rates, with "-" for one and "-N" for N sizes that were not measured. */
 static void row_print(growing *out, const spmv_tuning *t, const spmv_tune_row *r)
 {
     char name[300], number[40];
@@ -97,7 +98,7 @@ void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
         if (!keep || keep[i]) row_print(out, t, &t->row[i]);
 }
 
-/* ---- rows come and go ------------------------------------------------------------------------------------------ */
+/* ---- rows and axes ------------------------------------------------------------------------------------------ */
 
 spmv_tune_row *table_add(spmv_tuning *t, size_t *room)
 {
@@ -167,13 +168,18 @@ void table_axis_tidy(spmv_tuning *t)
         }
 }
 
-/* ---- what competes ----------------------------------------------------------------------------------------------- */
+/* ---- competition ----------------------------------------------------------------------------------------------- */
+
+int table_row_has_blocks(const spmv_tune_row *r)
+{
+    return spmv_format_class_of(r->layout.format) == SPMV_CLASS_BLOCK;
+}
 
 int64_t table_row_class(const spmv_tune_row *r)
 {
-    spmv_format_class category = spmv_format_class_of(r->layout.format);
-    if (category != SPMV_CLASS_BLOCK) return -(int64_t)category;
-    return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : (4 << 8 | 4);
+    enum { DEFAULT_BLOCK = 4 << 8 | 4 }; /* 4x4, what key b means when it is not given */
+    if (!table_row_has_blocks(r)) return -(int64_t)spmv_format_class_of(r->layout.format);
+    return r->layout.key[SPMV_KEY_B] ? r->layout.key[SPMV_KEY_B] : DEFAULT_BLOCK;
 }
 
 int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
@@ -206,7 +212,7 @@ int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size
     return result;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+/* ---- entries of an axis ------------------------------------------------------------------------------------------------------- */
 
 int table_axis_join(uint64_t *at, int *count, const uint64_t *more, int n)
 {

@@ -9,17 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples a row that are kept as long as rows can go instead. */
-enum { TABLE_POINTS = 36 };
+enum { TABLE_POINTS = 36 }; /* with at most so many sizes, rows are removed rather than sizes */
 
-/* A row's rate at a point, as far as it counts for being kept. A kernel that was turned to be fast at one size must be 10% faster than
- * one that was not: less is within what estimates miss, and a row with every size tells more than two with some. */
+/* A row's rate at a point, weighted for the decision which rows to keep. A variant with tuned knobs must be 10% faster than one without:
+ * a smaller gain is within the error of estimates, and one row with all sizes is worth more than two with some. */
 static float claim(const spmv_tuning *t, size_t i, int point)
 {
     return t->row[i].rate[point] * (*t->row[i].variant ? 0.9f : 1.0f);
 }
 
-/* The best rate at a point among the rows (of those in keep; NULL: all) that compete with row i, itself left out or not. */
+/* The best weighted rate at a point among the rows that compete with row i, with or without itself. keep: only these rows, NULL: all. */
 static float rival(const spmv_tuning *t, const unsigned char *keep, size_t i, int point, int itself)
 {
     float best = 0;
@@ -30,7 +29,7 @@ static float rival(const spmv_tuning *t, const unsigned char *keep, size_t i, in
     return best;
 }
 
-/* Points at which the row is within 3% of the best. */
+/* The number of points at which the row is within 3% of the best. */
 static int row_wins(const spmv_tuning *t, size_t i)
 {
     int p, n = 0;
@@ -39,7 +38,7 @@ static int row_wins(const spmv_tuning *t, size_t i)
     return n;
 }
 
-/* What is lost without the row: doublings of the best rate, over all points. */
+/* What is lost without the row: the sum over all points of the logarithm to base 2 by which the best rate falls. */
 static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t i)
 {
     double sum = 0;
@@ -48,10 +47,10 @@ static double row_worth(const spmv_tuning *t, const unsigned char *keep, size_t 
         float own = claim(t, i, p), other = own > 0 ? rival(t, keep, i, p, 0) : 0;
         if (own > other) sum += other > 0 ? library_log2((double)own / (double)other) : 4;
     }
-    return table_row_class(&t->row[i]) < 2 ? 3 * sum : sum; /* few matrices have dense blocks, and of one size only */
+    return table_row_has_blocks(&t->row[i]) ? sum : 3 * sum; /* few matrices have dense blocks, and then of one size only */
 }
 
-/* Sum over all points of its rate over the best. */
+/* The sum over all points of the row's rate divided by the best. */
 static double row_score(const spmv_tuning *t, size_t i)
 {
     double sum = 0;
@@ -61,8 +60,8 @@ static double row_score(const spmv_tuning *t, size_t i)
     return sum;
 }
 
-/* 1: the best of its format (or, by_class, of blocks of its size) by and large, which those with few samples are not: what an estimate
- * falls back on. Short columns do not fit every matrix, so those with long ones lead. */
+/* 1: the row has the highest score of its format (by_class: of its class), and wide columns, because narrow ones do not suit every matrix.
+ * Estimates fall back on this row; one with few rates cannot have the highest score. */
 static int row_leads(const spmv_tuning *t, const double *score, size_t i, int by_class)
 {
     const spmv_tune_row *a = &t->row[i], *b;
@@ -77,9 +76,10 @@ static int row_leads(const spmv_tuning *t, const double *score, size_t i, int by
     return score[i] > 0;
 }
 
-enum { ROW_OUT, ROW_IN, ROW_LEADS /* stays */, ROW_BACKS /* tells how slow a layout that is kept is elsewhere */ };
+/* Values of keep[]. LEADS: never removed. BACKS: shows how slow a kept layout is on another kind of matrix or in another type. */
+enum { ROW_OUT, ROW_IN, ROW_LEADS, ROW_BACKS };
 
-/* keep[] for every row: those that lead, and those that are the best somewhere. */
+/* Sets keep[] of all rows: those that lead, and those that are the best somewhere. 0 if memory ran out. */
 static int table_choose(const spmv_tuning *t, unsigned char *keep)
 {
     double *score = (double *)calloc(t->count + 1, sizeof *score);
@@ -92,6 +92,7 @@ static int table_choose(const spmv_tuning *t, unsigned char *keep)
     return 1;
 }
 
+/* Bytes of the table's text; 0 if memory ran out. */
 static size_t table_size(const spmv_tuning *t, const unsigned char *keep)
 {
     growing out;
@@ -103,7 +104,7 @@ static size_t table_size(const spmv_tuning *t, const unsigned char *keep)
     return n;
 }
 
-/* The row that may go and is worth least; t->count if none may. */
+/* The row of least worth that may be removed; t->count if there is none. */
 static size_t table_least(const spmv_tuning *t, const unsigned char *keep)
 {
     size_t i, least = t->count;
@@ -118,14 +119,14 @@ static size_t table_least(const spmv_tuning *t, const unsigned char *keep)
     return least;
 }
 
-/* The sample at point p as curves have it: its logarithm over the model's. */
+/* The logarithm of the rate at point p over the model's, between which the library interpolates. */
 static double sample_curve(const spmv_tuning *t, const spmv_tune_row *r, int p)
 {
     return library_log2((double)r->rate[p]) -
            library_model_rate(t, r->type, &r->layout, (double)t->rows_at[p / t->per_row], (double)t->per_row_at[p % t->per_row]);
 }
 
-/* How badly the samples before and after it along an axis tell those at inner size i: the mean error of logarithms. */
+/* How badly the rates at an inner entry i of an axis are interpolated from their neighbours: the mean error of their logarithms. */
 static double axis_error(const spmv_tuning *t, int across, int i)
 {
     const uint64_t *at = across ? t->per_row_at : t->rows_at;
@@ -149,7 +150,7 @@ static double axis_error(const spmv_tuning *t, int across, int i)
     return n ? sum / n : 1e9;
 }
 
-/* Takes out the inner size that is missed least. */
+/* Removes the inner entry of an axis that can best be interpolated. 0 if there is none. */
 static int table_coarsen(spmv_tuning *t)
 {
     int across, i, found = 0, which = 0;
@@ -173,8 +174,8 @@ static int row_samples(const spmv_tuning *t, const spmv_tune_row *r)
     return n;
 }
 
-/* Rows that were dropped after a few probes know too little to win anywhere: those with under half the samples of the fullest of their
- * format. */
+/* Removes rows that were measured at too few sizes, because their candidates were dropped early: those with less than half the rates of
+ * the fullest row of their format. */
 static void drop_sparse(const spmv_tuning *t, unsigned char *keep)
 {
     size_t i, k;
@@ -190,7 +191,7 @@ static void drop_sparse(const spmv_tuning *t, unsigned char *keep)
     }
 }
 
-/* 1: the row's layout is kept for its own sake, for some kind of matrix or another type. */
+/* 1: some row with the layout of row i, for any kind of matrix and any type, is kept for its own sake. */
 static int layout_kept(const spmv_tuning *t, const unsigned char *keep, size_t i)
 {
     size_t k;
@@ -199,7 +200,8 @@ static int layout_kept(const spmv_tuning *t, const unsigned char *keep, size_t i
     return 0;
 }
 
-/* The row with the most samples for the layout and kind of row i, of those the fastest; keeping one that is kept. */
+/* Of the rows with the type, kind and layout of row i one that is kept already, otherwise the one with the most rates, and of those the
+ * fastest. */
 static size_t layout_row(const spmv_tuning *t, const unsigned char *keep, size_t i)
 {
     size_t k, best = i;
@@ -213,7 +215,7 @@ static size_t layout_row(const spmv_tuning *t, const unsigned char *keep, size_t
     return best;
 }
 
-/* A layout that wins for one kind of matrix is judged for the others too, where it may be slow, and for all types: a row for each. */
+/* Keeps one row for every kind and type of each layout that is kept, so that its estimates are right where it is slow, too. */
 static void keep_backing(const spmv_tuning *t, unsigned char *keep)
 {
     size_t i, k;
@@ -224,7 +226,7 @@ static void keep_backing(const spmv_tuning *t, unsigned char *keep)
     }
 }
 
-/* What backs nothing any more goes. */
+/* Removes rows that back a layout which is no longer kept. */
 static void drop_backing(const spmv_tuning *t, unsigned char *keep)
 {
     size_t i;
@@ -232,7 +234,7 @@ static void drop_backing(const spmv_tuning *t, unsigned char *keep)
         if (keep[i] == ROW_BACKS && !layout_kept(t, keep, i)) keep[i] = ROW_OUT;
 }
 
-/* Rows whose only samples were at sizes that are gone. */
+/* Removes rows that have no rates left. */
 static void drop_empty(const spmv_tuning *t, unsigned char *keep)
 {
     size_t i;
@@ -255,7 +257,7 @@ int thin_table(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit)
             keep[least] = ROW_OUT;
             drop_backing(t, keep);
         } else if (table_coarsen(t)) drop_empty(t, keep);
-        else return cli_complain(tool_, "the table does not fit %u bytes", (unsigned)limit);
+        else return cli_complain(tool_, "the table does not fit into %u bytes", (unsigned)limit);
     }
     return DONE;
 }

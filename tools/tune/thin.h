@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/thin.h - a tuning table made small enough to be bundled.
+ * tools/tune/thin.h - makes a tuning table small enough to be bundled.
  */
 #ifndef SPMV_TOOLS_TUNE_THIN_H
 #define SPMV_TOOLS_TUNE_THIN_H
@@ -8,7 +8,8 @@
 #include "../cli/cli.h"
 #include "spmv.h"
 
-/* keep[] such that the text has at most limit bytes: fewer sizes, then fewer rows, then sizes again. */
+/* Removes sizes from the table, and clears keep[] of rows, until its text has at most limit bytes: first sizes, then rows, then sizes
+ * again. keep[] has a byte per row. DONE, or FAILED after a message. */
 int thin_table(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/tune.c - every way to store and multiply, measured on matrices made here: a tuning table (spmv_auto.h).
- * This is the offline benchmarking stage of clSpMV 3.2, which took half a day; here candidates that cannot
- * win are dropped after a few probes, and what matters most is measured first, so that any budget gives a table.
+ * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_auto.h).
+ * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
+ * probes, and what matters most is measured first, so that any budget gives a table. The phases:
  *
- *   probes   every layout with default knobs on a few sizes; hopeless ones are dropped
- *   knobs    one knob after another around the layouts that lead
- *   grid     what is left over all sizes, every other one first
- *   again    samples that are far from their neighbours
+ *   layouts  every layout with default knobs at the probes, which are a few sizes; those without hope are dropped
+ *   knobs    one knob after another of the leading layouts
+ *   grid     the remaining candidates at all sizes, every other one first
+ *   again    outliers once more
  */
 #include "../cli/cli.h"
 #include "../cli/memory.h"
@@ -31,7 +31,7 @@
 #include <string.h>
 #include <time.h>
 
-/* x of the present type on the device: whole, as every matrix's x is its beginning. */
+/* Writes x of the current type to the device. It is as long as the longest; every matrix uses a beginning of it. DONE or FAILED. */
 static int tune_inputs(tuner *u)
 {
 #ifndef SPMV_NO_OPENCL
@@ -46,14 +46,14 @@ static int tune_inputs(tuner *u)
     for (k = 0; k < n; k++) value_put(u->type, x, k, workload_value(k, 4));
     s = spmv_buffer_write(u->device, u->run.device_x, n * width, x);
     free(x);
-    if (s != SPMV_OK) return cli_complain(u->t, "copying x: %s", spmv_status_text(s));
+    if (s != SPMV_OK) return cli_complain(u->t, "cannot copy x: %s", spmv_status_text(s));
 #else
     (void)u;
 #endif
     return DONE;
 }
 
-/* The head's launch: a product of a matrix of one nonzero, timed as all others are. */
+/* Measures the head's launch: the time of a product with a single nonzero. DONE or FAILED. */
 static int tune_launch(tuner *u)
 {
     static const uint64_t ptr[2] = {0, 1};
@@ -89,6 +89,7 @@ static int tune_launch(tuner *u)
     return s == SPMV_OK ? DONE : FAILED;
 }
 
+/* Begins a phase that is such a share of the whole work and must end at the time until. */
 static void tune_phase(tuner *u, const char *name, double share, double until)
 {
     u->done += u->share;
@@ -97,7 +98,7 @@ static void tune_phase(tuner *u, const char *name, double share, double until)
     u->until = until < u->end ? until : u->end;
 }
 
-/* One type's three phases within a share of the whole work, by end at the latest. */
+/* Runs the phases of the current type, which are such a share of the whole work, until end at the latest. DONE or FAILED. */
 static int tune_type(tuner *u, double share, double end)
 {
     double now = cli_seconds(), time = end - now;
@@ -119,7 +120,7 @@ static int tune_type(tuner *u, double share, double end)
     return DONE;
 }
 
-/* The first type gets more of the time than each of the others, which begin with what it found. */
+/* Runs the phases of all types. The first gets more time than each of the others, which begin with the knobs that it found. */
 static int tune_types(tuner *u, unsigned types)
 {
     int type, left = 0, result = DONE;
@@ -136,7 +137,7 @@ static int tune_types(tuner *u, unsigned types)
     return result;
 }
 
-/* The candidates that gave anything, as a table. */
+/* Makes a table of all candidates that have a rate and were not struck out. DONE or FAILED. */
 static int tune_table(tuner *u, spmv_tuning *out)
 {
     size_t i, room = 0;
@@ -158,7 +159,7 @@ static int tune_table(tuner *u, spmv_tuning *out)
     return DONE;
 }
 
-/* The head's figures once more, at another time: the best counts. */
+/* Measures the head's figures again, some time after the first time; the best ones count. */
 static int tune_speed(tuner *u)
 {
 #ifndef SPMV_NO_OPENCL
@@ -168,6 +169,7 @@ static int tune_speed(tuner *u)
     return tune_launch(u);
 }
 
+/* Saves the table and prints a summary. */
 static int tune_finish(tuner *u, const char *path)
 {
     spmv_tuning table;
@@ -177,13 +179,14 @@ static int tune_finish(tuner *u, const char *path)
     if (result == DONE && !table.count) result = cli_complain(u->t, "nothing could be measured");
     if (result == DONE) result = table_save(u->t, &table, path, &rows, &bytes);
     if (result == DONE)
-        fprintf(stderr, "%s: %u candidates, %u samples (and %u from before), %u struck out; %u rows in %u bytes; %.0f s%s\n",
+        fprintf(stderr, "%s: %u candidates, %u rates measured (and %u from the journal), %u struck out; %u rows in %u bytes; %.0f s%s\n",
                 u->head.device, (unsigned)u->count, (unsigned)u->samples, (unsigned)u->recalled, (unsigned)u->struck,
-                (unsigned)rows, (unsigned)bytes, cli_seconds() - u->begun, u->complete ? "" : "; --resume would go on");
+                (unsigned)rows, (unsigned)bytes, cli_seconds() - u->begun, u->complete ? "" : "; --resume continues");
     spmv_tuning_free(&table);
     return result;
 }
 
+/* Frees everything that the run holds and closes the device. */
 static void tuner_free(tuner *u)
 {
     size_t i;
@@ -200,6 +203,7 @@ static void tuner_free(tuner *u)
     device_close(u->device);
 }
 
+/* Sets the sizes that are measured, with at most rows_max rows except for the smallest. */
 static void tuner_sizes(tuner *u, uint64_t rows_max)
 {
     int i;
@@ -208,7 +212,8 @@ static void tuner_sizes(tuner *u, uint64_t rows_max)
     for (i = 0; i < TUNE_PER; i++) u->head.per_row_at[u->head.per_row++] = tune_per[i];
 }
 
-/* What the device is and can do. The host's memory is slower and its caches smaller: fewer nonzeros show as much there. */
+/* Opens the device and measures the head of the table. The host's memory is slower and its caches are smaller than a GPU's, so that
+ * smaller matrices are enough there. DONE, or FAILED after a message. */
 static int tuner_open(tuner *u, const arguments *args)
 {
     time_t now = time(NULL);
@@ -226,13 +231,14 @@ static int tuner_open(tuner *u, const arguments *args)
     return DONE;
 }
 
-/* 1u << type for each that was asked for and that the device has. */
+/* Bits 1u << type of the types that --type names. */
 static unsigned tune_what(tool *t, const arguments *args, int *result)
 {
     if (!args->value[OPT_TYPE] || !strcmp(args->value[OPT_TYPE], "all")) return 1u << SPMV_F64 | 1u << SPMV_F32;
     return 1u << option_type(t, args, result);
 }
 
+/* Measures a device and writes its table. types: bits of the types; budget: seconds, 0: no limit. */
 static int tune_run(tool *t, const arguments *args, unsigned types, double budget, uint64_t rows_max)
 {
     tuner *u = (tuner *)calloc(1, sizeof *u);
@@ -269,10 +275,10 @@ int tune_command(tool *t, const arguments *args)
     double budget = option_real(t, args, OPT_BUDGET, 0, 0.001, 1e9, &result); /* seconds */
     uint64_t rows = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
     if (result != DONE) return result;
-    if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge or --compare, not both");
+    if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge and --compare cannot be combined");
     if (!args->value[OPT_MERGE] && !args->value[OPT_COMPARE] && args->files)
-        return cli_misuse(t, "one argument too many: '%s'", args->file[0]);
-    if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge wants tables");
+        return cli_misuse(t, "unexpected argument '%s'", args->file[0]);
+    if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
     return tune_run(t, args, types, budget, rows);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes room for count + 1 elements; old contents may be lost. 1, or 0 if memory ran out. */
 static int buffer_need(buffer *b, uint64_t count, size_t size)
 {
     uint64_t bytes = (count + 1) * size;
@@ -28,7 +29,7 @@ void workload_free(workload *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Noise that depends on two numbers alone, so that rows can be made in any order and by any thread. */
+/* A pseudorandom number that depends only on two others, so that rows can be made in any order and by any thread. */
 static uint32_t noise(uint64_t a, uint64_t b)
 {
     uint64_t z = a * 0x9e3779b97f4a7c15u + b * 0xd1b54a32d192ed03u;
@@ -43,21 +44,21 @@ double workload_value(uint64_t k, int most)
     return h & 1u ? v : -v;
 }
 
-/* The c-th of n columns (or blocks) of a row that are spread over all: one at random out of each n-th of them. */
+/* The c-th of n columns (or blocks) of a row that are spread over all of them: a random one out of each n-th. */
 static uint64_t spread(uint64_t row, uint64_t c, uint64_t n, uint64_t all)
 {
     uint64_t from = c * all / n, to = (c + 1) * all / n;
     return from + noise(row, c + 1) % (to - from);
 }
 
-/* Where a window of n begins that is centred at c / all, as far as the edges let it. */
+/* The first column of a window of n columns around centre, moved inwards at the edges. */
 static uint64_t window(uint64_t centre, uint64_t n, uint64_t all)
 {
     uint64_t from = centre > n / 2 ? centre - n / 2 : 0;
     return from + n > all ? all - n : from;
 }
 
-/* Which of the rows by falling length row r of 2^bits is: a permutation, "any order". */
+/* The rank of row r among rows (a power of two) by falling length: a pseudorandom permutation. */
 static uint64_t rank_of(uint64_t r, uint64_t rows)
 {
     uint64_t mask = rows - 1;
@@ -70,6 +71,7 @@ static uint64_t rank_of(uint64_t r, uint64_t rows)
     return r * 0xc2b2ae35u & mask;
 }
 
+/* row_columns for a matrix of blocks. */
 static uint64_t row_of_blocks(const tune_shape *s, uint64_t r, uint32_t *out)
 {
     uint64_t all = (s->rows + s->bw - 1) / s->bw, n = (s->per_row + s->bw / 2) / s->bw, super = r / s->bh, i, count = 0;
@@ -83,7 +85,7 @@ static uint64_t row_of_blocks(const tune_shape *s, uint64_t r, uint32_t *out)
     return count;
 }
 
-/* The columns of row r to out (NULL: none); how many there are. */
+/* Writes the columns of row r to out, unless that is NULL. Returns how many there are. */
 static uint64_t row_columns(const workload *w, uint64_t r, uint32_t *out)
 {
     const tune_shape *s = &w->of;
@@ -96,7 +98,7 @@ static uint64_t row_columns(const workload *w, uint64_t r, uint32_t *out)
     if (s->kind == SPMV_TUNE_UNEVEN) {
         n = ((const uint32_t *)w->length.at)[rank_of(r, s->rows)];
         from = window(r, n, s->rows);
-    } else if (!s->full) { /* full diagonals, cut at the edges */
+    } else if (!s->full) { /* full diagonals, cut off at the edges */
         uint64_t end = r + n - n / 2;
         from = r > n / 2 ? r - n / 2 : 0;
         n = (end < s->rows ? end : s->rows) - from;
@@ -105,7 +107,8 @@ static uint64_t row_columns(const workload *w, uint64_t r, uint32_t *out)
     return n;
 }
 
-/* Lengths by rank t: c M / t, at most 64 k and M. Their mean is c (1 + ln(most / c)), which gives c; fractions are carried over. */
+/* Makes the lengths by rank t: c M / t, at most 64 k and M. Their mean is c (1 + ln(most / c)), from which c follows. Fractions are
+ * carried over to the next row. 0 if memory ran out. */
 static int make_lengths(workload *w)
 {
     double m = (double)w->of.rows, k = (double)w->of.per_row, most = 64 * k < m ? 64 * k : m, low = 0, high = most, sum = 0;
@@ -129,7 +132,7 @@ static int make_lengths(workload *w)
     return 1;
 }
 
-/* ptr and col. */
+/* Makes ptr and col. 0 if memory ran out. */
 static int make_pattern(workload *w)
 {
     uint64_t r, n = 0, *ptr;
@@ -148,7 +151,7 @@ static int make_pattern(workload *w)
     return 1;
 }
 
-/* Element k of val and of x depends on k alone: what was filled in for another matrix stays. */
+/* Makes val and x. Element k of each depends only on k, so what was filled in for another matrix stays. 0 if memory ran out. */
 static int make_numbers(workload *w, uint64_t nnz)
 {
     uint64_t k;
@@ -163,7 +166,7 @@ static int make_numbers(workload *w, uint64_t nnz)
     return 1;
 }
 
-/* want = A x; in double, where sums of small whole numbers are exact. */
+/* Computes want = A x in double, in which sums of small integers are exact. 0 if memory ran out. */
 static int make_want(workload *w)
 {
     const spmv_csr *a = &w->a;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/workload.h - the matrices that tuning measures on, made one at a time.
+ * tools/tune/workload.h - makes the matrices that spmv tune measures on, one at a time.
  */
 #ifndef SPMV_TOOLS_TUNE_WORKLOAD_H
 #define SPMV_TOOLS_TUNE_WORKLOAD_H
 
 #include "spmv.h"
 
-/* Which matrix: of a kind (spmv_auto.h), with blocks of bh x bw (0: single elements), or full, of per_row columns. */
+/* A matrix of a kind (spmv_formats.h), with blocks of bh x bw (0: single elements); or, if full, a full one with per_row columns. */
 typedef struct tune_shape {
     spmv_tune_kind kind;
     int            full;
@@ -15,13 +15,13 @@ typedef struct tune_shape {
     uint64_t       rows, per_row;
 } tune_shape;
 
-/* Memory that is kept; at may be NULL. */
+/* Memory that is reused; at may be NULL. */
 typedef struct buffer {
     void  *at;
     size_t room;
 } buffer;
 
-/* One matrix at a time with its vectors; memory is kept from matrix to matrix, since fresh pages cost more than filling them. */
+/* The current matrix with its vectors. Memory is reused from matrix to matrix, because fresh pages cost more than filling them. */
 typedef struct workload {
     tune_shape       of;
     spmv_type   type;
@@ -33,13 +33,13 @@ typedef struct workload {
 /* Frees what it holds and zeroes it. A zeroed workload is allowed. */
 void workload_free(workload *w);
 
-/* Small whole numbers but 0, so that every product is exact and every element counts. */
+/* Value number k: an integer from -most to most but not 0, so that every product is exact and every element counts. */
 double workload_value(uint64_t k, int most);
 
-/* 1: both are the same matrix. */
+/* 1: both describe the same matrix. */
 int workload_same_shape(const tune_shape *a, const tune_shape *b);
 
-/* Makes that matrix the present one. */
+/* Makes that matrix the current one, with x and the product A x (want). On failure there is no current matrix. */
 spmv_status workload_make(workload *w, const tune_shape *of, spmv_type type, const spmv_hooks *hooks);
 
 #endif
