@@ -447,7 +447,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
 /* Rows i .. end of up to two SPMV__SHORT nonzeros mostly, of which the lengths differ: the products of many rows first, which has no
  * branches to be mispredicted, then their sums. */
-static void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                                 SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
     enum { MOST = 1024, LONG = 64 }; /* products at a time; rows that are longer are summed by themselves */
