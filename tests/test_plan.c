@@ -299,7 +299,8 @@ static uint64_t sim_width(const taking *t, uint64_t first, uint64_t end, const s
 
 static void sim_ell(taking *t, const spmv_spec *s, int part)
 {
-    uint64_t h = s->format == SPMV_ELL ? t->rows : s->key[SPMV_KEY_H] ? (uint64_t)s->key[SPMV_KEY_H] : 32, first, end, i, k;
+    const uint64_t slice = s->key[SPMV_KEY_H] ? (uint64_t)s->key[SPMV_KEY_H] : 32;
+    uint64_t h = spmv_format_takes_key(s->format, SPMV_KEY_H) ? slice : t->rows, first, end, i, k;
     for (first = 0; first < t->rows; first = end) {
         uint64_t w;
         end = first + h < t->rows ? first + h : t->rows;
@@ -366,7 +367,7 @@ static void sim_filled(taking *t, const spmv_spec *s, int part)
 static void sim_part(taking *t, const spmv_spec *s, int part)
 {
     uint64_t r, k;
-    if (s->format == SPMV_ELL || s->format == SPMV_SELL) sim_ell(t, s, part);
+    if (spmv_format_takes_key(s->format, SPMV_KEY_FILL)) sim_ell(t, s, part);
     else if (s->key[SPMV_KEY_D] || s->key[SPMV_KEY_W]) sim_filled(t, s, part);
     else
         for (r = 0; r < t->m->rows; r++)
