@@ -14,7 +14,8 @@
 /* Every format with the keys that change its arrays. */
 static const char *const specs[] = {
     "dense", "dense:rows=nonempty", "dense:rows=sorted", "coo",
-    "csr", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
+    "csr", "csr:run=8", "csr:run=16,idx=16", "ell:idx=16", "sell:idx=16", "sell:h=9,idx=16", "bell:b=2x2,idx=16", "sbell:h=5,idx=16",
+    "bcsr:b=3x3,idx=16", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
     "dia", "bdia",
     "ell", "ell:rows=nonempty", "ell:rows=sorted", "ell:rows=sorted,sigma=7",
     "sell", "sell:h=1", "sell:h=2", "sell:h=7", "sell:h=33", "sell:h=300", "sell:h=1024", "sell:rows=nonempty", "sell:h=4,rows=sorted",
