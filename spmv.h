@@ -90,7 +90,7 @@ typedef struct spmv_desc {
  *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
  * the caller's arrays already have the needed form, allocates only one spmv_part and row pointers; spmv_create, spmv_mul and
- * spmv_destroy then use less than 1 KB of stack in an optimised build. */
+ * spmv_destroy then use less than 1 KB of stack in an optimised build, with up to 16384 nonzeros. */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type.

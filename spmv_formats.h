@@ -428,7 +428,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
-    int        uneven;  /* csr: 1 if more than a quarter of the rows differ in length from the row before */
+    int        uneven;  /* csr: 1 if it has 16384 nonzeros and more than a quarter of the rows differ in length from the row before */
     spmv_hooks hooks;
 } spmv_part;
 
@@ -2194,7 +2194,7 @@ static void spmv__csr_shape(spmv_part *p, const uint64_t *ptr)
         if (n > p->longest) p->longest = n;
         changes += i && n != ptr[i] - ptr[i - 1];
     }
-    p->uneven = changes > p->rows / 4;
+    p->uneven = changes > p->rows / 4 && p->nnz >= 16384; /* smaller parts stay in cache, and multiply with little stack */
 }
 
 /* With the key run, the runs are counted here and written by spmv__csr_runs. */

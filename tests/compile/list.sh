@@ -28,6 +28,7 @@ for cc in gcc clang; do
     say "$cc/host"       "$cc $w -O1 $i $host $t/c99.c -o $o/$cc-host && $o/$cc-host"
     say "$cc/openmp"     "$cc $w -O0 $i $host -fopenmp $t/c99.c -o $o/$cc-openmp && $o/$cc-openmp"
     say "$cc/ndebug"     "$cc $w -O1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
+    say "$cc/no-simd"    "$cc $w -O2 $i $host -DSPMV_NO_SIMD $t/c99.c -o $o/$cc-nosimd && $o/$cc-nosimd && ! nm $o/$cc-nosimd | grep avx"
     say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
     say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
@@ -45,14 +46,14 @@ for cc in gcc clang; do
         say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o && ! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
-    for cut in $host -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
+    for cut in $host -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
         say "$cc/same$cut" "$cc $w -O0 $i $cut -c $t/two_a.c -o $o/$cc-same$cut.o && $cc $w -O0 $i $t/two_b.c $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
     done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
-    for h in formats host plan auto io device cl check; do
+    for h in formats simd host plan auto io device cl check; do
         [ "$h" = cl ] && l=-lOpenCL || l=
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
