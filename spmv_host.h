@@ -222,6 +222,43 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #else
 #pragma GCC pop_options
 #endif
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#endif
+#define SPMV__LEVEL avx512
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#ifdef SPMV__SIMD_NEON
+#define SPMV__LEVEL neon
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
 #endif
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
@@ -258,6 +295,10 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 {
 #ifdef SPMV__SIMD_X86
     if (p->simd == SPMV_SIMD_AVX2) return &spmv__host_avx2[p->spec.format];
+    if (p->simd == SPMV_SIMD_AVX512) return &spmv__host_avx512[p->spec.format];
+#endif
+#ifdef SPMV__SIMD_NEON
+    if (p->simd == SPMV_SIMD_NEON) return &spmv__host_neon[p->spec.format];
 #endif
     return &spmv__host_plain[p->spec.format];
 }

@@ -272,6 +272,203 @@ SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64
 #else
 #pragma GCC pop_options
 #endif
+
+/* ---- AVX-512 -------------------------------------------------------------------------------------------------------- */
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#endif
+typedef __m512 spmv__vec_f32_avx512;
+typedef __m128 spmv__quad_f32_avx512;
+SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
+SPMV__FORCE_INLINE __m512 spmv__vfrom_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
+SPMV__FORCE_INLINE void spmv__vput_f32_avx512(float *p, __m512 v) { _mm512_storeu_ps(p, v); }
+SPMV__FORCE_INLINE __m512 spmv__vzero_f32_avx512(void) { return _mm512_setzero_ps(); }
+SPMV__FORCE_INLINE __m512 spmv__vall_f32_avx512(float e) { return _mm512_set1_ps(e); }
+SPMV__FORCE_INLINE __m512 spmv__vfma_f32_avx512(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+SPMV__FORCE_INLINE __m512 spmv__vmul_f32_avx512(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
+SPMV__FORCE_INLINE __m512 spmv__vadd_f32_avx512(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+SPMV__FORCE_INLINE __m512 spmv__vhead_f32_avx512(const float *p, uint64_t n)
+{
+    return _mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1u << n) - 1 : 0xffffu), p);
+}
+SPMV__FORCE_INLINE float spmv__vsum_f32_avx512(__m512 v) { return _mm512_reduce_add_ps(v); }
+SPMV__GATHERS(f32_avx512, float, 16)
+SPMV__FORCE_INLINE int spmv__vrun_f32_avx512(const uint32_t *c)
+{
+    return spmv__vrun_f32_avx2(c) && c[8] == *c + 8 && spmv__vrun_f32_avx2(c + 8);
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_avx512(const uint16_t *c)
+{
+    return spmv__vrun16_f32_avx2(c) && c[8] == *c + 8 && spmv__vrun16_f32_avx2(c + 8);
+}
+SPMV__FORCE_INLINE int spmv__vpads_f32_avx512(const uint32_t *c)
+{
+    __mmask16 bits = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(c), _mm512_set1_epi32(-1));
+    return bits == 0xffff ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
+{
+    int bits = _mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)c), _mm256_set1_epi16(-1)));
+    return bits == -1 ? 2 : bits != 0;
+}
+#define spmv__qload_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qfrom_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
+#define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
+#define spmv__qfma_f32_avx512 spmv__qfma_f32_avx2
+#define spmv__qsum_f32_avx512 spmv__qsum_f32_avx2
+
+#ifndef SPMV_NO_F64
+typedef __m512d spmv__vec_f64_avx512;
+typedef __m256d spmv__quad_f64_avx512;
+SPMV__FORCE_INLINE __m512d spmv__vload_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
+SPMV__FORCE_INLINE __m512d spmv__vload_mixed_avx512(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+SPMV__FORCE_INLINE __m512d spmv__vfrom_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
+SPMV__FORCE_INLINE void spmv__vput_f64_avx512(double *p, __m512d v) { _mm512_storeu_pd(p, v); }
+SPMV__FORCE_INLINE __m512d spmv__vzero_f64_avx512(void) { return _mm512_setzero_pd(); }
+SPMV__FORCE_INLINE __m512d spmv__vall_f64_avx512(double e) { return _mm512_set1_pd(e); }
+SPMV__FORCE_INLINE __m512d spmv__vfma_f64_avx512(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+SPMV__FORCE_INLINE __m512d spmv__vmul_f64_avx512(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
+SPMV__FORCE_INLINE __m512d spmv__vadd_f64_avx512(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
+SPMV__FORCE_INLINE __m512d spmv__vhead_f64_avx512(const double *p, uint64_t n)
+{
+    return _mm512_maskz_loadu_pd((__mmask8)(n < 8 ? (1u << n) - 1 : 0xffu), p);
+}
+SPMV__FORCE_INLINE double spmv__vsum_f64_avx512(__m512d v) { return _mm512_reduce_add_pd(v); }
+SPMV__GATHERS(f64_avx512, double, 8)
+#define spmv__vrun_f64_avx512 spmv__vrun_f32_avx2 /* as many columns */
+#define spmv__vrun16_f64_avx512 spmv__vrun16_f32_avx2
+#define spmv__vpads_f64_avx512 spmv__vpads_f32_avx2
+#define spmv__vpads16_f64_avx512 spmv__vpads16_f32_avx2
+#define spmv__qload_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
+#define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
+#define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
+#define spmv__qfma_f64_avx512 spmv__qfma_f64_avx2
+#define spmv__qsum_f64_avx512 spmv__qsum_f64_avx2
+#endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
 #endif /* SPMV__SIMD_X86 */
+
+/* ---- NEON ----------------------------------------------------------------------------------------------------------- */
+
+#ifdef SPMV__SIMD_NEON
+#include <arm_neon.h>
+typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
+SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
+SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
+SPMV__FORCE_INLINE void spmv__vput_f32_neon(float *p, float32x4_t v) { vst1q_f32(p, v); }
+SPMV__FORCE_INLINE float32x4_t spmv__vzero_f32_neon(void) { return vdupq_n_f32(0); }
+SPMV__FORCE_INLINE float32x4_t spmv__vall_f32_neon(float e) { return vdupq_n_f32(e); }
+SPMV__FORCE_INLINE float32x4_t spmv__vfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__vmul_f32_neon(float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__vadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__vhead_f32_neon(const float *p, uint64_t n)
+{
+    const uint32x4_t lanes = vreinterpretq_u32_s32(vld1q_s32(spmv__lanes32 + 8 - (n < 4 ? n : 4)));
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(vld1q_f32(p)), lanes));
+}
+SPMV__FORCE_INLINE float spmv__vsum_f32_neon(float32x4_t v) { return vaddvq_f32(v); }
+SPMV__GATHERS(f32_neon, float, 4)
+SPMV__FORCE_INLINE int spmv__vrun_f32_neon(const uint32_t *c)
+{
+    static const uint32_t rise[4] = { 0, 1, 2, 3 };
+    return *c < SPMV_PAD - 3 && vminvq_u32(vceqq_u32(vld1q_u32(c), vaddq_u32(vdupq_n_u32(*c), vld1q_u32(rise)))) != 0;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_neon(const uint16_t *c)
+{
+    static const uint16_t rise[4] = { 0, 1, 2, 3 };
+    return *c < SPMV_PAD16 - 3 && vminv_u16(vceq_u16(vld1_u16(c), vadd_u16(vdup_n_u16(*c), vld1_u16(rise)))) != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads_f32_neon(const uint32_t *c)
+{
+    const uint32x4_t columns = vld1q_u32(c);
+    return vminvq_u32(columns) == SPMV_PAD ? 2 : vmaxvq_u32(columns) == SPMV_PAD;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f32_neon(const uint16_t *c)
+{
+    const uint16x4_t columns = vld1_u16(c);
+    return vminv_u16(columns) == SPMV_PAD16 ? 2 : vmaxv_u16(columns) == SPMV_PAD16;
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qload_f32_neon(const float *p, int n)
+{
+    if (n == 4) return vld1q_f32(p);
+    return vcombine_f32(vld1_f32(p), n == 2 ? vdup_n_f32(0) : vset_lane_f32(p[2], vdup_n_f32(0), 0));
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { return spmv__qload_f32_neon(p, n); }
+SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
+SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+SPMV__FORCE_INLINE float spmv__qsum_f32_neon(float32x4_t q) { return vaddvq_f32(q); }
+
+#ifndef SPMV_NO_F64
+typedef float64x2_t spmv__vec_f64_neon;
+typedef struct { float64x2_t low, high; } spmv__quad_f64_neon;
+SPMV__FORCE_INLINE float64x2_t spmv__vload_f64_neon(const double *p) { return vld1q_f64(p); }
+SPMV__FORCE_INLINE float64x2_t spmv__vload_mixed_neon(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
+SPMV__FORCE_INLINE float64x2_t spmv__vfrom_f64_neon(const double *p) { return vld1q_f64(p); }
+SPMV__FORCE_INLINE void spmv__vput_f64_neon(double *p, float64x2_t v) { vst1q_f64(p, v); }
+SPMV__FORCE_INLINE float64x2_t spmv__vzero_f64_neon(void) { return vdupq_n_f64(0); }
+SPMV__FORCE_INLINE float64x2_t spmv__vall_f64_neon(double e) { return vdupq_n_f64(e); }
+SPMV__FORCE_INLINE float64x2_t spmv__vfma_f64_neon(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
+SPMV__FORCE_INLINE float64x2_t spmv__vmul_f64_neon(float64x2_t a, float64x2_t b) { return vmulq_f64(a, b); }
+SPMV__FORCE_INLINE float64x2_t spmv__vadd_f64_neon(float64x2_t a, float64x2_t b) { return vaddq_f64(a, b); }
+SPMV__FORCE_INLINE float64x2_t spmv__vhead_f64_neon(const double *p, uint64_t n)
+{
+    const uint64x2_t lanes = vreinterpretq_u64_s64(vld1q_s64(spmv__lanes64 + 8 - (n < 2 ? n : 2)));
+    return vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(vld1q_f64(p)), lanes));
+}
+SPMV__FORCE_INLINE double spmv__vsum_f64_neon(float64x2_t v) { return vaddvq_f64(v); }
+SPMV__GATHERS(f64_neon, double, 2)
+SPMV__FORCE_INLINE int spmv__vrun_f64_neon(const uint32_t *c) { return *c < SPMV_PAD - 1 && c[1] == *c + 1; }
+SPMV__FORCE_INLINE int spmv__vrun16_f64_neon(const uint16_t *c) { return *c < SPMV_PAD16 - 1 && c[1] == *c + 1; }
+SPMV__FORCE_INLINE int spmv__vpads_f64_neon(const uint32_t *c) { return (*c == SPMV_PAD) + (c[1] == SPMV_PAD); }
+SPMV__FORCE_INLINE int spmv__vpads16_f64_neon(const uint16_t *c) { return (*c == SPMV_PAD16) + (c[1] == SPMV_PAD16); }
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_f64_neon(const double *p, int n)
+{
+    spmv__quad_f64_neon q;
+    q.low = vld1q_f64(p);
+    q.high = n == 4 ? vld1q_f64(p + 2) : n == 3 ? vsetq_lane_f64(p[2], vdupq_n_f64(0), 0) : vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, int n)
+{
+    const float32x4_t values = spmv__qload_f32_neon(p, n);
+    spmv__quad_f64_neon q;
+    q.low = vcvt_f64_f32(vget_low_f32(values));
+    q.high = vcvt_high_f64_f32(values);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfrom_f64_neon(const double *p, int n) { return spmv__qload_f64_neon(p, n); }
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qzero_f64_neon(void)
+{
+    spmv__quad_f64_neon q;
+    q.low = q.high = vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qadd_f64_neon(spmv__quad_f64_neon a, spmv__quad_f64_neon b)
+{
+    a.low = vaddq_f64(a.low, b.low);
+    a.high = vaddq_f64(a.high, b.high);
+    return a;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfma_f64_neon(spmv__quad_f64_neon a, spmv__quad_f64_neon b, spmv__quad_f64_neon c)
+{
+    c.low = vfmaq_f64(c.low, a.low, b.low);
+    c.high = vfmaq_f64(c.high, a.high, b.high);
+    return c;
+}
+SPMV__FORCE_INLINE double spmv__qsum_f64_neon(spmv__quad_f64_neon q) { return vaddvq_f64(vaddq_f64(q.low, q.high)); }
+#endif
+#endif /* SPMV__SIMD_NEON */
 
 #endif /* SPMV_IMPLEMENTATION */
