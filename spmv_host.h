@@ -67,6 +67,9 @@ typedef struct spmv__job {
     const void      *x;
     void            *y;
     double           alpha, beta;
+    uint64_t         most;    /* csr: rows with more nonzeros are left out, as their pieces are multiplied one by one: see spmv__run_long */
+    uint64_t         row;     /* csr: such a row ... */
+    double          *partial; /* ... and the sums of its pieces; NULL: the other rows are multiplied */
 } spmv__job;
 
 /* Computes share number share of so many. Bits do not depend on the number of shares: a row is summed in the same order in all. */
@@ -82,25 +85,38 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
 
-/* Calls the product for each share, in threads if there is enough to do. */
-static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
+/* Calls the product for each share of so many, in threads if the build has them. */
+static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
+{
+    int64_t t;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 1)
+#endif
+    for (t = 0; t < (int64_t)shares; t++) product(job, (uint64_t)t, shares);
+}
+
+/* Threads that a product of so many slots uses. */
+static uint64_t spmv__threads(uint64_t slots)
 {
 #ifdef _OPENMP
-    int64_t t, threads = slots < SPMV__ALONE ? 1 : omp_get_max_threads(), shares = threads * 8;
-    if (threads > 1 && slots <= SPMV__CACHED) {
-        #pragma omp parallel for schedule(static, 1)
-        for (t = 0; t < threads; t++) product(job, (uint64_t)t, (uint64_t)threads);
-        return;
-    }
-    if (threads > 1) {
-        #pragma omp parallel for schedule(dynamic, 1)
-        for (t = 0; t < shares; t++) product(job, (uint64_t)t, (uint64_t)shares);
-        return;
-    }
+    return slots < SPMV__ALONE ? 1 : (uint64_t)omp_get_max_threads();
 #else
-    (void)slots;
+    return slots ? 1 : 1;
 #endif
-    product(job, 0, 1);
+}
+
+/* Calls the product for each share of a product of so many slots. */
+static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
+{
+    const uint64_t threads = spmv__threads(slots);
+    if (threads < 2) product(job, 0, 1);
+    else if (slots <= SPMV__CACHED && job->most == UINT64_MAX) {
+#ifdef _OPENMP
+        int64_t t;
+        #pragma omp parallel for schedule(static, 1)
+        for (t = 0; t < (int64_t)threads; t++) product(job, (uint64_t)t, threads);
+#endif
+    } else spmv__run_shares(job, product, threads * 8);
 }
 
 /* The first of n items that belongs to a share or to one behind it; shares begin at multiples of grain. */
@@ -128,6 +144,14 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
 #define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
+
+/* A row of csr with more nonzeros than this is summed in pieces, which threads can share: at most SPMV__PIECES of at least so many. */
+#define SPMV__PIECE 16384
+enum { SPMV__PIECES = 64 };
+SPMV__SHARED uint64_t spmv__piece(uint64_t n)
+{
+    return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
+}
 
 /* Of each type: its values, its vectors, and the type whose sums it forms. */
 #define SPMV__VALUE_f32 float
@@ -303,6 +327,34 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
     return &spmv__host_plain[p->spec.format];
 }
 
+#ifndef SPMV_NO_CSR
+/* Multiplies the rows of csr that are more than a fair share of a thread, piece by piece, and then leaves them out of the job. */
+static void spmv__run_long(spmv__job *job, spmv__product product)
+{
+    const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
+    const uint64_t fair = job->p->nnz / (4 * spmv__threads(job->p->nnz)), most = fair > SPMV__PIECE ? fair : SPMV__PIECE;
+    double partial[SPMV__PIECES];
+    uint64_t at, low = 0;
+    if (job->p->longest <= most || spmv__threads(job->p->nnz) < 2) return;
+    job->partial = partial;
+    for (at = most; at < job->p->nnz; at += most) { /* so long a row holds one of these nonzeros */
+        uint64_t high = job->p->rows, n;
+        while (high - low > 1) { /* the row that holds nonzero number at */
+            uint64_t middle = low + (high - low) / 2;
+            if (spmv__at(ptr, middle) <= at) low = middle;
+            else high = middle;
+        }
+        n = spmv__at(ptr, low + 1) - spmv__at(ptr, low);
+        if (n <= most || (job->most != UINT64_MAX && job->row == low)) continue;
+        job->row = low;
+        job->most = most;
+        spmv__run_shares(job, product, spmv__ceil_div(n, spmv__piece(n)));
+        product(job, spmv__ceil_div(n, spmv__piece(n)), spmv__ceil_div(n, spmv__piece(n)));
+    }
+    job->partial = NULL;
+}
+#endif
+
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host;
@@ -314,13 +366,21 @@ SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void 
     SPMV_ASSERT(!(flags & SPMV_ADDS_ONLY) || beta == 1.0);
     if (!p->rows) return SPMV_OK;
     if (alpha != 0.0 && p->nnz) {
+        spmv__product product;
         spmv__job job;
         job.p = p;
         job.x = x;
         job.y = y;
         job.alpha = alpha;
         job.beta = beta;
-        spmv__run(&job, (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type], p->a[SPMV_VAL].count);
+        job.most = UINT64_MAX;
+        job.row = 0;
+        job.partial = NULL;
+        product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
+#ifndef SPMV_NO_CSR
+        if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count) spmv__run_long(&job, product);
+#endif
+        spmv__run(&job, product, p->a[SPMV_VAL].count);
     } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
     return SPMV_OK;
 }
@@ -486,9 +546,37 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_CSR
 #define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
+/* The sum of a row of n nonzeros. */
+static inline SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                       const SPMV__T *SPMV__RESTRICT x)
+{
+    if (n <= SPMV__PIECE) return SPMV__F(dot)(val, col, n, x);
+    const uint64_t piece = spmv__piece(n);
+    SPMV__T sum = 0;
+    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(dot)(val, col, piece, x);
+    return sum + SPMV__F(dot)(val, col, n, x);
+}
+
+/* A piece of the job's long row, number share; the last share but one more sets y. */
+static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], job->row), end = spmv__at(&p->a[SPMV_CSR_PTR], job->row + 1);
+    const uint64_t piece = spmv__piece(end - first), at = first + share * piece;
+    SPMV__T sum = 0;
+    uint64_t i;
+    if (share < shares) {
+        job->partial[share] = (double)SPMV__F(dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        return;
+    }
+    for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
+    SPMV__F(set)(p, job->row, alpha, sum, beta, y);
+}
+
 /* Rows i .. end of up to two SPMV__SHORT nonzeros mostly, of which the lengths differ: the products of many rows first, which has no
  * branches to be mispredicted, then their sums. */
-SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                                 SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
     enum { MOST = 1024, LONG = 64 }; /* products at a time; rows that are longer are summed by themselves */
@@ -499,7 +587,8 @@ SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t en
     while (i < end) {
         uint64_t next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), stop = at, last = i, k, n;
         if (next - at > LONG) {
-            SPMV__F(set)(p, i++, alpha, SPMV__F(dot)(val + at, col + at, next - at, x), beta, y);
+            if (next - at <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + at, col + at, next - at, x), beta, y);
+            i++;
             at = next;
             continue;
         }
@@ -531,7 +620,7 @@ SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t en
 }
 
 /* Rows i .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -542,14 +631,14 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
         uint32_t at = ptr[i], stop;
         for (; i < end; i++, at = stop) {
             stop = ptr[i + 1];
-            y[i] = alpha * SPMV__F(dot)(val + at, col + at, stop - at, x);
+            if (stop - at <= most) y[i] = alpha * SPMV__F(csr_row)(val + at, col + at, stop - at, x);
         }
         return;
     }
     first = spmv__at(&p->a[SPMV_CSR_PTR], i);
     for (; i < end; i++, first = next) {
         next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
+        if (next - first <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, x), beta, y);
     }
 }
 
@@ -596,10 +685,14 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
         SPMV__F(csr_narrow)(job, share, shares);
         return;
     }
+    if (job->partial) {
+        SPMV__F(csr_piece)(job, share, shares);
+        return;
+    }
     i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
     end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    if (p->uneven && SPMV__LANES > 1) SPMV__F(csr_uneven)(p, i, end, alpha, x, beta, y);
-    else SPMV__F(csr_rows)(p, i, end, alpha, x, beta, y);
+    if (p->uneven && SPMV__LANES > 1) SPMV__F(csr_uneven)(p, i, end, job->most, alpha, x, beta, y);
+    else SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 
