@@ -853,20 +853,24 @@ SPMV__SHARED const SPMV__T *SPMV__F(block_x)(const spmv_part *p, const SPMV__T *
     return c == SPMV_PAD ? edge + SPMV__EDGE : (uint64_t)c + (uint64_t)bw <= p->cols ? x + c : edge;
 }
 
-/* Adds a block to its rows' sums: its units lie step apart. All sizes are constants, so that sums stay in registers. */
-SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, const SPMV__T *x, SPMV__O(quad) *sum, int bh, int bw,
-                                           int uw)
+/* Adds a block to its rows' sums: its units lie step apart, and memory is asked for ahead slots in advance. All sizes are constants, so that sums stay in registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
 {
     const int units = bw / uw; /* of a row */
     const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, uw), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, uw) : x0;
     const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, uw) : x0;
-#define SPMV__EACH_ROW(i)                                                                                                               \
+#define SPMV__UNIT(i, u, x)                                                                                                        \
+    if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
+    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
+#define SPMV__EACH_ROW(i)                                                                                                          \
     if (bh > i) {                                                                                                                  \
-        sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units) * step, uw), x0, sum[i]);                                \
-        if (units > 1) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + 1) * step, uw), x1, sum[i]);             \
-        if (units > 2) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + 2) * step, uw), x2, sum[i]);             \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
     }
     SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3) SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+#undef SPMV__UNIT
 #undef SPMV__EACH_ROW
 }
 
@@ -896,7 +900,7 @@ SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint6
         const uint64_t last = spmv__at(&p->a[SPMV_BCSR_PTR], s + 1);
         for (; k < last; k++) {
             uint32_t c = spmv__column_at(&p->a[SPMV_BCSR_COL], &p->a[SPMV_BCSR_BASE], k, s / 32, (uint64_t)bw);
-            SPMV__F(block_add)(val + k * (uint64_t)uw, step, SPMV__F(block_x)(p, x, edge, c, bw), sum, bh, bw, uw);
+            SPMV__F(block_add)(val + k * (uint64_t)uw, step, 0, SPMV__F(block_x)(p, x, edge, c, bw), sum, bh, bw, uw);
         }
         SPMV__F(block_set)(p, s, alpha, sum, beta, y, bh);
     }
@@ -913,6 +917,8 @@ SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
     const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
+    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
+    const uint64_t ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * (uint64_t)uw : second.val - first.val;
     const SPMV__O(quad) zero = SPMV__O(qzero)();
     SPMV__O(quad) sum[SPMV__SLAB][8];
     uint64_t slot = first.col, i, k;
@@ -925,7 +931,7 @@ SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint
             SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers, which sum[i] would not be */
             if (c == SPMV_PAD) continue;
             found = 1;
-            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
+            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, ahead, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
 #define SPMV__EACH_ROW(j) if (bh > j) sum[i][j] = SPMV__O(qadd)(sum[i][j], part[j]);
             SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
             SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
