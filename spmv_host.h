@@ -585,7 +585,7 @@ SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t en
     SPMV__T product[MOST + 2 * SPMV__SHORT] = { 0 };
     uint64_t at = spmv__at(&p->a[SPMV_CSR_PTR], i);
     while (i < end) {
-        uint64_t next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), stop = at, last = i, k, n;
+        uint64_t next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), stop = at, last = i, k, n, done;
         if (next - at > LONG) {
             if (next - at <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + at, col + at, next - at, x), beta, y);
             i++;
@@ -606,13 +606,10 @@ SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t en
             n = spmv__at(&p->a[SPMV_CSR_PTR], i + 1) - at - k;
             k += n;
             sum = SPMV__O(vhead)(from, n);
-            if (SPMV__LANES < SPMV__SHORT)
+            if (SPMV__LANES < SPMV__SHORT) /* without a branch that depends on the row */
                 sum = SPMV__O(vadd)(sum, SPMV__O(vhead)(from + SPMV__LANES, n < SPMV__LANES ? 0 : n - SPMV__LANES));
-            if (n > SPMV__SHORT)
-                for (from += SPMV__SHORT, n -= SPMV__SHORT; ; from += SPMV__LANES, n -= SPMV__LANES) {
-                    sum = SPMV__O(vadd)(sum, SPMV__O(vhead)(from, n));
-                    if (n <= SPMV__LANES) break;
-                }
+            for (done = SPMV__LANES < SPMV__SHORT ? 2 * SPMV__LANES : SPMV__LANES; done < n; done += SPMV__LANES)
+                sum = SPMV__O(vadd)(sum, SPMV__O(vhead)(from + done, n - done));
             SPMV__F(set)(p, i, alpha, SPMV__O(vsum)(sum), beta, y);
         }
         at = stop;

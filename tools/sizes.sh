@@ -29,6 +29,7 @@ row "everything" -I.
 row "without the choice (SPMV_NO_AUTO)" -I. -DSPMV_NO_AUTO
 row "csr and sell" -I. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
 row "without OpenCL" -I. -DSPMV_NO_OPENCL
+row "without OpenCL and vectors (SPMV_NO_SIMD)" -I. -DSPMV_NO_OPENCL -DSPMV_NO_SIMD
 row "without OpenCL and the choice" -I. -DSPMV_NO_OPENCL -DSPMV_NO_AUTO
 row "without OpenCL, csr and sell" -I. -DSPMV_NO_OPENCL -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
 row "without OpenCL, csr" -I. -DSPMV_NO_OPENCL -DSPMV_ONLY=SPMV_BIT_CSR

@@ -103,7 +103,7 @@ done
 # Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
 # files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
 mkdir -p "$o/bare"
-for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
+for h in stddef stdint stdarg string stdio stdlib assert math immintrin arm_neon; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
     bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
     say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL .* or install' $o/$cc-bare.txt"
@@ -112,6 +112,11 @@ for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
     say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f -lOpenCL && $o/only-$f"
 done
+arm=aarch64-linux-gnu-gcc
+if command -v $arm >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
+    say "arm64/levels"   "$arm $w -O2 -static -I. $t/levels.c -o $o/arm64-levels && qemu-aarch64 $o/arm64-levels >$o/arm64-levels.txt && grep 'neon: tested' $o/arm64-levels.txt"
+    say "arm64/c99"      "$arm $w -O1 -static -I. $host $t/c99.c -o $o/arm64-c99 && qemu-aarch64 $o/arm64-c99"
+fi
 mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
