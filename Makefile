@@ -10,7 +10,7 @@ OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
 # Pictures need cairo; "make CAIRO=" builds without.
 CAIRO  = $(eval CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo -DSPMV_CAIRO $$(pkg-config --cflags cairo)))$(CAIRO)
 CAIRO_LIBS = $(if $(CAIRO),$(shell pkg-config --libs cairo))
-LIBS   = -lOpenCL -lz
+LIBS   = -lOpenCL -ldl -lz
 WARN   = -Wall -Wextra -Werror
 C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
 HEADERS = $(wildcard spmv*.h)
@@ -101,6 +101,24 @@ build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
 	@mkdir -p build/san
 	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
+# A driver and a compiler of CUDA that compute nothing. The compiler is in a folder of its own, so that a program finds it only if
+# it is to: tests/cuda/compile.c wants NVIDIA's.
+FAKE_CC = $(CC) $(C99) -g $(WARN) $(CFLAGS) -shared -fPIC $<
+build/cuda/libcuda.so.1: tests/cuda/fake.c tests/cuda/fake.h
+	@mkdir -p build/cuda
+	$(FAKE_CC) -Wl,-soname,libcuda.so.1 -o $(NEW) && mv $(NEW) $@
+
+build/cuda/compiler/libnvrtc.so.13: tests/cuda/fake.c tests/cuda/fake.h build/cuda/libcuda.so.1
+	@mkdir -p build/cuda/compiler
+	$(FAKE_CC) -DCOMPILER build/cuda/libcuda.so.1 -Wl,-soname,libnvrtc.so.13 -o $(NEW) && mv $(NEW) $@
+
+build/cuda/compile: tests/cuda/compile.c build/cuda/libcuda.so.1 $(HEADERS)
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
+
+FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda:$$ORIGIN/../cuda/compiler'
+build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
+build/tests/test_cuda build/san/test_cuda: EXTRA = $(FAKE_CUDA)
+
 # test_tools tests a module of the command line, which is compiled with it
 build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
 build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
@@ -112,7 +130,7 @@ build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -pthread && mv $(NEW) $@
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
 # ---- headers ----
 headers:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv.h - sparse matrix times vector, y = alpha A x + beta y, on the host CPU and on any OpenCL 1.2 device.
+ * spmv.h - sparse matrix times vector, y = alpha A x + beta y, on the host CPU, on any OpenCL 1.2 device and on NVIDIA's GPUs by CUDA.
  *
  * Put this into exactly one C file:
  *
@@ -8,7 +8,8 @@
  *     #include "spmv.h"
  *
  * and only include it elsewhere. A program without OpenCL defines SPMV_NO_OPENCL and needs neither its headers nor its library.
- * SPMV_NO_AUTO leaves out the choice of a plan and its tuning tables. spmv_formats.h lists all configuration macros.
+ * SPMV_NO_CUDA leaves out CUDA, which is loaded at run time, and SPMV_NO_DEVICES both: products run on the host alone. SPMV_NO_AUTO
+ * leaves out the choice of a plan and its tuning tables. spmv_formats.h lists all configuration macros.
  *
  *     spmv_desc d = {0};                            // zero means default everywhere
  *     d.matrix.rows = d.matrix.cols = n;
@@ -28,10 +29,25 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
+/* Which back ends are compiled in: SPMV_NO_OPENCL and SPMV_NO_CUDA leave one out, SPMV_NO_DEVICES both. CUDA exists on Linux and Windows
+ * only. */
+#if defined(SPMV_NO_DEVICES) && !defined(SPMV_NO_OPENCL)
+#  define SPMV_NO_OPENCL
+#endif
+#if !defined(SPMV_NO_CUDA) && (defined(SPMV_NO_DEVICES) || !(defined(__linux__) || defined(_WIN32)))
+#  define SPMV_NO_CUDA
+#endif
+#if defined(SPMV_NO_OPENCL) && defined(SPMV_NO_CUDA) && !defined(SPMV_NO_DEVICES)
+#  define SPMV_NO_DEVICES
+#endif
+/* (end of: which back ends) */
 #ifndef SPMV_NO_OPENCL
 #include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
 #endif
-#ifdef SPMV_DEVICE_H /* by spmv_cl.h, or by the caller, with a back end of their own: its bodies are wanted here as well */
+#ifndef SPMV_NO_CUDA
+#include "spmv_cuda.h"
+#endif
+#ifdef SPMV_DEVICE_H /* by a back end of the library, or by the caller, with a back end of their own: its bodies are wanted here as well */
 #include "spmv_check.h"
 #endif
 #ifdef SPMV_NO_AUTO
@@ -90,7 +106,7 @@ typedef struct spmv_desc {
  *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
  * the caller's arrays already have the needed form, allocates only one spmv_part and row pointers; spmv_create, spmv_mul and
- * spmv_destroy then use less than 1 KB of stack in an optimised build, with up to 16384 nonzeros. */
+ * spmv_destroy then use less than 1 KB of stack in an optimised build. */
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type.
@@ -188,7 +204,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
 #else
-enum { SPMV__BACKENDS = 1 }; /* the most that a build can have: one for each statement below */
+enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
 
 /* The back ends of this build, with NULL at the end. A new one needs a statement here and SPMV__BACKENDS one larger. */
 static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
@@ -196,6 +212,9 @@ static void spmv__backends(const spmv_backend *all[SPMV__BACKENDS + 1])
     int n = 0;
 #ifndef SPMV_NO_OPENCL
     all[n++] = spmv_opencl();
+#endif
+#ifndef SPMV_NO_CUDA
+    all[n++] = spmv_cuda();
 #endif
     all[n] = NULL;
 }

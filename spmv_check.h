@@ -289,7 +289,7 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
     uint64_t i, j, n = spmv__check_y_size(c);
     for (i = 0; i < n; i++) {
         double got = spmv__check_get(t, c->ys, i);
-        long double sum = 0, size = 0, want, far;
+        long double sum = 0, size = 0, want, most;
         uint64_t r = i - SPMV__CHECK_Y0;
         if (i < SPMV__CHECK_Y0 || r >= c->rows) {
             if (got == (double)SPMV__CHECK_CANARY) continue;
@@ -303,8 +303,8 @@ static int spmv__check_right(spmv__checker *k, const spmv__check_case *c, int re
         }
         want = alpha * sum + (beta != 0 ? (long double)beta * y[r] : 0);
         size = spmv__check_abs(alpha) * size + spmv__check_abs((long double)beta * y[r]);
-        far = real ? (long double)(c->ptr[r + 1] - c->ptr[r] + 4) * u * size : 0;
-        if (spmv__check_abs(got - want) <= far) continue;
+        most = real ? (long double)(c->ptr[r + 1] - c->ptr[r] + 4) * u * size : 0;
+        if (spmv__check_abs(got - want) <= most) continue;
         spmv_log(&k->hooks, SPMV_OK, "%ux%u, %s, alpha %f, beta %f: row %llu is %f, expected %f", (unsigned)c->rows, (unsigned)c->cols,
                   real ? "reals" : "integers", alpha, beta, (spmv__ull)r, got, (double)want);
         return 0;

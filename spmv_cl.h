@@ -23,7 +23,7 @@
 #else
 #  ifdef __has_include
 #    if !__has_include(<CL/cl.h>)
-#      error "spmv: the OpenCL header CL/cl.h was not found: define SPMV_NO_OPENCL (host only), or install it (Debian: opencl-headers)"
+#      error "spmv: the OpenCL header CL/cl.h was not found: define SPMV_NO_OPENCL, or install it (Debian: opencl-headers)"
 #    endif
 #  endif
 #  include <CL/cl.h>

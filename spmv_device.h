@@ -26,7 +26,7 @@
 #include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
 #ifndef SPMV_DEVICE_H
 #ifdef SPMV_H
-#error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_OPENCL)"
+#error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_DEVICES)"
 #endif
 #define SPMV_DEVICE_H
 
@@ -72,7 +72,8 @@ typedef struct spmv_device_info {
 /* Which device to open, or the caller's own context, device and queue. All zero: the default device. */
 typedef struct spmv_device_desc {
     const char *which;   /* index in the list of devices ("0"), type ("gpu", "cpu", "accelerator": the first of that type), or part of
-                            a name in any case; NULL or "": the first GPU, or the first device if there is none */
+                            a name in any case; NULL or "": the first GPU, or the first device if there is none. After the name of a back
+                            end and a colon ("cuda:0", "opencl:gpu", "cuda:"), only its devices count */
     void       *context; /* the caller's own, together with device; which is then ignored. Both are retained. OpenCL: cl_context */
     void       *device;  /* OpenCL: cl_device_id */
     void       *queue;   /* the caller's own, retained; it is enough by itself, as it knows its context and device. NULL: a queue is
@@ -474,12 +475,28 @@ SPMV_API spmv_status spmv_backends_list(const spmv_backend *const *all, spmv_dev
     return s;
 }
 
+/* Returns the back end whose name and a colon *which begins with, and skips them; NULL if there is none. */
+static const spmv_backend *spmv__dev_named(const spmv_backend *const *all, const char **which)
+{
+    size_t n;
+    for (; *which && *all; all++) {
+        n = strlen((*all)->name);
+        if (!spmv__dev_begins(*which, (*all)->name) || (*which)[n] != ':') continue;
+        *which += n + 1;
+        return *all;
+    }
+    return NULL;
+}
+
 /* Puts the device that which selects into *out. */
 static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_info *out, const char *which, const spmv_hooks *h)
 {
     size_t count = 0, room, i;
     spmv_device_info *info;
-    spmv_status s = spmv_backends_list(all, NULL, 0, &count, h);
+    const spmv_backend *one[2] = { spmv__dev_named(all, &which), NULL };
+    spmv_status s;
+    if (one[0]) all = one;
+    s = spmv_backends_list(all, NULL, 0, &count, h);
     if (s) return s;
     if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found");
     room = count;

@@ -428,7 +428,6 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
-    int        uneven;  /* csr: 1 if it has 16384 nonzeros and more than a quarter of the rows differ in length from the row before */
     spmv_hooks hooks;
 } spmv_part;
 
@@ -2185,18 +2184,6 @@ static int spmv__run_bases(const spmv_part *p, spmv__source *s)
     return 1;
 }
 
-/* Sets what the host's product goes by. */
-static void spmv__csr_shape(spmv_part *p, const uint64_t *ptr)
-{
-    uint64_t i, changes = 0;
-    for (i = 0; i < p->rows; i++) {
-        uint64_t n = ptr[i + 1] - ptr[i];
-        if (n > p->longest) p->longest = n;
-        changes += i && n != ptr[i] - ptr[i - 1];
-    }
-    p->uneven = changes > p->rows / 4 && p->nnz >= 16384; /* smaller parts stay in cache, and multiply with little stack */
-}
-
 /* With the key run, the runs are counted here and written by spmv__csr_runs. */
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
@@ -2204,7 +2191,8 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
     spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
-    spmv__csr_shape(p, s->ptr);
+    for (i = 0; i < p->rows; i++)
+        if (s->ptr[i + 1] - s->ptr[i] > p->longest) p->longest = s->ptr[i + 1] - s->ptr[i];
     if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);

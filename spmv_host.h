@@ -574,48 +574,6 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__F(set)(p, job->row, alpha, sum, beta, y);
 }
 
-/* Rows i .. end of up to two SPMV__SHORT nonzeros mostly, of which the lengths differ: the products of many rows first, which has no
- * branches to be mispredicted, then their sums. */
-SPMV__APART void SPMV__F(csr_uneven)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
-                                SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
-{
-    enum { MOST = 1024, LONG = 64 }; /* products at a time; rows that are longer are summed by themselves */
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    SPMV__T product[MOST + 2 * SPMV__SHORT] = { 0 };
-    uint64_t at = spmv__at(&p->a[SPMV_CSR_PTR], i);
-    while (i < end) {
-        uint64_t next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), stop = at, last = i, k, n, done;
-        if (next - at > LONG) {
-            if (next - at <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + at, col + at, next - at, x), beta, y);
-            i++;
-            at = next;
-            continue;
-        }
-        for (; last < end; last++, stop = next) {
-            next = spmv__at(&p->a[SPMV_CSR_PTR], last + 1);
-            if (next - at > MOST || next - stop > LONG) break;
-        }
-        n = stop - at;
-        for (k = 0; k + SPMV__LANES <= n; k += SPMV__LANES)
-            SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + at + k), SPMV__O(vgather)(x, col + at + k)));
-        for (; k < n; k++) product[k] = val[at + k] * x[col[at + k]];
-        for (k = 0; i < last; i++) {
-            const SPMV__T *from = product + k;
-            SPMV__O(vec) sum;
-            n = spmv__at(&p->a[SPMV_CSR_PTR], i + 1) - at - k;
-            k += n;
-            sum = SPMV__O(vhead)(from, n);
-            if (SPMV__LANES < SPMV__SHORT) /* without a branch that depends on the row */
-                sum = SPMV__O(vadd)(sum, SPMV__O(vhead)(from + SPMV__LANES, n < SPMV__LANES ? 0 : n - SPMV__LANES));
-            for (done = SPMV__LANES < SPMV__SHORT ? 2 * SPMV__LANES : SPMV__LANES; done < n; done += SPMV__LANES)
-                sum = SPMV__O(vadd)(sum, SPMV__O(vhead)(from + done, n - done));
-            SPMV__F(set)(p, i, alpha, SPMV__O(vsum)(sum), beta, y);
-        }
-        at = stop;
-    }
-}
-
 /* Rows i .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
@@ -688,8 +646,7 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     }
     i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
     end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    if (p->uneven && SPMV__LANES > 1) SPMV__F(csr_uneven)(p, i, end, job->most, alpha, x, beta, y);
-    else SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
+    SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 

@@ -13,7 +13,6 @@
  *   vfma(a, b, c)            a * b + c
  *   vmul(a, b)               a * b
  *   vadd(a, b)               a + b
- *   vhead(elements, n)       the first n lanes, 0 <= n; the others are 0, although memory for all of them is read
  *   vsum(v)                  the sum of its lanes, always in the same order
  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
  *   vpick(x, c)              the same with 0 for padding, for which x is not read (vpick16)
@@ -56,7 +55,6 @@
     SPMV__FORCE_INLINE T spmv__vfma_##S(T a, T b, T c) { return a * b + c; }                                                       \
     SPMV__FORCE_INLINE T spmv__vmul_##S(T a, T b) { return a * b; }                                                                \
     SPMV__FORCE_INLINE T spmv__vadd_##S(T a, T b) { return a + b; }                                                                \
-    SPMV__FORCE_INLINE T spmv__vhead_##S(const T *p, uint64_t n) { return n ? *p : 0; }                                            \
     SPMV__FORCE_INLINE T spmv__vsum_##S(T v) { return v; }                                                                         \
     SPMV__FORCE_INLINE T spmv__vgather_##S(const T *x, const uint32_t *c) { return x[*c]; }                                        \
     SPMV__FORCE_INLINE T spmv__vgather16_##S(const T *x, const uint16_t *c) { return x[*c]; }                                      \
@@ -138,12 +136,6 @@ SPMV__PLAIN_LOAD(mixed_plain, f64_plain, float, double)
         spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
         return v;                                                                                                                  \
     }
-
-/* Bits that select the first n of up to 8 lanes, where the table is read from 8 - n on. */
-static const int32_t spmv__lanes32[16] = { -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0 };
-#ifndef SPMV_NO_F64
-static const int64_t spmv__lanes64[16] = { -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0 };
-#endif
 #endif
 
 /* ---- AVX2 with FMA -------------------------------------------------------------------------------------------------- */
@@ -166,11 +158,6 @@ SPMV__FORCE_INLINE __m256 spmv__vall_f32_avx2(float e) { return _mm256_set1_ps(e
 SPMV__FORCE_INLINE __m256 spmv__vfma_f32_avx2(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
 SPMV__FORCE_INLINE __m256 spmv__vmul_f32_avx2(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
 SPMV__FORCE_INLINE __m256 spmv__vadd_f32_avx2(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
-SPMV__FORCE_INLINE __m256 spmv__vhead_f32_avx2(const float *p, uint64_t n)
-{
-    const int32_t *lanes = spmv__lanes32 + 8 - (n < 8 ? n : 8);
-    return _mm256_and_ps(_mm256_loadu_ps(p), _mm256_castsi256_ps(_mm256_loadu_si256((const __m256i *)lanes)));
-}
 SPMV__FORCE_INLINE float spmv__qsum_f32_avx2(__m128 q)
 {
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
@@ -224,11 +211,6 @@ SPMV__FORCE_INLINE __m256d spmv__vall_f64_avx2(double e) { return _mm256_set1_pd
 SPMV__FORCE_INLINE __m256d spmv__vfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
 SPMV__FORCE_INLINE __m256d spmv__vmul_f64_avx2(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
 SPMV__FORCE_INLINE __m256d spmv__vadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
-SPMV__FORCE_INLINE __m256d spmv__vhead_f64_avx2(const double *p, uint64_t n)
-{
-    const int64_t *lanes = spmv__lanes64 + 8 - (n < 4 ? n : 4);
-    return _mm256_and_pd(_mm256_loadu_pd(p), _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)lanes)));
-}
 SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(__m256d v)
 {
     __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
@@ -291,10 +273,6 @@ SPMV__FORCE_INLINE __m512 spmv__vall_f32_avx512(float e) { return _mm512_set1_ps
 SPMV__FORCE_INLINE __m512 spmv__vfma_f32_avx512(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 SPMV__FORCE_INLINE __m512 spmv__vmul_f32_avx512(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
 SPMV__FORCE_INLINE __m512 spmv__vadd_f32_avx512(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
-SPMV__FORCE_INLINE __m512 spmv__vhead_f32_avx512(const float *p, uint64_t n)
-{
-    return _mm512_maskz_loadu_ps((__mmask16)(n < 16 ? (1u << n) - 1 : 0xffffu), p);
-}
 SPMV__FORCE_INLINE float spmv__vsum_f32_avx512(__m512 v) { return _mm512_reduce_add_ps(v); }
 SPMV__GATHERS(f32_avx512, float, 16)
 SPMV__FORCE_INLINE int spmv__vrun_f32_avx512(const uint32_t *c)
@@ -334,10 +312,6 @@ SPMV__FORCE_INLINE __m512d spmv__vall_f64_avx512(double e) { return _mm512_set1_
 SPMV__FORCE_INLINE __m512d spmv__vfma_f64_avx512(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
 SPMV__FORCE_INLINE __m512d spmv__vmul_f64_avx512(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
 SPMV__FORCE_INLINE __m512d spmv__vadd_f64_avx512(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
-SPMV__FORCE_INLINE __m512d spmv__vhead_f64_avx512(const double *p, uint64_t n)
-{
-    return _mm512_maskz_loadu_pd((__mmask8)(n < 8 ? (1u << n) - 1 : 0xffu), p);
-}
 SPMV__FORCE_INLINE double spmv__vsum_f64_avx512(__m512d v) { return _mm512_reduce_add_pd(v); }
 SPMV__GATHERS(f64_avx512, double, 8)
 #define spmv__vrun_f64_avx512 spmv__vrun_f32_avx2 /* as many columns */
@@ -372,11 +346,6 @@ SPMV__FORCE_INLINE float32x4_t spmv__vall_f32_neon(float e) { return vdupq_n_f32
 SPMV__FORCE_INLINE float32x4_t spmv__vfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__vmul_f32_neon(float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__vadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
-SPMV__FORCE_INLINE float32x4_t spmv__vhead_f32_neon(const float *p, uint64_t n)
-{
-    const uint32x4_t lanes = vreinterpretq_u32_s32(vld1q_s32(spmv__lanes32 + 8 - (n < 4 ? n : 4)));
-    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(vld1q_f32(p)), lanes));
-}
 SPMV__FORCE_INLINE float spmv__vsum_f32_neon(float32x4_t v) { return vaddvq_f32(v); }
 SPMV__GATHERS(f32_neon, float, 4)
 SPMV__FORCE_INLINE int spmv__vrun_f32_neon(const uint32_t *c)
@@ -422,11 +391,6 @@ SPMV__FORCE_INLINE float64x2_t spmv__vall_f64_neon(double e) { return vdupq_n_f6
 SPMV__FORCE_INLINE float64x2_t spmv__vfma_f64_neon(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
 SPMV__FORCE_INLINE float64x2_t spmv__vmul_f64_neon(float64x2_t a, float64x2_t b) { return vmulq_f64(a, b); }
 SPMV__FORCE_INLINE float64x2_t spmv__vadd_f64_neon(float64x2_t a, float64x2_t b) { return vaddq_f64(a, b); }
-SPMV__FORCE_INLINE float64x2_t spmv__vhead_f64_neon(const double *p, uint64_t n)
-{
-    const uint64x2_t lanes = vreinterpretq_u64_s64(vld1q_s64(spmv__lanes64 + 8 - (n < 2 ? n : 2)));
-    return vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(vld1q_f64(p)), lanes));
-}
 SPMV__FORCE_INLINE double spmv__vsum_f64_neon(float64x2_t v) { return vaddvq_f64(v); }
 SPMV__GATHERS(f64_neon, double, 2)
 SPMV__FORCE_INLINE int spmv__vrun_f64_neon(const uint32_t *c) { return *c < SPMV_PAD - 1 && c[1] == *c + 1; }

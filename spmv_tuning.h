@@ -389,7 +389,7 @@ static const char spmv__tune_0[][2048] = {
 #else
 #define SPMV__TUNE_0
 #endif
-#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_OPENCL)
+#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_DEVICES)
 static const char spmv__tune_1[][2048] = {
     "spmv tuning table 1\n"
     "device NVIDIA H200\n"
@@ -770,7 +770,7 @@ static const char spmv__tune_1[][2048] = {
 #else
 #define SPMV__TUNE_1
 #endif
-#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_OPENCL)
+#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_DEVICES)
 static const char spmv__tune_2[][2048] = {
     "spmv tuning table 1\n"
     "device pthread-skylake-avx512-Intel(R) Xeon(R) Processor @ 2.50GHz\n"
@@ -1148,7 +1148,7 @@ static const char spmv__tune_2[][2048] = {
 #else
 #define SPMV__TUNE_2
 #endif
-#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_OPENCL)
+#if !defined(SPMV_NO_TUNING) && !defined(SPMV_NO_DEVICES)
 static const char spmv__tune_3[][2048] = {
     "spmv tuning table 1\n"
     "device Intel(R) Xeon(R) Processor @ 2.50GHz\n"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Defines the target spmv::spmv with the directory of the headers, the configuration macros, and the libraries that they need. This
 # file is found by find_package(spmv), and included by CMakeLists.txt for add_subdirectory. Variables that may be set before either:
-#   SPMV_OPENCL        ON (default): OpenCL devices as well, and its library is linked. OFF: host only, SPMV_NO_OPENCL
+#   SPMV_OPENCL        ON (default): OpenCL devices as well, and its library is linked. OFF: SPMV_NO_OPENCL
+#   SPMV_CUDA          ON (default): GPUs by CUDA as well, whose driver is loaded at run time. OFF: SPMV_NO_CUDA
 #   SPMV_STATIC, SPMV_NO_STDIO, SPMV_NO_F64, SPMV_NO_TUNING, SPMV_REPRODUCIBLE
 #                      OFF (default) or ON: the macro of that name, see README.md
 #   SPMV_ONLY          the formats to keep, such as SPMV_BIT_CSR+SPMV_BIT_SELL; empty (default): all
@@ -11,6 +12,9 @@ if(TARGET spmv::spmv)
 endif()
 if(NOT DEFINED SPMV_OPENCL)
     set(SPMV_OPENCL ON)
+endif()
+if(NOT DEFINED SPMV_CUDA)
+    set(SPMV_CUDA ON)
 endif()
 
 set(spmv_include "${CMAKE_CURRENT_LIST_DIR}/../../../include") # as installed
@@ -26,7 +30,7 @@ if(SPMV_OPENCL)
     find_package(OpenCL QUIET)
     if(NOT OpenCL_FOUND)
         set(spmv_FOUND FALSE)
-        set(spmv_NOT_FOUND_MESSAGE "spmv: no OpenCL headers and library were found; set SPMV_OPENCL to OFF for products on the host alone")
+        set(spmv_NOT_FOUND_MESSAGE "spmv: no OpenCL headers and library were found; set SPMV_OPENCL to OFF to do without")
         return()
     endif()
     # by file name, since the target OpenCL::OpenCL is visible only in the directory that called find_package
@@ -34,6 +38,11 @@ if(SPMV_OPENCL)
     list(APPEND spmv_directories ${OpenCL_INCLUDE_DIRS})
 else()
     list(APPEND spmv_definitions SPMV_NO_OPENCL)
+endif()
+if(SPMV_CUDA)
+    list(APPEND spmv_libraries ${CMAKE_DL_LIBS})
+else()
+    list(APPEND spmv_definitions SPMV_NO_CUDA)
 endif()
 foreach(spmv_macro SPMV_STATIC SPMV_NO_STDIO SPMV_NO_F64 SPMV_NO_TUNING SPMV_REPRODUCIBLE)
     if(${spmv_macro})

@@ -6,7 +6,7 @@
  *
  * Prints: y = 10 0 240 1003
  */
-#define SPMV_NO_OPENCL
+#define SPMV_NO_DEVICES
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 

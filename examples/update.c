@@ -8,7 +8,7 @@
  * Prints: stored as sell
  * Prints: 5 updates, all right
  */
-#define SPMV_NO_OPENCL
+#define SPMV_NO_DEVICES
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 

@@ -58,8 +58,16 @@
 #define PAD 0xffffffffu
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
+
+/* What CUDA says in other words: kernels/cuda.cuh, which stands in front of this file there, has its own. */
+#ifndef KERNEL
 #define UNUSED __attribute__((unused))
 #define INLINE static inline UNUSED
+#define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
+#define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
+#define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
+#define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#endif
 
 /* Arrays of columns have 32 bits an element, or 16 bits relative to a base (IDX16, set by the host). COL gives the column in a
  * slot, or PAD for padding. first is BASE(base, i), where i is the slice, the run or the 32 (block) rows that share a base, and
@@ -140,7 +148,7 @@ NT_LOAD(double, "f64", "d")
     {                                                                                                        \
         type v, w;                                                                                           \
         __asm__("ld.global.nc.L1::no_allocate.v2." ptx " {%0, %1}, [%2];" : "=" c(v), "=" c(w) : "l"((ulong)p)); \
-        return (CAT(type, 2))(v, w);                                                                         \
+        return VECTOR2(type, v, w);                                                                          \
     }
 #define NT_LOAD4(type, ptx, c)                                                                               \
     INLINE CAT(type, 4) nt4_##type(__global const type *p)                                                   \
@@ -148,7 +156,7 @@ NT_LOAD(double, "f64", "d")
         type s, t, v, w;                                                                                     \
         __asm__("ld.global.nc.L1::no_allocate.v4." ptx " {%0, %1, %2, %3}, [%4];"                            \
                 : "=" c(s), "=" c(t), "=" c(v), "=" c(w) : "l"((ulong)p));                                   \
-        return (CAT(type, 4))(s, t, v, w);                                                                   \
+        return VECTOR4(type, s, t, v, w);                                                                    \
     }
 NT_LOAD2(float, "f32", "f")
 NT_LOAD4(float, "f32", "f")
@@ -158,7 +166,9 @@ NT_LOAD4(ushort, "u16", "h")
 NT_LOAD2(double, "f64", "d")
 INLINE double4 nt4_double(__global const double *p)
 {
-    return (double4)(nt2_double(p), nt2_double(p + 2));
+    const double2 v = nt2_double(p);
+    const double2 w = nt2_double(p + 2);
+    return VECTOR4(double, v.s0, v.s1, w.s0, w.s1);
 }
 #endif
 #define LOAD_VAL(a, i) CAT(nt_, VAL)((a) + (i))
@@ -186,7 +196,7 @@ INLINE VEC shuffle_down(VEC v, uint d)
 {
 #ifdef F64
     const uint2 w = as_uint2(v);
-    return as_double((uint2)(shuffle_word(w.x, d), shuffle_word(w.y, d)));
+    return as_double(VECTOR2(uint, shuffle_word(w.s0, d), shuffle_word(w.s1, d)));
 #else
     return as_float(shuffle_word(as_uint(v), d));
 #endif
@@ -210,8 +220,6 @@ INLINE VEC shuffle_down(VEC v, uint d)
 /* The last parameters of every kernel: those that change from one product to the next. */
 #define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
                        ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
-
-#define KERNEL __kernel __attribute__((reqd_work_group_size(WG, 1, 1)))
 
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)

@@ -73,11 +73,11 @@ KERNEL void spmv(COO_PARAMS)
 KERNEL void spmv(COO_PARAMS)
 {
 #if STAGE
-    __local VEC product[SPAN];
-    __local uint place[SPAN];
+    LOCAL VEC product[SPAN];
+    LOCAL uint place[SPAN];
 #endif
-    __local VEC tail_sum[2 * WG];
-    __local uint tail_row[WG];
+    LOCAL VEC tail_sum[2 * WG];
+    LOCAL uint tail_row[WG];
     const uint lid = (uint)get_local_id(0);
     const ulong group = get_group_id(0);
     const ulong base = group * SPAN;
@@ -195,7 +195,7 @@ KERNEL void spmv(COO_PARAMS)
  * row whose carries begin among them. The last such row may continue in later carries, which all items sum together. */
 KERNEL void finish(COO_PARAMS)
 {
-    __local VEC rest[WG];
+    LOCAL VEC rest[WG];
     const uint lid = (uint)get_local_id(0);
     const ulong n = 2 * ((nnz + SPAN - 1) / SPAN);
     const ulong base = (ulong)get_group_id(0) * WG;

@@ -87,8 +87,8 @@ INLINE void leave(__global VEC *p, VEC v)
     volatile __global uint *word = (volatile __global uint *)p;
 #ifdef F64
     const uint2 w = as_uint2(v);
-    atomic_xchg(word, w.x);
-    atomic_xchg(word + 1, w.y);
+    atomic_xchg(word, w.s0);
+    atomic_xchg(word + 1, w.s1);
 #else
     atomic_xchg(word, as_uint(v));
 #endif
@@ -98,7 +98,7 @@ INLINE VEC take(__global VEC *p)
     volatile __global uint *word = (volatile __global uint *)p;
 #ifdef F64
     const uint low = atomic_or(word, 0u);
-    return as_double((uint2)(low, atomic_or(word + 1, 0u)));
+    return as_double(VECTOR2(uint, low, atomic_or(word + 1, 0u)));
 #else
     return as_float(atomic_or(word, 0u));
 #endif
@@ -129,12 +129,12 @@ INLINE uint arrive(__global VEC *carry, ulong runs, size_t first, size_t run, ui
 
 KERNEL void spmv(RUN_PARAMS)
 {
-    __local VEC product[RUN];
-    __local VEC partial[WG];
-    __local uint queue[RUN / TEAM + 1];
-    __local uint waiting;
+    LOCAL VEC product[RUN];
+    LOCAL VEC partial[WG];
+    LOCAL uint queue[RUN / TEAM + 1];
+    LOCAL uint waiting;
 #if FINISH
-    __local uint pieces; /* the number of pieces that this group must add; 0: none */
+    LOCAL uint pieces; /* the number of pieces that this group must add; 0: none */
 #endif
     const uint lid = (uint)get_local_id(0);
     const size_t run = get_group_id(0);
@@ -315,7 +315,7 @@ KERNEL void spmv(RUN_PARAMS)
 /* Each group adds the pieces of one long row. */
 KERNEL void finish(RUN_PARAMS)
 {
-    __local VEC partial[WG];
+    LOCAL VEC partial[WG];
     const uint lid = (uint)get_local_id(0);
     const uint run = long_run[get_group_id(0)];
     const uint row = run_row[run];

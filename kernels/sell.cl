@@ -65,7 +65,7 @@
 /* The host makes sure that a group has at least as many items as the highest slice has rows. */
 KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAMS)
 {
-    __local VEC scratch[WG];
+    LOCAL VEC scratch[WG];
     const uint lid = (uint)get_local_id(0);
     const uint s = (uint)get_group_id(0);
 #if H

@@ -21,7 +21,7 @@
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 {
 #if SCRATCH_SIZE > 0
-    __local VEC scratch[SCRATCH_SIZE] __attribute__((aligned(8)));
+    LOCAL VEC scratch[SCRATCH_SIZE] __attribute__((aligned(8)));
 #else
     __local VEC *scratch = 0;
 #endif

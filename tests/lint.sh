@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/lint.sh kernels/NAME.cl - compiles the kernel with clang for several kinds of devices, every type, both widths of offsets, with
-# and without a row list, and with each value that a "tune:" comment lists, and checks its text.
+# tests/lint.sh kernels/NAME.cl - compiles the kernel with clang for several kinds of devices and as CUDA, every type, both widths of
+# offsets, with and without a row list, and with each value that a "tune:" comment lists, and checks its text.
 # "tests/lint.sh text FILE" checks only the text: barriers under a condition, mad(), 32-bit products of global ids.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -23,6 +23,12 @@ try() { # try TARGET FLAG...
     n=$((n + 1))
     unit | "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target "$target" -Xclang -finclude-default-header -fsyntax-only \
         -pedantic -Wall -Wextra -Wshadow -Werror "$@" -I. - || { echo "with: $target $*"; rc=1; }
+}
+cuda() { # cuda FLAG...: compiles it as spmv_cuda.h gives it to NVRTC, for compute capability 8.0
+    n=$((n + 1))
+    { printf '#include "kernels/cuda.cuh"\n' && unit; } | "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 \
+        -nocudainc -nocudalib -std=c++17 -include tests/cuda/words.h -fsyntax-only -Wall -Wextra -Werror \
+        -Wno-unknown-pragmas -Wno-unknown-cuda-version -DNVIDIA=80 "$@" -I. - || { echo "with: CUDA $*"; rc=1; }
 }
 # mad() may or may not round the product; products of the numbers of items and groups overflow in 32 bits.
 awk -v k="$k" '
@@ -50,10 +56,11 @@ awk -v k="$k" '
 if [ "$1" != text ]; then
 f64='-DVAL=double -DVEC=double -DF64'
 # A kernel's modes are listed in its text, as "// lint: NAME=1 OTHER=2 ; NAME=3".
-each() { # each TARGET FLAG...: tries the kernel without a mode and in each of its modes
-    try "$@"
+each() { # each TARGET FLAG...: tries the kernel without a mode and in each of its modes; TARGET may be cuda
+    if [ "$1" = cuda ]; then how=; else how=try; fi
+    $how "$@"
     while IFS= read -r mode; do
-        if [ "$mode" ]; then try "$@" $(for word in $mode; do echo "-D$word"; done); fi
+        if [ "$mode" ]; then $how "$@" $(for word in $mode; do echo "-D$word"; done); fi
     done <<END
 $(sed -n 's|.*// lint:||p' "$k" | tr ';' '\n')
 END
@@ -64,6 +71,11 @@ for type in '-DVAL=float -DVEC=float' "$f64" '-DVAL=float -DVEC=double -DF64'; d
     done
 done
 for target in spir amdgcn nvptx64; do each $target $f64 -DLIST=1; done
+for type in '' "$f64" '-DVAL=float -DVEC=double -DF64'; do
+    for form in '-DLIST=1 -DV=4' '-DIDX16=1 -DOFF=ulong -DI64=1 -DREPEAT=1' '-DNT=1 -DSHUF=1 -DFINISH=1 -DV=4'; do
+        each cuda $type $form
+    done
+done
 each nvptx64 $f64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128
 each nvptx64 -DNVIDIA=90 -DNT=1 -DSHUF=1 -DFINISH=1 -DWG=128 -DIDX16=1
 
@@ -71,6 +83,7 @@ while read -r name values; do
     for v in $values; do
         each spir64 $f64 "-D$name=$v"
         each nvptx64 "-D$name=$v"
+        if [ "$name=$v" != IMG=1 ]; then each cuda "-D$name=$v"; fi
     done
 done <<END
 $(grep -hE '^#define [A-Z0-9_]+ .*// tune:' "$k" | sed 's|^#define \([A-Z0-9_]*\) .*// tune:\(.*\)|\1\2|')

@@ -75,7 +75,7 @@ cmake-installed) # found where "make install" put it, and where cmake's own inst
     ;;
 cmake-host-only) # no OpenCL is looked for, and options are the macros
     have_cmake
-    project C c99.c 'set(SPMV_OPENCL OFF)' 'set(SPMV_STATIC ON)' 'set(SPMV_REPRODUCIBLE ON)' \
+    project C c99.c 'set(SPMV_OPENCL OFF)' 'set(SPMV_CUDA OFF)' 'set(SPMV_STATIC ON)' 'set(SPMV_REPRODUCIBLE ON)' \
         'set(SPMV_ONLY SPMV_BIT_CSR+SPMV_BIT_SELL)' 'add_subdirectory(../source spmv)'
     build -DCMAKE_DISABLE_FIND_PACKAGE_OpenCL=ON
     if links_opencl "$dir/build/product"; then fail "the product links OpenCL"; fi
@@ -144,11 +144,11 @@ dist) # the single header under its version's name, with a checksum that holds
     cd "$dir/source/dist" && sha256sum -c SHA256SUMS || fail "the checksum does not hold"
     grep -q " spmv-$version.h\$" SHA256SUMS || fail "no spmv-$version.h in SHA256SUMS"
     cp "spmv-$version.h" "$dir/spmv.h" && cd "$dir" || exit 1
-    ${CC:-cc} -std=c99 -DSPMV_IO -DSPMV_NO_OPENCL -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
+    ${CC:-cc} -std=c99 -DSPMV_IO -DSPMV_NO_DEVICES -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
     ;;
 versions) # spmv.h is where the version stands: its macros agree, and no other file has one of its own
     printf '#include "spmv.h"\nSPMV_VERSION_MAJOR.SPMV_VERSION_MINOR.SPMV_VERSION_PATCH SPMV_VERSION\n' >"$dir/v.c"
-    ${CC:-cc} -E -P -I. -DSPMV_NO_OPENCL "$dir/v.c" | tail -n 1 | tr -d ' "' >"$dir/v"
+    ${CC:-cc} -E -P -I. -DSPMV_NO_DEVICES "$dir/v.c" | tail -n 1 | tr -d ' "' >"$dir/v"
     version=$(sed -n 's/^#define SPMV_VERSION "\(.*\)"$/\1/p' spmv.h)
     [ -n "$version" ] && [ "$(cat "$dir/v")" = "$version$version" ] || fail "spmv.h: the numbers make $(cat "$dir/v"), the text is $version"
     others=$(grep -lF "$version" Makefile CMakeLists.txt cmake/* tools/*.sh)

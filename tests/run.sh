@@ -184,6 +184,9 @@ group() { # group NAME: lists its checks
     kernels)
         for k in kernels/*.cl; do
             have "$k" && check "kernels/$(basename "$k" .cl)" plain "sh tests/lint.sh $k"
+        done
+        for f in $(sed -n 's/.*[ (]X([A-Z]*, *\([a-z]*\), .*/\1/p' spmv_formats.h); do
+            check "kernels/cuda-$f" plain "make -s build/cuda/compile && sh tests/cuda.sh $f"
         done ;;
     unit)
         for t in tests/test_*.c; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Code that all back ends share, tested with one that computes nothing: it holds buffers in memory, counts what it gave out,
  * checks the arguments of every launch and fails at a given call. No OpenCL is needed. */
-#define SPMV_NO_OPENCL
+#define SPMV_NO_DEVICES
 #define SPMV_IMPLEMENTATION
 #include "../spmv_device.h"
 #include "../spmv.h"

@@ -531,9 +531,8 @@ static void exact_products(const matrix *m, const spmv_csr *a, const char *text,
     int i, level = SPMV_SIMD_BEST;
     if (!built(&p, text, m, a, t, 0)) return;
     while (next_level(&level))
-        for (i = 0; i < (p.spec.format == SPMV_CSR ? 18 : 9); i++) {
-            double alpha = factors[i / 3 % 3], beta = factors[i % 3];
-            p.uneven = i >= 9; /* both ways of csr */
+        for (i = 0; i < 9; i++) {
+            double alpha = factors[i / 3], beta = factors[i % 3];
             p.simd = (spmv_simd)level;
             vectors_reset(v, beta);
             multiply(&p, alpha, v, beta);
@@ -602,7 +601,6 @@ static void bounded_product(const matrix *m, const spmv_csr *a, const char *text
     if (!built(&p, text, m, a, t, 0)) return;
     while (next_level(&level)) {
         p.simd = (spmv_simd)level;
-        p.uneven = (int)(checks_done & 1); /* one of both ways of csr */
         vectors_reset(v, beta);
         multiply(&p, alpha, v, beta);
         for (r = 0; r < m->rows; r++) {

@@ -403,6 +403,8 @@ Test(null, devices, .timeout = 120)
     cr_assert_str_eq(said, "y is NULL");
     REFUSED("wait", spmv_exec_mul(&e, 1, mem, 0, 0, e.y, 0, 1, NULL, NULL));
     FINE(spmv_exec_mul(&e, 0, NULL, 0, 0, e.y, 0, 0, NULL, NULL));
+    REFUSED_UNHEARD(spmv_cuda_mul(NULL, 1, 1, 0, 0, 1, 0)); /* tests/test_cuda.c has the rest */
+    REFUSED("e->matrix", spmv_cuda_mul(&never, 1, 1, 0, 0, 1, 0));
     REFUSED("out", spmv_buffer_create(&d, 16, NULL));
     buffer = &d;
     REFUSED_UNHEARD(spmv_buffer_create(NULL, 16, &buffer));

@@ -19,7 +19,7 @@ case ${1-} in
 list)
     for r in spdx unfinished paths ascii alloc null shell; do printf 'tidy/%s\tplain\tsh tests/tidy.sh %s\n' $r $r; done ;;
 spdx) # a licence line among the first five of each source
-    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
+    bad=$(text | grep '\.\(c\|h\|cpp\|cl\|cuh\|sh\|mk\)$\|^Makefile$\|^CMakeLists\.txt$\|^cmake/\|^\.ci/run$' | while IFS= read -r f; do
         head -n 5 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)
     refuse "no SPDX line" "$bad" ;;
 unfinished)
@@ -27,13 +27,13 @@ unfinished)
 paths) # of the machine it was written on
     refuse "a path of one machine" "$(text | xargs grep -nE '(/ho''me/|/wo''rk/|/ro''ot/|/Us''ers/)' /dev/null)" ;;
 ascii) # kernels are parsed by drivers of every kind
-    refuse "not ASCII" "$(ls kernels/*.cl spmv*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
+    refuse "not ASCII" "$(ls kernels/*.cl kernels/*.cuh spmv*.h 2>/dev/null | LC_ALL=C xargs grep -nP '[^\x00-\x7f]' /dev/null)" ;;
 alloc) # memory is allocated and text is parsed only by the library's own helpers
     refuse "calls the C library by itself" "$(ls spmv*.h | grep -v 'spmv_kernels.h\|spmv_tuning.h' |
         xargs grep -nE '(^|[^_a-zA-Z.>])(malloc|calloc|realloc|free|exit|abort|getenv|strtod|strtol|atoi|atof|sscanf|sprintf|strcpy|strcat|system) *\(' /dev/null |
         grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
 null) # tests/test_null.c calls every public function that takes a pointer
-    bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_io.h spmv_device.h spmv_cl.h spmv_check.h spmv.h; do
+    bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_io.h spmv_device.h spmv_cl.h spmv_cuda.h spmv_check.h spmv.h; do
         sed '/= END OF THE INTERFACE =/q' $f | tr '\n' ' ' | grep -o 'SPMV_API [^;{]*);' | grep '(.*[*[].*)' |
             sed 's/^[^(]*[ *]\(spmv_[a-z0-9_]*\)(.*/\1/' | while IFS= read -r name; do
             grep -q "\<$name(" tests/test_null.c || echo "$f: $name"; done; done)

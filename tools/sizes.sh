@@ -28,14 +28,16 @@ row "everything, with files" -I. -DWITH_IO
 row "everything" -I.
 row "without the choice (SPMV_NO_AUTO)" -I. -DSPMV_NO_AUTO
 row "csr and sell" -I. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+row "without CUDA" -I. -DSPMV_NO_CUDA
 row "without OpenCL" -I. -DSPMV_NO_OPENCL
-row "without OpenCL and vectors (SPMV_NO_SIMD)" -I. -DSPMV_NO_OPENCL -DSPMV_NO_SIMD
-row "without OpenCL and the choice" -I. -DSPMV_NO_OPENCL -DSPMV_NO_AUTO
-row "without OpenCL, csr and sell" -I. -DSPMV_NO_OPENCL -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
-row "without OpenCL, csr" -I. -DSPMV_NO_OPENCL -DSPMV_ONLY=SPMV_BIT_CSR
-row "without OpenCL and the choice, csr" -I. -DSPMV_NO_OPENCL -DSPMV_NO_AUTO -DSPMV_ONLY=SPMV_BIT_CSR
-row "without OpenCL, csr, f32, no stdio" -I. -DSPMV_NO_OPENCL -DSPMV_ONLY=SPMV_BIT_CSR -DSPMV_NO_F64 -DSPMV_NO_STDIO
-row "the same without the choice" -I. -DSPMV_NO_OPENCL -DSPMV_NO_AUTO -DSPMV_ONLY=SPMV_BIT_CSR -DSPMV_NO_F64 -DSPMV_NO_STDIO
+row "the host alone" -I. -DSPMV_NO_DEVICES
+row "the host alone, without vectors (SPMV_NO_SIMD)" -I. -DSPMV_NO_DEVICES -DSPMV_NO_SIMD
+row "the host alone, without the choice" -I. -DSPMV_NO_DEVICES -DSPMV_NO_AUTO
+row "the host alone, csr and sell" -I. -DSPMV_NO_DEVICES -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
+row "the host alone, csr" -I. -DSPMV_NO_DEVICES -DSPMV_ONLY=SPMV_BIT_CSR
+row "the host alone, without the choice, csr" -I. -DSPMV_NO_DEVICES -DSPMV_NO_AUTO -DSPMV_ONLY=SPMV_BIT_CSR
+row "the host alone, csr, f32, no stdio" -I. -DSPMV_NO_DEVICES -DSPMV_ONLY=SPMV_BIT_CSR -DSPMV_NO_F64 -DSPMV_NO_STDIO
+row "the same without the choice" -I. -DSPMV_NO_DEVICES -DSPMV_NO_AUTO -DSPMV_ONLY=SPMV_BIT_CSR -DSPMV_NO_F64 -DSPMV_NO_STDIO
 row "single header, with files" -Idist -DSPMV_IO
 echo
 printf '%-44s %9s %11s %9s\n' "lines" interface "the rest" bytes

@@ -9,8 +9,8 @@
  *
  *     cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -I. $(find tools -name '*.c' ! -path '*picture*') -o build/spmv -lOpenCL -lz -lm
  *
- * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_OPENCL, without
- * -lOpenCL, for a build without OpenCL. For pictures compile picture/ as well, with -DSPMV_CAIRO and the output of
+ * Add -fopenmp for products on all cores, -DSPMV_REPRODUCIBLE for --reproducible on the host, and -DSPMV_NO_DEVICES, without
+ * -lOpenCL, for a build without OpenCL and CUDA. For pictures compile picture/ as well, with -DSPMV_CAIRO and the output of
  * "pkg-config --cflags --libs cairo".
  */
 #include "cli/cli.h"
@@ -34,7 +34,7 @@
 
 static const command commands[] = {
     {"devices", "", "list the devices that products can run on",
-     "Lists the host and every OpenCL device with the number that --device takes.\n", "",
+     "Lists the host and every device of OpenCL and CUDA with the number that --device takes.\n", "",
      "  spmv devices  # the numbers that --device takes\n",
      0, 0, 0, devices_command},
     {"info", "FILE [options]", "describe a matrix",
@@ -216,7 +216,7 @@ static void print_commands(FILE *out)
 {
     int i;
     fputs("Usage: spmv COMMAND [FILE...] [options]\n\n"
-          "Multiplies sparse matrices with vectors, y = alpha A x + beta y, on the host and on OpenCL devices.\n\n"
+          "Multiplies sparse matrices with vectors, y = alpha A x + beta y, on the host, on OpenCL devices and by CUDA.\n\n"
           "Commands:\n", out);
     for (i = 0; i < COMMANDS; i++) {
         char left[64];

@@ -26,7 +26,7 @@ static int all_zeroes() {
 #ifndef SPMV_NO_AUTO
     ZERO(spmv_tune_row) ZERO(spmv_tuning) ZERO(spmv_option) ZERO(spmv_choice) ZERO(spmv_target)
 #endif
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     ZERO(spmv_device_info) ZERO(spmv_device_desc) ZERO(spmv_device) ZERO(spmv_variant) ZERO(spmv_device_part) ZERO(spmv_device_matrix)
     ZERO(spmv_exec) ZERO(spmv_check) ZERO(spmv_check_desc) ZERO(spmv_check_counts)
 #endif

@@ -48,7 +48,7 @@ static void make(spmv_csr *a, spmv_type t, int *dense)
 }
 
 /* One product; the number of rows that are wrong. */
-static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_type t, spmv_simd level, int uneven)
+static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_type t, spmv_simd level)
 {
     double x[SIDE], y[SIDE];
     spmv_plan plan;
@@ -59,7 +59,6 @@ static int multiply(const char *text, const spmv_csr *a, const int *dense, spmv_
     how.type = t;
     how.simd = level;
     if (spmv_plan_parse(&plan, text, NULL, NULL) || spmv_store_make(&store, &plan, a, &how, NULL)) return 1;
-    store.part[0].uneven = uneven;
     for (c = 0; c < SIDE; c++) put(t, x, c, c % 13 - 6);
     for (r = 0; r < SIDE; r++) put(t, y, r, r);
     if (spmv_store_mul(&store, 2, x, -1, y)) return 1;
@@ -84,8 +83,7 @@ int main(void)
         for (level = SPMV_SIMD_PLAIN; level < SPMV_SIMD_COUNT; level++) {
             if (!t) printf("%s: %s\n", spmv_simd_name((spmv_simd)level), spmv_simd_usable((spmv_simd)level) ? "tested" : "not usable here");
             if (!spmv_simd_usable((spmv_simd)level)) continue;
-            for (i = 0; i < sizeof plans / sizeof *plans * 2; i++) /* csr has another product for rows of uneven length */
-                wrong += multiply(plans[i / 2], &a, dense, (spmv_type)t, (spmv_simd)level, (int)(i % 2));
+            for (i = 0; i < sizeof plans / sizeof *plans; i++) wrong += multiply(plans[i], &a, dense, (spmv_type)t, (spmv_simd)level);
         }
         spmv_csr_free(&a);
     }

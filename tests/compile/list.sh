@@ -7,7 +7,7 @@ o=build/compile
 mkdir -p "$o"
 w='-std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror'
 x='-std=c++11 -pedantic -Wall -Wextra -Werror'
-host=-DSPMV_NO_OPENCL
+host=-DSPMV_NO_DEVICES
 formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
                on { last = !/\\$/; if (sub(/.*X\(/, "")) { sub(/,.*/, ""); print } if (last) exit }' spmv_formats.h)
 say() { # say NAME COMMAND...
@@ -47,14 +47,17 @@ for cc in gcc clang; do
         say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o && ! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
-    for cut in $host -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
+    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
         say "$cc/same$cut" "$cc $w -O0 $i $cut -c $t/two_a.c -o $o/$cc-same$cut.o && $cc $w -O0 $i $t/two_b.c $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
     done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
     say "$cc/prefix"     "$cc $w -O0 $i -DNDEBUG -c $t/has.c -o $o/$cc-prefix.o && $sym $o/$cc-prefix.o prefix quiet"
     say "$cc/malloc"     "$cc $w -O0 $i $host -c $t/malloc.c -o $o/$cc-malloc.o && $sym $o/$cc-malloc.o no-malloc && $cc $w -DMY_BODY $t/malloc.c $o/$cc-malloc.o -o $o/$cc-malloc && $o/$cc-malloc"
     say "$cc/malloc-half" "! $cc $i $host -DSPMV_MALLOC=malloc -c $t/has.c -o $o/$cc-half.o"
-    for h in formats simd host plan auto io device cl check; do
+    say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
+    say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
+    say "$cc/cuda.h"     "$cc $w -O0 $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c -o $o/$cc-cuda.h -ldl && $o/$cc-cuda.h"
+    for h in formats simd host plan auto io device cl cuda check; do
         [ "$h" = cl ] && l=-lOpenCL || l=
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
@@ -106,7 +109,7 @@ mkdir -p "$o/bare"
 for h in stddef stdint stdarg string stdio stdlib assert math immintrin arm_neon; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
     bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
-    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL .* or install' $o/$cc-bare.txt"
+    say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL, or install' $o/$cc-bare.txt"
 done
 for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
@@ -120,11 +123,13 @@ fi
 mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
+    say "mingw/cuda"   "$mingw $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/mingw-cuda.exe"
     say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/mingw-single.exe"
 fi
 for cc in gcc clang; do # only if there is a 32-bit C library
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then
         say "$cc/m32" "$cc -m32 $w -O1 -I. $host $t/c99.c -o $o/$cc-m32 && $o/$cc-m32"
+        say "$cc/m32-cuda" "$cc -m32 $w -O1 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-m32-cuda -ldl && $o/$cc-m32-cuda"
         say "$cc/m32-messages" "$cc -m32 $w -O2 -I. $host $t/messages.c -o $o/$cc-m32-messages && $o/$cc-m32-messages"
         printf 'int main(void) { return 0; }\n' | $cc -m32 -fsanitize=address -x c - -o "$o/m32" >/dev/null 2>&1 || continue
         say "$cc/m32-messages-asan" "$cc -m32 -fsanitize=address $w -O1 -I. $host $t/messages.c -o $o/$cc-m32-messages-asan && $o/$cc-m32-messages-asan"

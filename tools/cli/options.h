@@ -15,7 +15,7 @@
     X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default: auto")                                   \
-    X(DEVICE,  "device",  "D",    "host (default), the number of an OpenCL device, gpu, cpu, or part of its name")  \
+    X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors and f32 values")                       \
     X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \

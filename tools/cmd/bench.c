@@ -169,7 +169,7 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     line_end(b, out, s, tolerant);
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Discards a line. */
 static void line_drop(bench *b, line *out)
 {
@@ -260,7 +260,7 @@ static void bench_combinations(bench *b, runner *r, const char *plan, const spmv
 /* --variants all: times the variants of a plan of one part; on the host, which has no variants, the plan itself. */
 static void bench_variants(bench *b, const char *plan, const char *variant)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     spmv_desc desc = bench_desc(b, plan, NULL);
     spmv_variant fixed;
     runner r;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#ifdef SPMV_NO_OPENCL
+#ifdef SPMV_NO_DEVICES
 int check_command(tool *t, const arguments *args)
 {
     (void)args;

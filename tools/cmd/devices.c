@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef SPMV_NO_OPENCL
+#ifdef SPMV_NO_DEVICES
 static int devices_print(tool *t)
 {
     (void)t;
@@ -17,12 +17,12 @@ static int devices_print(tool *t)
     return DONE;
 }
 #else
-/* Prints the host and every OpenCL device. DONE or FAILED. */
+/* Prints the host and every device. DONE or FAILED. */
 static int devices_print(tool *t)
 {
     size_t count = 0, i, got;
     spmv_device_info *info;
-    puts("host  this machine's processors, without OpenCL");
+    puts("host  this machine's processors, without a back end");
     if (spmv_device_list(NULL, 0, &count, &t->hooks) != SPMV_OK) return FAILED;
     info = (spmv_device_info *)calloc(count + 1, sizeof *info);
     if (!info) return cli_no_memory(t);
@@ -30,8 +30,8 @@ static int devices_print(tool *t)
     if (spmv_device_list(info, count, &got, &t->hooks) != SPMV_OK) got = 0;
     for (i = 0; i < got && i < count; i++) {
         const spmv_device_info *d = &info[i];
-        printf("%-4u  %s\n      %s; platform %s; driver %s\n", (unsigned)i, d->name, d->version, d->platform,
-               d->driver);
+        printf("%-4u  %s\n      by %s: %s; platform %s; driver %s\n", (unsigned)i, d->name, d->backend->name, d->version,
+               d->platform, d->driver);
         printf("      %s, %u compute units, %.1f GiB, buffers up to %.1f GiB, local %.0f KiB, groups up to %llu, "
                "f64 %s\n", spmv_device_type_name(d->type), d->compute_units, (double)d->global_bytes / 1073741824.0,
                (double)d->alloc_bytes / 1073741824.0, (double)d->local_bytes / 1024.0,

@@ -18,7 +18,7 @@ int device_host_threads(void)
 #endif
 }
 
-#ifdef SPMV_NO_OPENCL
+#ifdef SPMV_NO_DEVICES
 int device_open(tool *t, const char *text, spmv_device **out)
 {
     *out = NULL;

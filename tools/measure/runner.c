@@ -31,7 +31,7 @@ timing timing_of(double *v, int n)
     return t;
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 void runner_close_cl(runner *r)
 {
     spmv_exec_free(&r->exec);
@@ -63,7 +63,7 @@ spmv_status runner_open_device(runner *r, const spmv_desc *desc)
 
 void runner_close(runner *r)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     runner_close_cl(r);
 #endif
     spmv_destroy(&r->m);
@@ -80,7 +80,7 @@ spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x
     r->x = x;
     r->y = y;
     s = spmv_create(&r->m, desc);
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (s == SPMV_OK && desc->device) s = runner_open_device(r, desc);
 #endif
     if (s != SPMV_OK) runner_close(r);
@@ -97,7 +97,7 @@ spmv_status runner_sample_host(runner *r, int times, double *out)
     return s;
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 spmv_status runner_sample_cl(runner *r, int times, double *out)
 {
     double from = cli_seconds();
@@ -116,7 +116,7 @@ spmv_status runner_sample_cl(runner *r, int times, double *out)
 
 spmv_status runner_sample(runner *r, int times, double *out)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (r->m.device) return runner_sample_cl(r, times, out);
 #endif
     return runner_sample_host(r, times, out);
@@ -124,7 +124,7 @@ spmv_status runner_sample(runner *r, int times, double *out)
 
 double runner_sample_span(const runner *r)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (r->m.device && !r->t->events) return 2e-3;
 #endif
     (void)r;
@@ -146,7 +146,7 @@ spmv_status runner_time(runner *r, int least, double together, const char *what,
     return s;
 }
 
-#ifdef SPMV_NO_OPENCL
+#ifdef SPMV_NO_DEVICES
 /* ---- variants and failures --------------------------------------------------------------------------------------- */
 
 void runner_variant(const runner *r, char *out, size_t size)

@@ -33,14 +33,14 @@ typedef struct runner {
     uint64_t     rows, cols;
     const void  *x;         /* vectors on the host, not owned */
     void        *y;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     spmv_exec    exec;
     const spmv_device *device;                  /* the device of the three buffers */
     void        *device_x, *device_y, *junk;    /* junk: what --cold fills the caches with */
 #endif
 } runner;
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Frees the exec and the buffers on the device. */
 void runner_close_cl(runner *r);
 
@@ -58,7 +58,7 @@ spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x
 /* Takes a sample on the host: the seconds per product of times products in a row. */
 spmv_status runner_sample_host(runner *r, int times, double *out);
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Takes a sample on a device. By the clock: times products in a row, as in an iterative solver, and then a wait. By events: one product,
  * from the start of its first kernel to the end of its last; this includes the cost of the events themselves (H200: 3 us, and 10 us for
  * each further kernel). */

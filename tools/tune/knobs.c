@@ -10,7 +10,7 @@
 #include "spmv.h"
 #include <string.h>
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* The knobs in the order in which they tend to matter; those of the first round are tuned for all leaders before the others. */
 static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_UNROLL,
                                        SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,

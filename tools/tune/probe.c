@@ -114,7 +114,7 @@ void probe_host(tuner *u)
     probe_host_bandwidth(u);
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* It is not known beforehand in which order a device reads fastest, so load can read in two. */
 static const char bandwidth_source[] =
     "__kernel void move(__global const float4 *a, __global float4 *b) { size_t i = get_global_id(0); b[i] = a[i]; }\n"

@@ -14,7 +14,7 @@ void probe_host_bandwidth(tuner *u);
 /* Sets u->head to the host's name, its compiler and its figures. */
 void probe_host(tuner *u);
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* Measures the device's memory and cache and raises the figures of u->head to what it finds. */
 void probe_device_bandwidth(tuner *u, int gpu);
 

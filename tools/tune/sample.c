@@ -53,7 +53,7 @@ static spmv_status check_host(tuner *u, int *right)
     return s;
 }
 
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
 /* The same on the device. */
 static spmv_status check_cl(tuner *u, int *right)
 {
@@ -131,7 +131,7 @@ void sample_candidate(tuner *u, candidate *c, int row, int per)
     spmv_status s;
     u->t->text[0] = 0;
     u->t->keep = 1;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (u->device) s = measure_cl(u, c, &rate, &right);
     else
 #endif
@@ -223,7 +223,7 @@ void slot_begin(tuner *u)
     u->run.x = u->at->w.x.at;
     u->run.y = u->at->w.y.at;
     u->run.m.store = u->at->store;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     u->run.m.device = u->device;
 #endif
 }
@@ -246,7 +246,7 @@ int candidate_same_layout(const candidate *a, const candidate *b)
 
 void slot_recall(tuner *u, const candidate *like, int row, int per)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     size_t i;
     u->t->keep = 1;
     for (i = 0; u->device && i < u->count && u->at->seens < TUNE_SEEN; i++) {

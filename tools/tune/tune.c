@@ -34,7 +34,7 @@
 /* Writes x of the current type to the device. It is as long as the longest; every matrix uses a beginning of it. DONE or FAILED. */
 static int tune_inputs(tuner *u)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     uint64_t n = u->head.rows_at[u->head.rows - 1], k;
     size_t width = spmv_vector_size(u->type);
     void *x;
@@ -72,7 +72,7 @@ static int tune_launch(tuner *u)
     a.col = col;
     a.type = desc.type = SPMV_F64;
     a.val = one;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (u->device && !u->device->info.f64) {
         a.type = desc.type = SPMV_F32;
         a.val = short_one;
@@ -162,7 +162,7 @@ static int tune_table(tuner *u, spmv_tuning *out)
 /* Measures the head's figures again, some time after the first time; the best ones count. */
 static int tune_speed(tuner *u)
 {
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (u->device) probe_device_bandwidth(u, u->device->info.type != SPMV_DEVICE_CPU);
 #endif
     if (!u->device) probe_host_bandwidth(u);
@@ -197,7 +197,7 @@ static void tuner_free(tuner *u)
         workload_free(&u->slots[i].w);
     }
     growing_free(&u->past);
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     runner_close_cl(&u->run);
 #endif
     device_close(u->device);
@@ -221,7 +221,7 @@ static int tuner_open(tuner *u, const arguments *args)
     if (device_open(u->t, args->value[OPT_DEVICE], &u->device) != DONE) return FAILED;
     if (gmtime_r(&now, &utc)) strftime(u->head.date, sizeof u->head.date, "%Y-%m-%d", &utc);
     u->most = (uint64_t)1 << 22;
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (u->device && u->device->info.type != SPMV_DEVICE_CPU) u->most = (uint64_t)1 << 24;
     if (u->device && probe_device(u) != DONE) return FAILED;
 #endif
@@ -253,7 +253,7 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
     tuner_sizes(u, rows_max);
     result = journal_begin(u, args->value[OPT_OUT], args->value[OPT_RESUME] != NULL);
     if (result == DONE) result = tuner_open(u, args);
-#ifndef SPMV_NO_OPENCL
+#ifndef SPMV_NO_DEVICES
     if (u->device && !u->device->info.f64) types &= 1u << SPMV_F32;
 #endif
     if (result == DONE) result = journal_open(u, args->value[OPT_RESUME] != NULL);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * OpenCL C as CUDA C++: spmv_cuda.h puts this in front of common.cl, and NVRTC, which needs no header for it, compiles the rest
+ * as it stands. It has what the kernels use, no more. Images are not among that: devices of CUDA say that they have none. */
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long long ulong; /* of 64 bits on Windows as well */
+#define size_t ulong
+
+/* Address spaces: pointers need none, variables in shared memory do. */
+#define __global
+#define __local
+#define restrict __restrict__
+#define __kernel extern "C" __global__
+#define __asm__ asm
+
+/* What common.cl leaves to a prelude. The group size bounds the registers of an item as reqd_work_group_size does. */
+#define UNUSED __attribute__((unused))
+#define INLINE static __device__ __forceinline__ UNUSED
+#define KERNEL __kernel __launch_bounds__(WG)
+#define LOCAL __shared__
+#define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
+#define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
+
+/* One dimension only. */
+#define get_local_id(d) threadIdx.x
+#define get_group_id(d) blockIdx.x
+#define get_global_id(d) ((ulong)blockIdx.x * blockDim.x + threadIdx.x)
+#define get_global_size(d) ((ulong)gridDim.x * blockDim.x)
+#define barrier(flags) __syncthreads()
+#define mem_fence(flags) __threadfence()
+
+/* Vectors in memory are aligned to their size, but loads take at most 16 bytes. */
+template <typename T> struct alignas(2 * sizeof(T)) spmv_vector2 {
+    T s0, s1;
+    spmv_vector2() = default;
+    __device__ spmv_vector2(T a, T b) : s0(a), s1(b) {}
+};
+template <typename T> struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) spmv_vector4 {
+    union { T s0, x; };
+    union { T s1, y; };
+    union { T s2, z; };
+    union { T s3, w; };
+    spmv_vector4() = default;
+    __device__ spmv_vector4(T a) : s0(a), s1(a), s2(a), s3(a) {}
+    __device__ spmv_vector4(T a, T b, T c, T d) : s0(a), s1(b), s2(c), s3(d) {}
+    __device__ void operator+=(const spmv_vector4 &v) { s0 += v.s0; s1 += v.s1; s2 += v.s2; s3 += v.s3; }
+};
+#define uint2 spmv_vector2<uint>
+#define float2 spmv_vector2<float>
+#define double2 spmv_vector2<double>
+#define uint4 spmv_vector4<uint>
+#define ushort4 spmv_vector4<ushort>
+#define float4 spmv_vector4<float>
+#define double4 spmv_vector4<double>
+
+INLINE uint clz(uint v) { return (uint)__clz((int)v); }
+INLINE uint as_uint(float v) { return __float_as_uint(v); }
+INLINE float as_float(uint v) { return __uint_as_float(v); }
+INLINE ulong as_ulong(double v) { return (ulong)__double_as_longlong(v); }
+INLINE double as_double(ulong v) { return __longlong_as_double((long long)v); }
+INLINE double as_double(uint2 v) { return __hiloint2double((int)v.s1, (int)v.s0); }
+INLINE uint2 as_uint2(double v) { return uint2((uint)__double2loint(v), (uint)__double2hiint(v)); }
+
+INLINE uint atomic_inc(volatile uint *p) { return atomicAdd((uint *)p, 1u); }
+INLINE uint atomic_or(volatile uint *p, uint v) { return atomicOr((uint *)p, v); }
+INLINE uint atomic_xchg(volatile uint *p, uint v) { return atomicExch((uint *)p, v); }
+INLINE uint atomic_cmpxchg(volatile uint *p, uint before, uint now) { return atomicCAS((uint *)p, before, now); }
+INLINE ulong atom_cmpxchg(volatile ulong *p, ulong before, ulong now) { return atomicCAS((ulong *)p, before, now); }
+
+#define long long long /* last: the macro does not expand itself */

@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_cuda.h - the CUDA back end of spmv_device.h, for NVIDIA's GPUs on Linux and Windows.
+ *
+ * Building needs no toolkit and links nothing of CUDA: the driver (libcuda.so.1, nvcuda.dll) and NVRTC, the compiler for kernels
+ * (libnvrtc.so.13, nvrtc64_130_0.dll or older ones down to 11.2), are loaded when first needed, so that one program runs with and
+ * without a GPU. Before glibc 2.34 loading needs -ldl. NVRTC is part of the CUDA toolkit and of the Python package
+ * nvidia-cuda-nvrtc; the loader must find it (LD_LIBRARY_PATH), or it lies in /usr/local/cuda/lib64. <cuda.h> may be included as well.
+ *
+ * Where spmv_device.h says context, queue or event, it is a CUcontext, a CUstream or an object of this back end; a buffer's handle is
+ * its CUdeviceptr, cast to void *, so that pointers from cuMemAlloc or cudaMalloc can be given wherever a buffer is wanted. There are
+ * no images (IMG=1 is SPMV_ERR_UNSUPPORTED).
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_device.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#ifndef SPMV_CUDA_H
+#define SPMV_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The GPUs that the driver shows; without a driver or a GPU SPMV_OK with a count of 0. A driver that fails is skipped with a message.
+ *
+ * What holds for its devices beyond spmv_device.h:
+ * - A device that is opened by its name uses the primary context, which the CUDA runtime uses as well, and a stream of its own, which
+ *   waits for work in the legacy default stream as CUDA's streams do unless they were made otherwise.
+ * - spmv_device_desc.context is the caller's CUcontext, .queue the caller's CUstream; one of them is enough, and .device is left NULL
+ *   or is the info.id of a listed device. They are not retained, as CUDA counts no references: they must live until the device is
+ *   closed. Without a queue a stream is made in the context. The legacy default stream is named CU_STREAM_LEGACY, since NULL means
+ *   the device's own.
+ * - Calls make the device's context current in the calling thread and restore what was current before.
+ * - All streams are in order and can be timed, from events in the stream: the time of a product includes its launch, which takes some
+ *   microseconds. */
+SPMV_API const spmv_backend *spmv_cuda(void);
+
+/* Enqueues y = alpha A x + beta y in the stream of e, for vectors of the type's vector elements (cols and rows of them) that begin at
+ * an offset, in elements, of a CUdeviceptr, which may point into an allocation. They may lie in one allocation but not overlap. With
+ * beta 0 y is not read; with alpha 0 neither the matrix nor x is, and x may be 0. Events are the caller's: record and wait for them in
+ * the stream.
+ * Allocates nothing, waits for nothing and makes no events unless timing is on (spmv_exec_timing), so that products can be captured
+ * into a graph (cuStreamBeginCapture on the stream of e): the graph then holds pointers to what e and its matrix own, and both must
+ * outlive it. Launches of such a graph and products of e may not run at the same time.
+ * One thread at a time: SPMV_ERR_BUSY as in spmv_exec_mul of spmv_cl.h. */
+SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
+                                   unsigned long long y, uint64_t y_offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_CUDA_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CUDA_IMPLEMENTED)
+#define SPMV_CUDA_IMPLEMENTED
+
+#include <string.h>
+#ifdef _WIN32
+#  ifndef WIN32_LEAN_AND_MEAN
+#    define WIN32_LEAN_AND_MEAN
+#  endif
+#  ifndef NOMINMAX
+#    define NOMINMAX
+#  endif
+#  include <windows.h> /* LoadLibraryA, GetProcAddress */
+#  define SPMV__CUDA_CALL __stdcall
+#else
+#  include <dlfcn.h>
+#  define SPMV__CUDA_CALL
+#endif
+
+/* ---- the driver and the compiler, loaded at run time ----------------------------------------------------------------
+ * X(symbol, (parameters)): the functions that are called. All return an int, which is a CUresult or an nvrtcResult. Handles are void *,
+ * a CUdevice is an int and a CUdeviceptr an unsigned long long. <cuda.h> has macros with the names of functions, so that the
+ * members below have names of their own. */
+#define SPMV__CUDA_DRIVER(X)                                                                                                  \
+    X(cuInit, (unsigned flags)) X(cuDriverGetVersion, (int *version))                                                         \
+    X(cuGetErrorName, (int code, const char **text)) X(cuGetErrorString, (int code, const char **text))                       \
+    X(cuDeviceGetCount, (int *count)) X(cuDeviceGet, (int *device, int ordinal))                                              \
+    X(cuDeviceGetName, (char *name, int size, int device)) X(cuDeviceTotalMem_v2, (size_t *bytes, int device))                \
+    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                          \
+    X(cuDevicePrimaryCtxRetain, (void **context, int device)) X(cuDevicePrimaryCtxRelease_v2, (int device))                   \
+    X(cuCtxGetCurrent, (void **context)) X(cuCtxPushCurrent_v2, (void *context)) X(cuCtxPopCurrent_v2, (void **context))      \
+    X(cuCtxGetDevice, (int *device)) X(cuStreamGetCtx, (void *stream, void **context))                                        \
+    X(cuStreamCreate, (void **stream, unsigned flags)) X(cuStreamDestroy_v2, (void *stream))                                  \
+    X(cuStreamSynchronize, (void *stream))                                                                                    \
+    X(cuModuleLoadData, (void **module, const void *image)) X(cuModuleUnload, (void *module))                                 \
+    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                                 \
+    X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                        \
+    X(cuMemAlloc_v2, (unsigned long long *at, size_t bytes)) X(cuMemFree_v2, (unsigned long long at))                         \
+    X(cuMemGetAddressRange_v2, (unsigned long long *begin, size_t *bytes, unsigned long long at))                             \
+    X(cuMemcpyHtoDAsync_v2, (unsigned long long to, const void *from, size_t bytes, void *stream))                            \
+    X(cuMemcpyDtoHAsync_v2, (void *to, unsigned long long from, size_t bytes, void *stream))                                  \
+    X(cuMemsetD32Async, (unsigned long long at, unsigned word, size_t count, void *stream))                                   \
+    X(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,          \
+                       unsigned shared, void *stream, void **parameters, void **extra))                                       \
+    X(cuEventCreate, (void **event, unsigned flags)) X(cuEventDestroy_v2, (void *event))                                      \
+    X(cuEventRecord, (void *event, void *stream)) X(cuEventSynchronize, (void *event))                                        \
+    X(cuEventElapsedTime, (float *milliseconds, void *begin, void *end))
+
+#define SPMV__CUDA_COMPILER(X)                                                                                                \
+    X(nvrtcGetNumSupportedArchs, (int *count)) X(nvrtcGetSupportedArchs, (int *archs))                                        \
+    X(nvrtcCreateProgram, (void **program, const char *text, const char *name, int headers, const char *const *header,        \
+                           const char *const *include))                                                                       \
+    X(nvrtcCompileProgram, (void *program, int options, const char *const *option)) X(nvrtcDestroyProgram, (void **program))  \
+    X(nvrtcGetCUBINSize, (void *program, size_t *bytes)) X(nvrtcGetCUBIN, (void *program, char *image))                       \
+    X(nvrtcGetPTXSize, (void *program, size_t *bytes)) X(nvrtcGetPTX, (void *program, char *image))                           \
+    X(nvrtcGetProgramLogSize, (void *program, size_t *bytes)) X(nvrtcGetProgramLog, (void *program, char *text))
+
+/* The only state that is not an object's: what was loaded, which stays until the process ends. */
+static struct spmv__cuda_loaded {
+    long busy;             /* the lock of the next three; the functions do not change once they are there */
+    int  driver, compiler; /* 0: not tried yet; 1: there; -1: not there */
+    int  version;          /* of CUDA that the driver supports: 13000 is 13.0 */
+#define X(name, parameters) int (SPMV__CUDA_CALL *p_##name) parameters;
+    SPMV__CUDA_DRIVER(X)
+    SPMV__CUDA_COMPILER(X)
+#undef X
+} spmv__cuda_api;
+
+/* The library, or NULL. */
+static void *spmv__cuda_library(const char *name)
+{
+#ifdef _WIN32
+    return (void *)LoadLibraryA(name);
+#else
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+#endif
+}
+
+/* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. They are copied as bytes, since C does not
+ * convert a void * to them. */
+static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
+{
+    static const struct { const char *name; void *at; } list[] = {
+#define X(name, parameters) { #name, &spmv__cuda_api.p_##name },
+        SPMV__CUDA_DRIVER(X)
+        { NULL, NULL },
+        SPMV__CUDA_COMPILER(X)
+        { NULL, NULL }
+#undef X
+    };
+    size_t i = 0;
+    while (compiler && list[i++].name) {}
+    for (; list[i].name; i++) {
+#ifdef _WIN32
+        FARPROC f = GetProcAddress((HMODULE)library, list[i].name);
+#else
+        void *f = dlsym(library, list[i].name);
+#endif
+        if (f) memcpy(list[i].at, &f, sizeof f);
+        else spmv_log(h, SPMV_OK, "%s has no %s: it is too old", compiler ? "NVRTC" : "the CUDA driver", list[i].name);
+        if (!f) return 0;
+    }
+    return 1;
+}
+
+/* CUDA_ERROR_...; the stub is the toolkit's library for linking where no driver is. */
+enum { SPMV__CUDA_NO_MEMORY = 2, SPMV__CUDA_STUB = 34, SPMV__CUDA_NO_DEVICE = 100 };
+
+/* Every result of the driver comes through here. */
+static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int e)
+{
+    const char *name = NULL, *text = NULL;
+    spmv_status s = e == SPMV__CUDA_NO_MEMORY ? SPMV_ERR_MEMORY : SPMV_ERR_BACKEND;
+    if (!e) return SPMV_OK;
+    if (spmv__cuda_api.p_cuGetErrorName(e, &name)) name = NULL;
+    if (spmv__cuda_api.p_cuGetErrorString(e, &text)) text = NULL;
+    return spmv_log(h, s, "%s: %s (%d): %s", call, name ? name : "unknown error", e, text ? text : "");
+}
+#define SPMV__CUDA(h, name, arguments) spmv__cuda_result((h), #name, spmv__cuda_api.p_##name arguments)
+
+/* Loads the driver and starts it: 1, or -1. */
+static int spmv__cuda_load_driver(const spmv_hooks *h)
+{
+#ifdef _WIN32
+    void *library = spmv__cuda_library("nvcuda.dll");
+#else
+    void *library = spmv__cuda_library("libcuda.so.1");
+#endif
+    int e;
+    if (!library || sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
+    e = spmv__cuda_api.p_cuInit(0);
+    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_STUB || spmv__cuda_result(h, "cuInit", e)) return -1;
+    return SPMV__CUDA(h, cuDriverGetVersion, (&spmv__cuda_api.version)) ? -1 : 1;
+}
+
+/* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one: 1, or -1. From 11.2 on there is
+ * one for each major version. */
+static int spmv__cuda_load_compiler(const spmv_hooks *h)
+{
+    void *library = NULL;
+    char name[64];
+    int major;
+    for (major = spmv__cuda_api.version / 1000; !library && major >= 11; major--) {
+#ifdef _WIN32
+        spmv_print(name, sizeof name, "nvrtc64_%d_0.dll", major == 11 ? 112 : 10 * major);
+#else
+        spmv_print(name, sizeof name, major == 11 ? "libnvrtc.so.%d.2" : "libnvrtc.so.%d", major);
+#endif
+        library = spmv__cuda_library(name);
+    }
+#ifndef _WIN32
+    if (!library) library = spmv__cuda_library("libnvrtc.so");
+    if (!library) library = spmv__cuda_library("/usr/local/cuda/lib64/libnvrtc.so");
+#endif
+    return library && spmv__cuda_symbols(library, 1, h) ? 1 : -1;
+}
+
+/* 1 if the driver, and where wanted the compiler, is there. */
+static int spmv__cuda_ready(int compiler, const spmv_hooks *h)
+{
+    struct spmv__cuda_loaded *api = &spmv__cuda_api;
+    int there;
+    while (!spmv__try_lock(&api->busy)) {} /* held once for long, while something is loaded */
+    if (!api->driver) api->driver = spmv__cuda_load_driver(h);
+    if (compiler && api->driver > 0 && !api->compiler) api->compiler = spmv__cuda_load_compiler(h);
+    there = api->driver > 0 && (!compiler || api->compiler > 0);
+    spmv__unlock(&api->busy);
+    return there;
+}
+
+/* ---- devices ----------------------------------------------------------------------------------------------------- */
+
+/* info.id is the ordinal plus 1, so that it is not NULL. */
+static void *spmv__cuda_id(int device) { return (void *)(uintptr_t)(device + 1); }
+static int spmv__cuda_device(const spmv_device *d) { return (int)(uintptr_t)d->info.id - 1; }
+
+/* info.platform_id tells what close has to release. */
+enum { SPMV__CUDA_CONTEXT = 1, SPMV__CUDA_STREAM = 2 };
+
+static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *h)
+{
+    enum { THREADS, SHARED, PROCESSORS, MAJOR, MINOR, COUNT };
+    static const int attribute[COUNT] = { 1, 8, 16, 75, 76 }; /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK,
+                                               _MULTIPROCESSOR_COUNT, _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
+    int value[COUNT] = { 0 }, version = spmv__cuda_api.version, i;
+    size_t bytes = 0;
+    spmv_status s;
+    memset(out, 0, sizeof *out);
+    out->backend = spmv_cuda();
+    out->id = spmv__cuda_id(device);
+    s = SPMV__CUDA(h, cuDeviceGetName, (out->name, (int)sizeof out->name, device));
+    if (!s) s = SPMV__CUDA(h, cuDeviceTotalMem_v2, (&bytes, device));
+    for (i = 0; !s && i < COUNT; i++) s = SPMV__CUDA(h, cuDeviceGetAttribute, (&value[i], attribute[i], device));
+    out->type = SPMV_DEVICE_GPU;
+    out->group_size = (uint64_t)value[THREADS];
+    out->local_bytes = (uint64_t)value[SHARED];
+    out->compute_units = (unsigned)value[PROCESSORS];
+    out->address_bits = 64;
+    out->global_bytes = out->alloc_bytes = bytes;
+    out->f64 = out->profiling = out->atomics64 = 1;
+    out->nvidia = (unsigned)(10 * value[MAJOR] + value[MINOR]);
+    spmv_print(out->vendor, sizeof out->vendor, "NVIDIA Corporation");
+    spmv_print(out->platform, sizeof out->platform, "CUDA");
+    spmv_print(out->version, sizeof out->version, "compute capability %d.%d", value[MAJOR], value[MINOR]);
+    spmv_print(out->driver, sizeof out->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    return s;
+}
+
+static spmv_status spmv__cuda_list(spmv_device_info *out, size_t max, size_t *count, const spmv_hooks *h)
+{
+    spmv_device_info info;
+    int i, device, n = 0;
+    *count = 0;
+    if (!spmv__cuda_ready(0, h) || SPMV__CUDA(h, cuDeviceGetCount, (&n))) return SPMV_OK;
+    for (i = 0; i < n; i++) {
+        if (SPMV__CUDA(h, cuDeviceGet, (&device, i)) || spmv__cuda_describe(&info, device, h)) continue;
+        if (*count < max) out[*count] = info;
+        ++*count;
+    }
+    return SPMV_OK;
+}
+
+/* ---- devices: context and stream ----------------------------------------------------------------------------------- */
+
+/* Makes the device's context current in this thread; *pushed: what was current before is to be restored. */
+static spmv_status spmv__cuda_enter(const spmv_device *d, int *pushed)
+{
+    void *now = NULL;
+    spmv_status s = SPMV__CUDA(&d->hooks, cuCtxGetCurrent, (&now));
+    if (s || now == d->context) return s;
+    s = SPMV__CUDA(&d->hooks, cuCtxPushCurrent_v2, (d->context));
+    *pushed = !s;
+    return s;
+}
+
+/* Calls the driver in d's context if s is SPMV_OK; s becomes the result. */
+#define SPMV__CUDA_IN(s, d, name, arguments)                                                                \
+    do {                                                                                                    \
+        int pushed_ = 0;                                                                                    \
+        void *own_;                                                                                         \
+        if (!(s)) (s) = spmv__cuda_enter((d), &pushed_);                                                    \
+        if (!(s)) (s) = spmv__cuda_result(&(d)->hooks, #name, spmv__cuda_api.p_##name arguments);           \
+        if (pushed_) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own_);                                            \
+    } while (0)
+
+/* The caller's context or stream. */
+static spmv_status spmv__cuda_adopt(spmv_device *d, const spmv_device_desc *desc)
+{
+    const spmv_hooks *h = &d->hooks;
+    void *context = desc->context;
+    int device = 0;
+    spmv_status s = SPMV_OK;
+    if (desc->queue) s = SPMV__CUDA(h, cuStreamGetCtx, (desc->queue, &context));
+    if (s) return s;
+    if (!context || (desc->context && desc->context != context))
+        return spmv_log(h, SPMV_ERR_ARGUMENT, "a context or a stream must be given, and both must belong together");
+    d->context = context;
+    d->queue = desc->queue;
+    SPMV__CUDA_IN(s, d, cuCtxGetDevice, (&device));
+    if (!s && desc->device && desc->device != spmv__cuda_id(device))
+        s = spmv_log(h, SPMV_ERR_ARGUMENT, "the context is one of device %d, not of the one given", device);
+    return s ? s : spmv__cuda_describe(&d->info, device, h);
+}
+
+static spmv_status spmv__cuda_open(spmv_device *d, const spmv_device_desc *desc)
+{
+    const spmv_hooks *h = &d->hooks;
+    void *made = NULL;
+    spmv_status s;
+    if (!spmv__cuda_ready(0, h)) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no CUDA driver was found, or no GPU for it");
+    if (desc->context || desc->device || desc->queue) {
+        s = spmv__cuda_adopt(d, desc);
+    } else {
+        s = SPMV__CUDA(h, cuDevicePrimaryCtxRetain, (&made, spmv__cuda_device(d)));
+        if (!s) d->context = made;
+        if (!s) d->info.platform_id = (void *)(uintptr_t)SPMV__CUDA_CONTEXT;
+    }
+    if (s || d->queue) return s;
+    SPMV__CUDA_IN(s, d, cuStreamCreate, (&made, 0));
+    if (!s) d->queue = made;
+    if (!s) d->info.platform_id = (void *)((uintptr_t)d->info.platform_id | SPMV__CUDA_STREAM);
+    return s;
+}
+
+static void spmv__cuda_close(spmv_device *d)
+{
+    spmv_status s = SPMV_OK;
+    uintptr_t own = (uintptr_t)d->info.platform_id;
+    if (own & SPMV__CUDA_STREAM) SPMV__CUDA_IN(s, d, cuStreamDestroy_v2, (d->queue));
+    if (own & SPMV__CUDA_CONTEXT) SPMV__CUDA(&d->hooks, cuDevicePrimaryCtxRelease_v2, (spmv__cuda_device(d)));
+}
+
+/* ---- programs ------------------------------------------------------------------------------------------------------- */
+
+/* NVRTC has no other messages than these numbers beside the log. */
+static spmv_status spmv__nvrtc_result(const spmv_hooks *h, const char *call, int e)
+{
+    if (!e) return SPMV_OK;
+    return spmv_log(h, e == 1 /* NVRTC_ERROR_OUT_OF_MEMORY */ ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD, "%s: error %d of NVRTC", call, e);
+}
+#define SPMV__NVRTC(h, name, arguments) spmv__nvrtc_result((h), #name, spmv__cuda_api.p_##name arguments)
+
+/* The highest architecture that NVRTC compiles for and the device runs. */
+static spmv_status spmv__cuda_arch(const spmv_device *d, int *arch)
+{
+    enum { MOST = 128 }; /* NVRTC 13.0 has 12 */
+    int n = 0, i, list[MOST];
+    spmv_status s = SPMV__NVRTC(&d->hooks, nvrtcGetNumSupportedArchs, (&n));
+    if (!s && n <= MOST) s = SPMV__NVRTC(&d->hooks, nvrtcGetSupportedArchs, (list));
+    for (i = *arch = 0; !s && i < n && n <= MOST; i++)
+        if (list[i] <= (int)d->info.nvidia && list[i] > *arch) *arch = list[i];
+    if (s || *arch) return s;
+    return spmv_log(&d->hooks, SPMV_ERR_BUILD, "NVRTC does not compile for %s of %s: that of an older CUDA toolkit may", d->info.version,
+                    d->info.name);
+}
+
+static char *spmv__cuda_append(char *at, const void *text, size_t size)
+{
+    memcpy(at, text, size);
+    return at + size;
+}
+
+/* Writes "-DNAME=VALUE -DNAME" as #define lines, which take at most four times the room; returns the end. */
+static char *spmv__cuda_defines(char *at, const char *options)
+{
+    while (*options) {
+        size_t n = strcspn(options, " "), name = strcspn(options, " =");
+        if (!strncmp(options, "-D", 2)) {
+            at = spmv__cuda_append(at, "#define ", 8);
+            at = spmv__cuda_append(at, options + 2, name - 2);
+            *at++ = ' ';
+            at = name < n ? spmv__cuda_append(at, options + name + 1, n - name - 1) : spmv__cuda_append(at, "1", 1);
+            *at++ = '\n';
+        }
+        options += n + strspn(options + n, " ");
+    }
+    return at;
+}
+
+/* Macros, the prelude and the source as one string; NULL: no memory. */
+static char *spmv__cuda_text(const spmv_device *d, const spmv_kernel_source *source)
+{
+    static const char first[] = "#line 1 \"kernels/cuda.cuh\"\n";
+    uint64_t size = 4 * (strlen(source->options) + 3) + sizeof first + sizeof spmv__src_cuda + 2;
+    unsigned i;
+    char *text, *at;
+    for (i = 0; i < source->count; i++) size += source->size[i];
+    text = (char *)spmv_alloc(&d->hooks, size, 1);
+    if (!text) {
+        spmv__no_memory(&d->hooks, size, 1);
+        return NULL;
+    }
+    at = spmv__cuda_append(text, first, sizeof first - 1);
+    at = spmv__cuda_append(at, spmv__src_cuda, sizeof spmv__src_cuda);
+    at = spmv__cuda_defines(at, source->options);
+    for (i = 0; i < source->count; i++) at = spmv__cuda_append(at, source->text[i], source->size[i]);
+    *at = 0;
+    return text;
+}
+
+/* Logs that the program did not build, with the compiler's words. */
+static spmv_status spmv__cuda_failed(const spmv_device *d, const spmv_kernel_source *source, void *program, int e)
+{
+    const struct spmv__cuda_loaded *api = &spmv__cuda_api;
+    size_t size = 0;
+    char *text = NULL;
+    if (!api->p_nvrtcGetProgramLogSize(program, &size) && size) text = (char *)spmv_alloc(&d->hooks, size, 1);
+    if (text && api->p_nvrtcGetProgramLog(program, text)) *text = 0;
+    spmv_log(&d->hooks, SPMV_ERR_BUILD, "kernels/%s did not build with %s: error %d of NVRTC\n%s", source->file, source->options, e,
+             text ? text : "");
+    spmv_free(&d->hooks, text);
+    return e == 1 ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD;
+}
+
+/* Compiles to machine code where NVRTC knows the device, else to PTX, which the driver compiles. Contraction is what OpenCL allows by
+ * default and kernels with REPEAT forbid; theirs is written out. */
+static spmv_status spmv__cuda_compile(const spmv_device *d, const spmv_kernel_source *source, void *program, int arch, char **image)
+{
+    const spmv_hooks *h = &d->hooks;
+    int machine = arch == (int)d->info.nvidia, e;
+    size_t size = 0;
+    char target[40];
+    const char *options[2];
+    spmv_status s;
+    spmv_print(target, sizeof target, "--gpu-architecture=%s_%d", machine ? "sm" : "compute", arch);
+    options[0] = target;
+    options[1] = strstr(source->options, "-DREPEAT=1") ? "--fmad=false" : "--fmad=true";
+    e = spmv__cuda_api.p_nvrtcCompileProgram(program, 2, options);
+    if (e) return spmv__cuda_failed(d, source, program, e);
+    s = machine ? SPMV__NVRTC(h, nvrtcGetCUBINSize, (program, &size)) : SPMV__NVRTC(h, nvrtcGetPTXSize, (program, &size));
+    if (s) return s;
+    *image = (char *)spmv_alloc(h, (uint64_t)size + 1, 1);
+    if (!*image) return spmv__no_memory(h, (uint64_t)size + 1, 1);
+    return machine ? SPMV__NVRTC(h, nvrtcGetCUBIN, (program, *image)) : SPMV__NVRTC(h, nvrtcGetPTX, (program, *image));
+}
+
+static spmv_status spmv__cuda_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
+{
+    const spmv_hooks *h = &d->hooks;
+    void *program = NULL, *module = NULL;
+    char *text = NULL, *image = NULL;
+    int arch = 0;
+    spmv_status s;
+    if (!spmv__cuda_ready(1, h))
+        return spmv_log(h, SPMV_ERR_BUILD, "NVRTC, the compiler for kernels, was not found: install the CUDA toolkit, or tell the loader "
+                        "where libnvrtc is (LD_LIBRARY_PATH)");
+    s = spmv__cuda_arch(d, &arch);
+    if (s) return s;
+    text = spmv__cuda_text(d, source);
+    if (!text) return SPMV_ERR_MEMORY;
+    s = SPMV__NVRTC(h, nvrtcCreateProgram, (&program, text, source->file, 0, NULL, NULL));
+    if (!s) {
+        s = spmv__cuda_compile(d, source, program, arch, &image);
+        spmv__cuda_api.p_nvrtcDestroyProgram(&program);
+    }
+    SPMV__CUDA_IN(s, d, cuModuleLoadData, (&module, image));
+    if (!s) *out = module;
+    spmv_free(h, image);
+    spmv_free(h, text);
+    return s;
+}
+
+static void spmv__cuda_program_free(const spmv_device *d, void *program)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuModuleUnload, (program));
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------- */
+
+enum { SPMV__CUDA_ARGUMENTS = 32 };
+
+/* A function with its arguments, each in 8 bytes, as a launch wants them. */
+typedef struct spmv__cuda_kernel {
+    void    *function;
+    void    *argument[SPMV__CUDA_ARGUMENTS]; /* argument[i] is &value[i] */
+    uint64_t value[SPMV__CUDA_ARGUMENTS];
+} spmv__cuda_kernel;
+
+static spmv_status spmv__cuda_new_kernel(const spmv_device *d, void *program, const char *name, void **out)
+{
+    spmv__cuda_kernel *k = (spmv__cuda_kernel *)spmv_alloc(&d->hooks, 1, sizeof *k);
+    spmv_status s = SPMV_OK;
+    int i;
+    if (!k) return spmv__no_memory(&d->hooks, 1, sizeof *k);
+    memset(k, 0, sizeof *k);
+    for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) k->argument[i] = &k->value[i];
+    SPMV__CUDA_IN(s, d, cuModuleGetFunction, (&k->function, program, name));
+    if (s) spmv_free(&d->hooks, k);
+    else *out = k;
+    return s;
+}
+
+static void spmv__cuda_kernel_free(const spmv_device *d, void *kernel) { spmv_free(&d->hooks, kernel); }
+
+static spmv_status spmv__cuda_kernel_limits(const spmv_device *d, void *kernel, uint64_t *group, uint64_t *local)
+{
+    enum { THREADS = 0, SHARED = 1 }; /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _SHARED_SIZE_BYTES */
+    void *function = ((spmv__cuda_kernel *)kernel)->function;
+    int threads = 0, bytes = 0;
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuFuncGetAttribute, (&threads, THREADS, function));
+    SPMV__CUDA_IN(s, d, cuFuncGetAttribute, (&bytes, SHARED, function));
+    *group = threads > 0 ? (uint64_t)threads : 0;
+    *local = bytes > 0 ? (uint64_t)bytes : 0;
+    return s;
+}
+
+static spmv_status spmv__cuda_argument(const spmv_device *d, void *kernel, unsigned index, const void *value, size_t size)
+{
+    spmv__cuda_kernel *k = (spmv__cuda_kernel *)kernel;
+    if (index >= SPMV__CUDA_ARGUMENTS || size > sizeof k->value[0])
+        return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "argument %u of %llu bytes", index, (spmv__ull)size);
+    memcpy(&k->value[index], value, size);
+    return SPMV_OK;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------------------------- */
+
+static unsigned long long spmv__cuda_address(const void *buffer) { return (unsigned long long)(uintptr_t)buffer; }
+
+static spmv_status spmv__cuda_finish(const spmv_device *d, void *queue)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuStreamSynchronize, (queue));
+    return s;
+}
+
+static spmv_status spmv__cuda_write(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, const void *from)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer), from, (size_t)bytes, queue));
+    return s ? s : spmv__cuda_finish(d, queue);
+}
+
+/* The event after is of the same stream, which does all in order. */
+static spmv_status spmv__cuda_read(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, void *to, void *after)
+{
+    spmv_status s = SPMV_OK;
+    (void)after;
+    SPMV__CUDA_IN(s, d, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer), (size_t)bytes, queue));
+    return s ? s : spmv__cuda_finish(d, queue);
+}
+
+static spmv_status spmv__cuda_fill(const spmv_device *d, void *queue, void *buffer, uint64_t bytes, uint32_t word)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemsetD32Async, (spmv__cuda_address(buffer), word, (size_t)(bytes / 4), queue));
+    return s;
+}
+
+static void spmv__cuda_buffer_free(const spmv_device *d, void *buffer)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemFree_v2, (spmv__cuda_address(buffer)));
+}
+
+static spmv_status spmv__cuda_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **out)
+{
+    unsigned long long at = 0;
+    spmv_status s = SPMV_OK;
+    (void)read_only;
+    SPMV__CUDA_IN(s, d, cuMemAlloc_v2, (&at, (size_t)bytes));
+    if (s) return s;
+    if (from) s = spmv__cuda_write(d, d->queue, (void *)(uintptr_t)at, bytes, from);
+    if (s) spmv__cuda_buffer_free(d, (void *)(uintptr_t)at);
+    else *out = (void *)(uintptr_t)at;
+    return s;
+}
+
+/* From the address on to the end of its allocation. */
+static spmv_status spmv__cuda_buffer_bytes(const spmv_device *d, void *buffer, uint64_t *bytes)
+{
+    unsigned long long begin = 0, at = spmv__cuda_address(buffer);
+    size_t size = 0;
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemGetAddressRange_v2, (&begin, &size, at));
+    *bytes = !s && at - begin < size ? size - (at - begin) : 0;
+    return s;
+}
+
+/* ---- streams, launches, events ---------------------------------------------------------------------------------------- */
+
+static spmv_status spmv__cuda_queue_keep(const spmv_device *d, void *queue, int *out_of_order, int *profiles)
+{
+    void *context = NULL;
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuStreamGetCtx, (queue, &context)); /* the default streams are those of the context that is current */
+    if (!s && context != d->context) s = spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "the stream is of another context than the matrix");
+    *out_of_order = 0;
+    *profiles = 1;
+    return s;
+}
+
+static void spmv__cuda_queue_free(const spmv_device *d, void *queue)
+{
+    (void)d;
+    (void)queue;
+}
+
+/* A point in a stream before and one behind a launch, in no more than one thread's hands. */
+typedef struct spmv__cuda_span {
+    void *begin, *end; /* CUevent */
+    int   refs;
+} spmv__cuda_span;
+
+static void spmv__cuda_event_free(const spmv_device *d, void *event)
+{
+    spmv__cuda_span *span = (spmv__cuda_span *)event;
+    spmv_status s = SPMV_OK;
+    if (--span->refs) return;
+    if (span->begin) SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (span->begin));
+    s = SPMV_OK;
+    if (span->end) SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (span->end));
+    spmv_free(&d->hooks, span);
+}
+
+static spmv_status spmv__cuda_event_keep(const spmv_device *d, void *event)
+{
+    (void)d;
+    ((spmv__cuda_span *)event)->refs++;
+    return SPMV_OK;
+}
+
+/* Launches, if there is a kernel; between the two points of a span, where an event is wanted. order is always empty: streams are in order,
+ * and spmv_cuda_mul takes no events. */
+static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg,
+                                     const spmv_order *order, void **event)
+{
+    const spmv_hooks *h = &d->hooks;
+    spmv__cuda_kernel *k = (spmv__cuda_kernel *)kernel;
+    spmv__cuda_span *span = event ? (spmv__cuda_span *)spmv_alloc(h, 1, sizeof *span) : NULL;
+    spmv_status s = event && !span ? spmv__no_memory(h, 1, sizeof *span) : SPMV_OK;
+    (void)order;
+    if (groups > 0x7fffffffu) s = spmv_log(h, SPMV_ERR_LIMIT, "%llu work-groups, CUDA takes 2147483647", (spmv__ull)groups);
+    if (span) {
+        memset(span, 0, sizeof *span);
+        span->refs = 1;
+        SPMV__CUDA_IN(s, d, cuEventCreate, (&span->begin, 0));
+        SPMV__CUDA_IN(s, d, cuEventCreate, (&span->end, 0));
+        SPMV__CUDA_IN(s, d, cuEventRecord, (span->begin, queue));
+    }
+    if (k) SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, (unsigned)groups, 1, 1, (unsigned)wg, 1, 1, 0, queue, k->argument, NULL));
+    if (span) SPMV__CUDA_IN(s, d, cuEventRecord, (span->end, queue));
+    if (s && span) spmv__cuda_event_free(d, span);
+    else if (event) *event = span;
+    return s;
+}
+
+static spmv_status spmv__cuda_marker(const spmv_device *d, void *queue, const spmv_order *order, void **event)
+{
+    return spmv__cuda_launch(d, queue, NULL, 0, 0, order, event);
+}
+
+static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *last, double *seconds)
+{
+    void *begin = ((spmv__cuda_span *)first)->begin, *end = ((spmv__cuda_span *)last)->end;
+    float milliseconds = 0;
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuEventSynchronize, (end));
+    SPMV__CUDA_IN(s, d, cuEventElapsedTime, (&milliseconds, begin, end));
+    if (!s) *seconds = 1e-3 * (double)milliseconds;
+    return s;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------------- */
+
+SPMV_API const spmv_backend *spmv_cuda(void)
+{
+    static const spmv_backend table = {
+        "CUDA", spmv__cuda_list, spmv__cuda_open, spmv__cuda_close,
+        spmv__cuda_build, spmv__cuda_program_free, spmv__cuda_new_kernel, spmv__cuda_kernel_free, spmv__cuda_kernel_limits,
+        spmv__cuda_argument, spmv__cuda_buffer, spmv__cuda_buffer_free, spmv__cuda_buffer_bytes, spmv__cuda_write, spmv__cuda_read,
+        spmv__cuda_fill, spmv__cuda_queue_keep, spmv__cuda_queue_free, spmv__cuda_finish, spmv__cuda_launch, spmv__cuda_marker,
+        spmv__cuda_event_keep, spmv__cuda_event_free, spmv__cuda_seconds,
+        NULL, NULL, NULL
+    };
+    return &table;
+}
+
+SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long long x, uint64_t x_offset, double beta,
+                                   unsigned long long y, uint64_t y_offset)
+{
+    return spmv__exec_mul(e, "spmv_cuda_mul", alpha, (void *)(uintptr_t)x, x_offset, beta, (void *)(uintptr_t)y, y_offset, 0, NULL, NULL);
+}
+
+#endif /* SPMV_IMPLEMENTATION */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ * A driver of CUDA and an NVRTC that compute nothing, for tests on machines without a GPU: memory is the host's, every call is checked,
+ * and one may be made to fail. Compiled with -DCOMPILER it is libnvrtc.so.13, else libcuda.so.1. */
+#include "fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Counts a call; 1 if it is the one that fails. */
+static int fails(const char *name)
+{
+    if (fake.fail_in < 0 || fake.fail_in--) return 0;
+    snprintf(fake.failed, sizeof fake.failed, "%s", name);
+    return 1;
+}
+
+#ifndef COMPILER
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
+
+typedef struct thing {
+    int    kind, refs;
+    void  *context;
+    size_t bytes;
+    char  *data;
+    struct thing *next;
+} thing;
+
+static thing *things;
+static thing primary[FAKE_DEVICES];
+
+#define CALL() do { if (fails(__func__)) return fake.error; } while (0)
+#define FORBIDDEN_WHILE_CAPTURED() do { if (fake.capturing) fake.bad++; } while (0)
+
+static void *give(int kind, size_t bytes)
+{
+    thing *t = (thing *)calloc(1, sizeof *t);
+    t->kind = kind;
+    t->context = fake.current;
+    t->bytes = bytes;
+    t->data = (char *)calloc(1, bytes + 1);
+    t->next = things;
+    things = t;
+    fake.alive[kind]++;
+    if (!fake.current) fake.bad++;
+    return t;
+}
+
+static thing *find(const void *handle, int kind)
+{
+    thing *t = things;
+    while (t && (t != handle || t->kind != kind)) t = t->next;
+    if (!t || t->context != fake.current) fake.bad++;
+    return t;
+}
+
+static int take_back(thing *t)
+{
+    thing **at = &things;
+    if (!t) return 1;
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    fake.alive[t->kind]--;
+    free(t->data);
+    free(t);
+    return 0;
+}
+
+static thing *at_address(unsigned long long at)
+{
+    thing *t = things;
+    while (t && !(t->kind == FAKE_BUFFERS && at - (unsigned long long)t->data < t->bytes)) t = t->next;
+    if (!t) fake.bad++;
+    return t;
+}
+
+int cuInit(unsigned flags) { return flags ? 1 : fake.init; }
+int cuGetErrorName(int code, const char **text) { *text = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_FAKE"; return 0; }
+int cuGetErrorString(int code, const char **text) { *text = code == 2 ? "out of memory" : "planted"; return 0; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { CALL(); *count = fake.devices; return 0; }
+int cuDeviceGet(int *device, int ordinal) { CALL(); *device = ordinal; return ordinal < 0 || ordinal >= FAKE_DEVICES; }
+int cuDeviceGetName(char *name, int size, int device) { CALL(); snprintf(name, (size_t)size, "NVIDIA Fake %d", device); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { CALL(); *bytes = (size_t)1 << 32; return device >= FAKE_DEVICES; }
+
+/* Device 0 is one that the compiler knows, device 1 one that it does not. */
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    CALL();
+    switch (attribute) {
+    case 1: *value = 1024; return 0;
+    case 8: *value = 49152; return 0;
+    case 16: *value = 132; return 0;
+    case 75: *value = device ? 8 : 9; return 0;
+    case 76: *value = device ? 1 : 0; return 0;
+    default: return 1;
+    }
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    CALL();
+    primary[device].refs++;
+    fake.alive[FAKE_CONTEXTS]++;
+    *context = &primary[device];
+    return 0;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    if (!primary[device].refs--) fake.bad++;
+    fake.alive[FAKE_CONTEXTS]--;
+    return 0;
+}
+
+int cuCtxGetCurrent(void **context) { *context = fake.current; return 0; }
+static void *stack[8];
+static int depth;
+int cuCtxPushCurrent_v2(void *context) { stack[depth++] = fake.current; fake.current = context; return 0; }
+int cuCtxPopCurrent_v2(void **context) { *context = fake.current; fake.current = stack[--depth]; return 0; }
+int cuCtxGetDevice(int *device) { CALL(); *device = fake.current == &primary[1]; return !fake.current; }
+
+int cuStreamCreate(void **stream, unsigned flags) { CALL(); *stream = give(FAKE_STREAMS, 0); return flags != 0; }
+int cuStreamDestroy_v2(void *stream) { return take_back(find(stream, FAKE_STREAMS)); }
+int cuStreamSynchronize(void *stream) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.syncs++; return !find(stream, FAKE_STREAMS); }
+
+int cuStreamGetCtx(void *stream, void **context)
+{
+    thing *t = things;
+    CALL();
+    while (t && t != stream) t = t->next;
+    *context = t ? t->context : NULL;
+    return !t;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    *module = give(FAKE_MODULES, 0);
+    return !memcmp(image, "\177ELF", 4) || strstr((const char *)image, ".target") ? 0 : 200;
+}
+
+int cuModuleUnload(void *module) { return take_back(find(module, FAKE_MODULES)); }
+
+/* A function's handle is its module's. */
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    CALL();
+    *function = find(module, FAKE_MODULES);
+    return strcmp(name, "spmv") && strcmp(name, "finish") ? 500 : 0;
+}
+
+int cuFuncGetAttribute(int *value, int attribute, void *function)
+{
+    CALL();
+    *value = attribute ? 0 : 1024;
+    return !find(function, FAKE_MODULES);
+}
+
+int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
+{
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    if (!bytes) fake.bad++;
+    *at = (unsigned long long)((thing *)give(FAKE_BUFFERS, bytes))->data;
+    return 0;
+}
+
+int cuMemFree_v2(unsigned long long at) { return take_back(at_address(at)); }
+
+int cuMemGetAddressRange_v2(unsigned long long *begin, size_t *bytes, unsigned long long at)
+{
+    thing *t;
+    CALL();
+    t = at_address(at);
+    if (!t) return 1;
+    *begin = (unsigned long long)t->data;
+    *bytes = t->bytes;
+    return 0;
+}
+
+static int copy(void *to, const void *from, unsigned long long at, size_t bytes, void *stream)
+{
+    thing *t = at_address(at);
+    FORBIDDEN_WHILE_CAPTURED(); /* a copy from pageable memory, and the synchronization behind it */
+    find(stream, FAKE_STREAMS);
+    if (!t || bytes > t->bytes - (size_t)(at - (unsigned long long)t->data)) { fake.bad++; return 1; }
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *stream)
+{
+    CALL();
+    return copy((void *)to, from, to, bytes, stream);
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *stream)
+{
+    CALL();
+    return copy(to, (const void *)from, from, bytes, stream);
+}
+
+int cuMemsetD32Async(unsigned long long at, unsigned word, size_t count, void *stream)
+{
+    thing *t;
+    CALL();
+    t = at_address(at);
+    find(stream, FAKE_STREAMS);
+    if (!t || 4 * count > t->bytes) { fake.bad++; return 1; }
+    while (count) memcpy(t->data + 4 * --count, &word, 4);
+    return 0;
+}
+
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **parameters, void **extra)
+{
+    int i;
+    CALL();
+    find(function, FAKE_MODULES);
+    find(stream, FAKE_STREAMS);
+    if (!gx || !bx || gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || extra) fake.bad++;
+    for (i = 0; i < FAKE_NAMED; i++) memcpy(&fake.value[i], parameters[i], 8);
+    fake.groups = gx;
+    fake.threads = bx;
+    fake.launches++;
+    return 0;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    *event = give(FAKE_EVENTS, 0);
+    return flags != 0;
+}
+
+int cuEventDestroy_v2(void *event) { return take_back(find(event, FAKE_EVENTS)); }
+int cuEventRecord(void *event, void *stream) { CALL(); return !find(event, FAKE_EVENTS) || !find(stream, FAKE_STREAMS); }
+int cuEventSynchronize(void *event) { CALL(); return !find(event, FAKE_EVENTS); }
+
+int cuEventElapsedTime(float *milliseconds, void *begin, void *end)
+{
+    CALL();
+    *milliseconds = 2.5f;
+    return !find(begin, FAKE_EVENTS) || !find(end, FAKE_EVENTS);
+}
+
+/* NVIDIA's NVRTC asks for it; the real one gives tables of functions that no header declares. */
+int cuGetExportTable(const void **table, const void *id) { (void)id; *table = NULL; return 1; }
+
+#else
+#undef CALL
+#define CALL() do { if (fails(__func__)) return fake.error == 2 ? 1 : 11; } while (0)
+
+int nvrtcGetNumSupportedArchs(int *count) { CALL(); *count = 3; return 0; }
+int nvrtcGetSupportedArchs(int *archs) { CALL(); memcpy(archs, fake.archs, sizeof fake.archs); return 0; }
+
+/* A program is its text. */
+int nvrtcCreateProgram(void **program, const char *text, const char *name, int headers, const char *const *header,
+                       const char *const *include)
+{
+    CALL();
+    if (!name || headers || header || include) fake.bad++;
+    *program = strcpy((char *)malloc(strlen(text) + 1), text);
+    fake.alive[FAKE_PROGRAMS]++;
+    return 0;
+}
+
+int nvrtcDestroyProgram(void **program)
+{
+    free(*program);
+    *program = NULL;
+    fake.alive[FAKE_PROGRAMS]--;
+    return 0;
+}
+
+int nvrtcCompileProgram(void *program, int options, const char *const *option)
+{
+    int i;
+    CALL();
+    for (*fake.options = 0, i = 0; i < options; i++) {
+        strncat(fake.options, option[i], sizeof fake.options - strlen(fake.options) - 1);
+        strncat(fake.options, " ", sizeof fake.options - strlen(fake.options) - 1);
+    }
+    return fake.reject && strstr((char *)program, fake.reject) ? 6 : 0;
+}
+
+int nvrtcGetCUBINSize(void *program, size_t *bytes) { CALL(); *bytes = 5; return !program; }
+int nvrtcGetCUBIN(void *program, char *image) { CALL(); memcpy(image, "\177ELF", 5); return !program; }
+int nvrtcGetPTXSize(void *program, size_t *bytes) { CALL(); *bytes = 8; return !program; }
+int nvrtcGetPTX(void *program, char *image) { CALL(); memcpy(image, ".target", 8); return !program; }
+int nvrtcGetProgramLogSize(void *program, size_t *bytes) { CALL(); *bytes = 13; return !program; }
+int nvrtcGetProgramLog(void *program, char *text) { CALL(); memcpy(text, "what is that", 13); return !program; }
+#endif

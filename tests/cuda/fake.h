@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * What the driver and the compiler of tests/cuda/fake.c show to tests. */
+#ifndef SPMV_TESTS_CUDA_FAKE_H
+#define SPMV_TESTS_CUDA_FAKE_H
+
+enum { FAKE_CONTEXTS, FAKE_STREAMS, FAKE_MODULES, FAKE_BUFFERS, FAKE_EVENTS, FAKE_PROGRAMS, FAKE_KINDS };
+enum { FAKE_DEVICES = 2, FAKE_NAMED = 19 };
+
+typedef struct fake_state {
+    int  alive[FAKE_KINDS]; /* what was given out and not released */
+    int  bad;               /* calls with something that was not given out, or in the wrong context */
+    long fail_in;           /* calls until one fails; negative: none does */
+    int  error;             /* what it returns */
+    char failed[64];        /* its name */
+    int  init;              /* what cuInit returns */
+    int  devices;
+    int  capturing;         /* 1: what a stream that is captured does not allow is bad */
+    int  launches, syncs;
+    unsigned groups, threads; /* of the latest launch */
+    unsigned long long value[40]; /* its arguments, as many as the kernel of the latest program has */
+    int  arch, cubin;       /* the latest program's */
+    int  archs[3];          /* that the compiler knows */
+    char options[256];
+    const char *reject;     /* text that does not compile; NULL: everything does */
+    void *current;          /* context */
+} fake_state;
+
+extern fake_state fake;
+
+#endif

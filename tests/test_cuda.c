@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT
+ * The CUDA back end on a driver and a compiler that compute nothing (tests/cuda/fake.c): what is called, in which context, what is left
+ * behind, and what comes of a call that fails. Products themselves are tested on a GPU: tests/test_cl.c with SPMV_TEST_DEVICE=cuda: */
+#define SPMV_NO_OPENCL
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+
+#include "cuda/fake.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+enum { ROWS = 5, COLS = 4, NNZ = 7 };
+static const uint64_t ptr[ROWS + 1] = { 0, 2, 2, 4, 6, 7 };
+static const uint32_t col[NNZ] = { 0, 3, 1, 2, 0, 2, 3 };
+static const double   val[NNZ] = { 1, 2, 3, 4, 5, 6, 7 };
+static char said[4096];
+
+static void hear(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    snprintf(said, sizeof said, "%s", message);
+}
+
+static long blocks, blocks_left = -1; /* not freed; to be given until one is refused, negative: all are given */
+
+static void *limited(void *user, void *block, size_t bytes)
+{
+    (void)user;
+    if (!bytes) {
+        blocks -= block != NULL;
+        free(block);
+        return NULL;
+    }
+    if (blocks_left >= 0 && !blocks_left--) return NULL;
+    blocks += !block;
+    return realloc(block, bytes);
+}
+
+static spmv_status open_with(spmv_device *d, spmv_device_desc *desc)
+{
+    desc->hooks.log = hear;
+    desc->hooks.resize = limited;
+    desc->backend = spmv_cuda();
+    *said = 0;
+    return spmv_device_open(d, desc);
+}
+
+static spmv_status open_device(spmv_device *d, const char *which)
+{
+    spmv_device_desc desc = { 0 };
+    desc.which = which;
+    return open_with(d, &desc);
+}
+
+static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan)
+{
+    spmv_desc desc = { 0 };
+    desc.matrix.rows = ROWS;
+    desc.matrix.cols = COLS;
+    desc.matrix.ptr = ptr;
+    desc.matrix.ptr_bits = 64;
+    desc.matrix.col = col;
+    desc.matrix.val = val;
+    desc.plan = plan;
+    desc.device = d;
+    desc.hooks.log = hear;
+    desc.hooks.resize = limited;
+    return spmv_create(m, &desc);
+}
+
+/* Nothing is left of what the driver and the compiler gave out, and none was misused. */
+static void check_clean(const char *what)
+{
+    int i;
+    for (i = 0; i < FAKE_KINDS; i++) cr_assert_eq(fake.alive[i], 0, "%s: %d of kind %d are left", what, fake.alive[i], i);
+    cr_assert_eq(fake.bad, 0, "%s: %d bad calls", what, fake.bad);
+    cr_assert_null(fake.current, "%s: a context is still current", what);
+}
+
+Test(devices, are_described)
+{
+    spmv_device_info info[3];
+    spmv_hooks hooks = { 0 };
+    size_t n = 9;
+    hooks.log = hear;
+    cr_assert_eq(spmv_device_list(info, LENGTH(info), &n, &hooks), SPMV_OK);
+    cr_assert_eq(n, FAKE_DEVICES);
+    cr_assert_str_eq(info[0].name, "NVIDIA Fake 0");
+    cr_assert_str_eq(info[0].version, "compute capability 9.0");
+    cr_assert_str_eq(info[0].driver, "CUDA 13.0");
+    cr_assert_eq(info[0].type, SPMV_DEVICE_GPU);
+    cr_assert_eq(info[0].nvidia, 90);
+    cr_assert_eq(info[1].nvidia, 81);
+    cr_assert_eq(info[0].compute_units, 132);
+    cr_assert_eq(info[0].local_bytes, 49152);
+    cr_assert_eq(info[0].group_size, 1024);
+    cr_assert_eq(info[0].global_bytes, (uint64_t)1 << 32);
+    cr_assert_eq(info[0].alloc_bytes, (uint64_t)1 << 32);
+    cr_assert_eq(info[0].image_texels, 0);
+    cr_assert(info[0].f64 && info[0].profiling && info[0].atomics64 && !info[0].out_of_order);
+    check_clean("list");
+}
+
+Test(devices, are_found_by_back_end_and_number)
+{
+    static const char *const which[][2] = { { NULL, "0" }, { "1", "1" }, { "cuda:1", "1" }, { "CUDA:", "0" }, { "Cuda:fake 1", "1" },
+                                            { "cuda:gpu", "0" } };
+    spmv_device d;
+    size_t i;
+    for (i = 0; i < LENGTH(which); i++) {
+        cr_assert_eq(open_device(&d, which[i][0]), SPMV_OK, "%s", said);
+        cr_assert_str_eq(d.info.name + strlen("NVIDIA Fake "), which[i][1]);
+        spmv_device_close(&d);
+        check_clean("open");
+    }
+    cr_assert_eq(open_device(&d, "cuda:2"), SPMV_ERR_NO_DEVICE);
+    cr_assert_eq(open_device(&d, "cud:0"), SPMV_ERR_NO_DEVICE);
+}
+
+/* Where there is no driver, no GPU, or a driver that does not start. */
+Test(devices, are_none_without_a_driver)
+{
+    static const struct { int init, devices; const char *says; } ways[] = {
+        { 100, 0, "" }, { 34, 0, "" }, { 999, 0, "cuInit: CUDA_ERROR_FAKE (999): planted" }, { 0, 0, "" }
+    };
+    spmv_hooks hooks = { 0 };
+    spmv_device d;
+    size_t i, n;
+    hooks.log = hear;
+    for (i = 0; i < LENGTH(ways); i++) {
+        spmv__cuda_api.driver = 0; /* as in a new process */
+        fake.init = ways[i].init;
+        fake.devices = ways[i].devices;
+        *said = 0;
+        n = 9;
+        cr_assert_eq(spmv_device_list(NULL, 0, &n, &hooks), SPMV_OK);
+        cr_assert_eq(n, 0);
+        cr_assert_str_eq(said, ways[i].says);
+        cr_assert_eq(open_device(&d, NULL), SPMV_ERR_NO_DEVICE);
+        check_clean("no device");
+    }
+}
+
+Test(devices, callers_own_are_left_alone)
+{
+    spmv_device first, d;
+    spmv_device_desc desc = { 0 };
+    void *context, *queue;
+    int i;
+    cr_assert_eq(open_device(&first, NULL), SPMV_OK);
+    context = first.context;
+    queue = first.queue;
+    for (i = 1; i < 8; i++) { /* every set of the three; a device alone is not enough */
+        desc.context = i & 1 ? context : NULL;
+        desc.queue = i & 2 ? queue : NULL;
+        desc.device = i & 4 ? first.info.id : NULL;
+        if (i == 4) {
+            cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
+            continue;
+        }
+        cr_assert_eq(open_with(&d, &desc), SPMV_OK, "%d: %s", i, said);
+        cr_assert_eq(d.context, context);
+        cr_assert((d.queue == queue) == (desc.queue != NULL));
+        cr_assert_str_eq(d.info.name, "NVIDIA Fake 0");
+        cr_assert_eq(fake.alive[FAKE_STREAMS], desc.queue ? 1 : 2);
+        spmv_device_close(&d);
+        cr_assert_eq(fake.alive[FAKE_STREAMS], 1);
+        cr_assert_eq(fake.alive[FAKE_CONTEXTS], 1);
+    }
+    desc.device = (void *)((char *)first.info.id + 1);
+    cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
+    desc.device = NULL;
+    desc.context = &d;
+    desc.queue = queue;
+    cr_assert_eq(open_with(&d, &desc), SPMV_ERR_ARGUMENT);
+    spmv_device_close(&first);
+    check_clean("own");
+}
+
+Test(programs, are_compiled_for_the_device)
+{
+    static const struct { const char *which; int archs[3]; const char *macros, *options; } ways[] = {
+        { "0", { 75, 80, 90 }, NULL, "--gpu-architecture=sm_90 --fmad=true " },
+        { "0", { 75, 80, 90 }, "-DREPEAT=1", "--gpu-architecture=sm_90 --fmad=false " },
+        { "0", { 100, 80, 75 }, "-DREPEAT=0", "--gpu-architecture=compute_80 --fmad=true " },
+        { "1", { 75, 80, 90 }, NULL, "--gpu-architecture=compute_80 --fmad=true " }
+    };
+    spmv_device d;
+    void *program;
+    size_t i;
+    for (i = 0; i < LENGTH(ways); i++) {
+        memcpy(fake.archs, ways[i].archs, sizeof fake.archs);
+        cr_assert_eq(open_device(&d, ways[i].which), SPMV_OK);
+        cr_assert_eq(spmv_device_program(&d, SPMV_CSR, ways[i].macros, &program), SPMV_OK, "%s", said);
+        cr_assert_str_eq(fake.options, ways[i].options);
+        spmv_device_close(&d);
+        check_clean(ways[i].options);
+    }
+    fake.archs[0] = fake.archs[1] = fake.archs[2] = 120;
+    cr_assert_eq(open_device(&d, "0"), SPMV_OK);
+    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
+    cr_assert_str_eq(said, "NVRTC does not compile for compute capability 9.0 of NVIDIA Fake 0: that of an older CUDA toolkit may");
+    spmv_device_close(&d);
+}
+
+Test(programs, are_macros_and_prelude_and_source)
+{
+    spmv_kernel_source source = { "some.cl", "-DA=1 -DB -cl-fast  -DC=x=y", 2, { "one", "two!" }, { 3, 3 } };
+    spmv_device d = { 0 };
+    char *text = spmv__cuda_text(&d, &source);
+    const char *end = "#define A 1\n#define B 1\n#define C x=y\nonetwo";
+    cr_assert_not_null(text);
+    cr_assert_str_eq(text + strlen(text) - strlen(end), end);
+    cr_assert_not_null(strstr(text, "#define __kernel"));
+    spmv_free(&d.hooks, text);
+}
+
+Test(programs, show_the_compilers_words)
+{
+    spmv_device d;
+    void *program = NULL;
+    fake.reject = "#define OFF nonsense\n";
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=nonsense", &program), SPMV_ERR_BUILD);
+    cr_assert_str_eq(said, "kernels/csr.cl did not build with -DOFF=nonsense: error 6 of NVRTC\nwhat is that");
+    cr_assert_null(program);
+    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, "-DOFF=uint", &program), SPMV_OK);
+    spmv_device_close(&d);
+    check_clean("build");
+}
+
+Test(products, launch_and_nothing_else)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_exec e;
+    void *x = NULL, *y = NULL;
+    unsigned long long at;
+    int launches, syncs;
+    cr_assert_eq(open_device(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+    cr_assert_eq(spmv_exec_create(&e, m.on_device, NULL), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * (COLS + 2), &x), SPMV_OK);
+    cr_assert_eq(spmv_buffer_create(&d, 8 * (ROWS + 3), &y), SPMV_OK);
+    at = (unsigned long long)(uintptr_t)x;
+    launches = fake.launches;
+    syncs = fake.syncs;
+    fake.capturing = 1;
+    cr_assert_eq(spmv_cuda_mul(&e, 2, at + 8, 1, 0.5, (unsigned long long)(uintptr_t)y, 3), SPMV_OK, "%s", said);
+    fake.capturing = 0;
+    cr_assert_eq(fake.launches, launches + 1);
+    cr_assert_eq(fake.syncs, syncs);
+    cr_assert_eq(fake.groups, 1);
+    cr_assert_eq(fake.threads, (unsigned)m.on_device->part[0].variant.value[SPMV_KNOB_WG]);
+    cr_assert_eq(fake.value[11], at + 8); /* behind seven arrays, runs, longs, rows and columns */
+    cr_assert_eq(fake.value[12], 1);
+    cr_assert_eq(fake.value[13], (unsigned long long)(uintptr_t)y);
+    cr_assert_eq(fake.value[14], 3);
+    cr_assert_eq(memcmp(&fake.value[15], &(double){ 2 }, 8), 0);
+    cr_assert_eq(memcmp(&fake.value[16], &(double){ 0.5 }, 8), 0);
+    cr_assert_eq(spmv_cuda_mul(&e, 1, at + 8, 2, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_ERR_ARGUMENT); /* one too far */
+    cr_assert_str_eq(said, "x: 4 elements from offset 2 exceed the buffer's 5");
+    cr_assert_eq(spmv_cuda_mul(NULL, 1, at, 0, 0, at, 0), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_cuda_mul(&e, 0, 0, 0, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_OK); /* no x */
+    cr_assert_eq(fake.launches, launches + 2);
+    spmv_exec_free(&e);
+    spmv_buffer_free(&d, x);
+    spmv_buffer_free(&d, y);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    check_clean("products");
+}
+
+/* Memory goes there and back; what was current in the thread is current again. */
+Test(products, leave_the_callers_context_current)
+{
+    spmv_device first, d;
+    void *b = NULL;
+    int word[3] = { 1, 2, 3 };
+    cr_assert_eq(open_device(&first, "1"), SPMV_OK);
+    cr_assert_eq(open_device(&d, "0"), SPMV_OK);
+    fake.current = first.context;
+    cr_assert_eq(spmv_buffer_create(&d, sizeof word, &b), SPMV_OK);
+    cr_assert_eq(spmv_buffer_fill(&d, b, sizeof word, 7), SPMV_OK);
+    cr_assert_eq(spmv_buffer_write(&d, b, 4, word), SPMV_OK);
+    cr_assert_eq(spmv_buffer_read(&d, b, sizeof word, word), SPMV_OK);
+    cr_assert(word[0] == 1 && word[1] == 7 && word[2] == 7);
+    spmv_buffer_free(&d, b);
+    spmv_device_close(&d);
+    cr_assert_eq(fake.current, first.context);
+    fake.current = NULL;
+    spmv_device_close(&first);
+    check_clean("current");
+}
+
+/* A device, a matrix in a plan of two parts, products with and without timing. */
+static spmv_status everything(void)
+{
+    static const double x[COLS] = { 1, 1, 1, 1 };
+    double y[ROWS] = { 0 }, seconds = 0;
+    spmv_device d;
+    spmv_matrix m;
+    spmv_status s = open_device(&d, "cuda:0");
+    if (s) return s;
+    s = store(&m, &d, "ell:w=1+coo");
+    if (!s) s = spmv_mul(&m, 1, x, 1, y);
+    if (!s) s = spmv_exec_timing(m.exec, 1);
+    if (!s) s = spmv_mul(&m, 0, x, 1, y); /* no launch, and an event all the same */
+    if (!s) s = spmv_exec_seconds(m.exec, &seconds);
+    if (!s) cr_assert_float_eq(seconds, 2.5e-3, 1e-12);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    return s;
+}
+
+Test(failures, of_every_call, .timeout = 60)
+{
+    static const int errors[] = { 2, 700 };
+    spmv_status s;
+    size_t i;
+    long k;
+    for (i = 0; i < LENGTH(errors); i++) {
+        fake.error = errors[i];
+        for (k = 0;; k++) {
+            fake.fail_in = k;
+            *fake.failed = 0;
+            s = everything();
+            fake.fail_in = -1;
+            if (!*fake.failed) break; /* fewer calls */
+            check_clean(fake.failed);
+            if (!strncmp(fake.failed, "cuDeviceGet", 11) || !strcmp(fake.failed, "cuDeviceTotalMem_v2")) continue; /* a device less */
+            cr_assert_eq(s, errors[i] == 2 ? SPMV_ERR_MEMORY : strncmp(fake.failed, "nvrtc", 5) ? SPMV_ERR_BACKEND : SPMV_ERR_BUILD,
+                         "%s: %d", fake.failed, (int)s);
+            cr_assert_not_null(strstr(said, strncmp(fake.failed, "nvrtcCompile", 12) ? fake.failed : "did not build"), "%s: %s",
+                               fake.failed, said);
+        }
+        cr_assert_eq(s, SPMV_OK, "%s", said);
+        cr_assert_gt(k, 40);
+    }
+}
+
+Test(failures, of_every_allocation, .timeout = 60)
+{
+    long k;
+    spmv_status s = SPMV_ERR_MEMORY;
+    for (k = 0; s == SPMV_ERR_MEMORY; k++) {
+        blocks_left = k;
+        s = everything();
+        cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
+        check_clean("memory");
+    }
+    cr_assert_eq(s, SPMV_OK, "%s", said);
+    cr_assert_gt(k, 30);
+}
