@@ -67,25 +67,28 @@ typedef struct spmv__job {
     const void      *x;
     void            *y;
     double           alpha, beta;
-    uint64_t         most;    /* csr: rows with more nonzeros are left out, as their pieces are multiplied one by one: see spmv__run_long */
-    uint64_t         row;     /* csr: such a row ... */
-    double          *partial; /* ... and the sums of its pieces; NULL: the other rows are multiplied */
+    uint64_t         most;    /* csr: rows with more nonzeros are skipped; see spmv__run_long */
+    uint64_t         row;     /* csr: if partial is not NULL, the only row to multiply */
+    double          *partial; /* csr: the sums of that row's pieces */
 } spmv__job;
 
-/* Computes share number share of so many. Bits do not depend on the number of shares: a row is summed in the same order in all. */
+/* Computes share number share of shares. The bits of y do not depend on the number of shares, because a row is always summed in the
+ * same order. */
 typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t shares);
 
-#define SPMV__ALONE 20000   /* slots: below, one thread is done before a second one has begun, which takes microseconds */
-#define SPMV__CACHED 1000000 /* slots: up to here a thread takes the same share every time, which it may have in its caches; in larger
-                               products threads take shares as they come, so that one that is held up holds up no other */
-#define SPMV__TILE 512      /* rows summed together by formats that store columns of rows: partial sums stay in L1 */
-#define SPMV__SHORT 8       /* rows shorter than this are summed entry after entry: four sums want more branches than they save */
-#define SPMV__LONG 32       /* rows shorter than this are summed without vectors, which cost more than they save */
-/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a group of a GPU busy on rows of tens of entries. */
+/* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
+#define SPMV__ALONE 20000
+/* Up to so many slots, a thread gets the same share in every product, because the share may still be in its caches. In larger
+ * products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
+#define SPMV__CACHED 1000000
+#define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
+#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
+#define SPMV__LONG 32 /* entries: shorter rows are summed without vectors, which would cost more than they save */
+/* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
 
-/* Calls the product for each share of so many, in threads if the build has them. */
+/* Calls the product for each share, in threads if the build has them. */
 static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
 {
     int64_t t;
@@ -101,11 +104,12 @@ static uint64_t spmv__threads(uint64_t slots)
 #ifdef _OPENMP
     return slots < SPMV__ALONE ? 1 : (uint64_t)omp_get_max_threads();
 #else
-    return slots ? 1 : 1;
+    (void)slots;
+    return 1;
 #endif
 }
 
-/* Calls the product for each share of a product of so many slots. */
+/* Divides a product of so many slots into shares and calls the product for each. */
 static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
 {
     const uint64_t threads = spmv__threads(slots);
@@ -119,14 +123,14 @@ static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slot
     } else spmv__run_shares(job, product, threads * 8);
 }
 
-/* The first of n items that belongs to a share or to one behind it; shares begin at multiples of grain. */
+/* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
 SPMV__SHARED uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
 {
     uint64_t grains = spmv__ceil_div(n, grain);
     return spmv__smaller(n, (grains / shares * share + grains % shares * share / shares) * grain);
 }
 
-/* The same where the items' weights differ: ptr[i] is the weight of those before item i, and every item counts one more. */
+/* The same for items of different weights: ptr[i] is the weight of the items before item i, and each item counts one more. */
 SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t share, uint64_t shares)
 {
     uint64_t all = n ? spmv__at(ptr, n) + n : 0, want = all / shares * share + all % shares * share / shares, low = 0, high = n;
@@ -145,7 +149,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
 #define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
 
-/* A row of csr with more nonzeros than this is summed in pieces, which threads can share: at most SPMV__PIECES of at least so many. */
+/* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
 #define SPMV__PIECE 16384
 enum { SPMV__PIECES = 64 };
 SPMV__SHARED uint64_t spmv__piece(uint64_t n)
@@ -210,7 +214,7 @@ typedef struct spmv__products {
 #define SPMV__HOST_ROW(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
 #define SPMV__HOST_TABLE { SPMV_FORMAT_LIST(SPMV__HOST_ROW) }
 
-/* The template at the end of this file is included once for each; it undefines SPMV__TYPE. */
+/* This file includes itself for each level and type, for the template at its end, which undefines SPMV__TYPE. */
 #define SPMV__LEVEL plain
 #define SPMV__TYPE f32
 #include "spmv_host.h"
@@ -328,7 +332,7 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 }
 
 #ifndef SPMV_NO_CSR
-/* Multiplies the rows of csr that are more than a fair share of a thread, piece by piece, and then leaves them out of the job. */
+/* Multiplies those rows of csr that are too long for one thread, each in pieces on all threads, and makes the job skip them. */
 static void spmv__run_long(spmv__job *job, spmv__product product)
 {
     const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
@@ -337,7 +341,7 @@ static void spmv__run_long(spmv__job *job, spmv__product product)
     uint64_t at, low = 0;
     if (job->p->longest <= most || spmv__threads(job->p->nnz) < 2) return;
     job->partial = partial;
-    for (at = most; at < job->p->nnz; at += most) { /* so long a row holds one of these nonzeros */
+    for (at = most; at < job->p->nnz; at += most) { /* a row that is longer holds one of these nonzeros */
         uint64_t high = job->p->rows, n;
         while (high - low > 1) { /* the row that holds nonzero number at */
             uint64_t middle = low + (high - low) / 2;
@@ -391,8 +395,8 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
 }
 #endif /* SPMV_IMPLEMENTATION */
 
-/* Everything from here to the end is expanded once for each level and type (see "the products"). A row is summed in one fixed order,
- * however the product is shared. */
+/* From here to the end of the file is the template, expanded once for each level and type (see "the products"). The sum of a row is
+ * formed in one fixed order, however the product is divided into shares. */
 #ifdef SPMV__TYPE
 /* TEMPLATE BEGIN */
 
@@ -403,14 +407,14 @@ SPMV_API int spmv_part_repeats(const spmv_part *p)
     SPMV__T *SPMV__RESTRICT y = (SPMV__T *)job->y;                                                 \
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
 
-/* y of part row i; with beta 0 the old y is not read. */
+/* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
 SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* The same for n rows from first on, of which the sums lie one after another. */
+/* The same for n rows of the part from first on, whose sums lie one after another. */
 SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t n, SPMV__T alpha, const SPMV__T *sum, SPMV__T beta,
                                     SPMV__T *y)
 {
@@ -527,7 +531,7 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_COO
 #define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-/* Shares begin and end where a row begins. */
+/* A share begins and ends where a row begins. */
 static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -557,7 +561,7 @@ static inline SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const 
     return sum + SPMV__F(dot)(val, col, n, x);
 }
 
-/* A piece of the job's long row, number share; the last share but one more sets y. */
+/* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
 static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -574,7 +578,7 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__F(set)(p, job->row, alpha, sum, beta, y);
 }
 
-/* Rows i .. end. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
+/* Rows i .. end - 1. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
@@ -631,6 +635,7 @@ static void SPMV__F(csr_narrow)(const spmv__job *job, uint64_t share, uint64_t s
         SPMV__F(csr_run)(p, run, alpha, x, beta, y);
 }
 
+/* The product of csr: of runs if they have columns of 16 bits, of one row's piece if the job says so, or of rows. */
 static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -651,12 +656,13 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Some diagonals over the same rows: sum[i] += val[d][i] * x[d][i] for each d below count, at most 4, in this order. */
+/* Adds up to four diagonals over the same rows to their sums: sum[i] += val[d][i] * x[d][i] for each d below count, in this order.
+ * Memory is prefetched for the next tile, as the processor follows so many streams badly. */
 SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows,
                                                        SPMV__T *SPMV__RESTRICT sum)
 {
-    const SPMV__V *v0 = val[0], *v1 = val[1], *v2 = val[2], *v3 = val[3];
-    const SPMV__T *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+    const SPMV__V *v0 = val[0], *v1 = count > 1 ? val[1] : v0, *v2 = count > 2 ? val[2] : v0, *v3 = count > 3 ? val[3] : v0;
+    const SPMV__T *x0 = x[0], *x1 = count > 1 ? x[1] : x0, *x2 = count > 2 ? x[2] : x0, *x3 = count > 3 ? x[3] : x0;
     uint64_t i = 0;
     for (; i + SPMV__LANES <= rows; i += SPMV__LANES) {
         SPMV__O(vec) s = SPMV__O(vfma)(SPMV__F(vload)(v0 + i), SPMV__O(vfrom)(x0 + i), SPMV__O(vfrom)(sum + i));
@@ -678,8 +684,8 @@ SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const 
     }
 }
 
-/* Rows first .. end of all diagonals. Those that are inside the matrix in all of these rows go four at a time, so that sums are loaded
- * and stored once for four. */
+/* Adds rows first .. end - 1 of all diagonals to their sums. Diagonals that are inside the matrix in all of these rows are added four
+ * at a time, so that the sums are loaded and stored once for four. */
 static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, const SPMV__T *x, SPMV__T *sum, int banded)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[4] = { NULL, NULL, NULL, NULL };
@@ -709,6 +715,7 @@ static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t en
     if (held == 1) SPMV__F(diagonal_rows)(v, at, 1, (uint64_t)(end - first), sum);
 }
 
+/* The product of dia and bdia (banded), by tiles of rows. */
 static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
 {
     SPMV__ENTER;
@@ -777,6 +784,7 @@ static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const 
     }
 }
 
+/* Shares of sell are slices. */
 static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -793,8 +801,8 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__EDGE 8 /* columns of the widest block */
 
-/* What blocks find behind the last column: in the first SPMV__EDGE elements the columns of a block that the matrix cuts, followed by
- * zeros, then zeros for padding. */
+/* Fills edge with what blocks at the edge of the matrix read instead of x: SPMV__EDGE elements for a block that is cut by the last
+ * column, zeros behind it, then SPMV__EDGE zeros for padding. */
 static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
     uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
@@ -807,7 +815,8 @@ SPMV__SHARED const SPMV__T *SPMV__F(block_x)(const spmv_part *p, const SPMV__T *
     return c == SPMV_PAD ? edge + SPMV__EDGE : (uint64_t)c + (uint64_t)bw <= p->cols ? x + c : edge;
 }
 
-/* Adds a block to its rows' sums: its units lie step apart, and memory is asked for ahead slots in advance. All sizes are constants, so that sums stay in registers. */
+/* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
+ * All sizes are constants, so that sums stay in registers. */
 SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x,
                                            SPMV__O(quad) *sum, int bh, int bw, int uw)
 {
@@ -823,7 +832,8 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
         if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
         if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
     }
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3) SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
 #undef SPMV__UNIT
 #undef SPMV__EACH_ROW
 }
@@ -834,12 +844,13 @@ SPMV__FORCE_INLINE void SPMV__F(block_set)(const spmv_part *p, uint64_t s, SPMV_
 {
     const uint64_t first = s * (uint64_t)bh;
 #define SPMV__EACH_ROW(i) if (bh > i && first + i < p->rows) SPMV__F(set)(p, first + i, alpha, SPMV__O(qsum)(sum[i]), beta, y);
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3) SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
 #undef SPMV__EACH_ROW
 }
 
 #ifndef SPMV_NO_BCSR
-/* Block rows s .. end of bcsr. */
+/* Block rows s .. end - 1 of bcsr. */
 SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
                                            SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
 {
@@ -862,8 +873,8 @@ SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint6
 #endif
 
 #ifdef SPMV__ANY_BELL
-/* The block rows s .. s + count, at most SPMV__SLAB, whose blocks lie side by side: all of them take a block, then the next, so that
- * values are read in order. */
+/* Block rows s .. s + count - 1, at most SPMV__SLAB, whose blocks lie side by side. The first block of all of them is added, then the
+ * second of all, so that values are read in order. */
 SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
                                             SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
 {
@@ -894,7 +905,7 @@ SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint
     for (i = 0; i < count; i++) SPMV__F(block_set)(p, s + i, alpha, sum[i], beta, y, bh);
 }
 
-/* Block rows s .. end of bell and sbell, by slabs. */
+/* Block rows s .. end - 1 of bell and sbell, by slabs. */
 SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
                                            SPMV__T *y, int bh, int bw, int uw)
 {
@@ -929,6 +940,7 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
     }
 }
 
+/* The product of bell, sbell and bcsr. Shares begin where a group of block rows does that has a base or a slice of its own. */
 static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -952,6 +964,7 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+/* Shares of cmrs are strips. */
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;

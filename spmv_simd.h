@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_simd.h - the vectors of the host's instruction sets: the few operations in which spmv_host.h is written.
+ * spmv_simd.h - vectors of the host's instruction sets: the few operations in which the products of spmv_host.h are written.
  *
  * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
  * are spmv__<operation>_<type>_<level>. Included by spmv_host.h only; there is no interface here.
@@ -16,14 +16,14 @@
  *   vsum(v)                  the sum of its lanes, always in the same order
  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
  *   vpick(x, c)              the same with 0 for padding, for which x is not read (vpick16)
- *   vrun(c)                  1 if these columns are neighbours, each one more than the one before, and none is padding; with one lane
- *                            it does not matter, and is 0 (vrun16)
+ *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
+ *                            lane (vrun16)
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
- *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q)   four lanes, of which the first n (2, 3, 4) are
- *                            read; the others are 0
+ *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q)
+ *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
  *
- * Gathers are scalar loads put together: the gather instructions of AVX2 and AVX-512 were slower on the processors measured (Zen 4: 5
- * to 30% of a csr product) and read columns as signed numbers.
+ * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
+ * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
  */
 #include "spmv_formats.h"
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
@@ -35,7 +35,7 @@
 #define SPMV__FORCE_INLINE static inline
 #endif
 
-/* Asks for memory that is read soon, into the second cache. */
+/* Prefetches memory into the L2 cache. */
 #ifdef __GNUC__
 #define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
 #else

@@ -518,7 +518,7 @@ static int next_level(int *level)
     static int named;
     while (++*level < SPMV_SIMD_COUNT) {
         if (spmv_simd_usable((spmv_simd)*level)) return 1;
-        if (!(named >> *level & 1)) fprintf(stderr, "not usable here, so not tested: instructions of level %s\n", spmv_simd_name((spmv_simd)*level));
+        if (!(named >> *level & 1)) fprintf(stderr, "not usable here, so not tested: level %s\n", spmv_simd_name((spmv_simd)*level));
         named |= 1 << *level;
     }
     return 0;
