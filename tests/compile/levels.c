@@ -10,7 +10,7 @@ enum { SIDE = 77 };
 static const char *const plans[] = {
     "dense", "csr", "csr:run=32,idx=16", "csr:rows=sorted", "dia", "bdia", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
     "sell:h=8,idx=16", "sell:h=5", "sell:h=64,grow=0.3", "bell:b=2x2", "bell:b=3x3", "bell:b=4x8", "sbell:b=6x6", "sbell:b=3x3,h=5",
-    "sbell:b=4x4,idx=16",     "bcsr:b=1x8", "bcsr:b=3x3", "bcsr:b=2x2,idx=16", "bcsr:b=8x8", "bcsr:b=6x6", "cmrs",
+    "sbell:b=4x4,idx=16", "bcsr:b=1x8", "bcsr:b=3x3", "bcsr:b=2x2,idx=16", "bcsr:b=8x8", "bcsr:b=6x6", "cmrs",
     "cmrs:h=16,sort=1", "ell:w=3+coo"
 };
 
