@@ -217,14 +217,15 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                             \
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
                       "number of rows; dia, bdia: 1")                                                                 \
-    X(WG,    128, 64, "work-items in a work-group; default on CPUs for coo and csr with run: 16; on GPUs for csr "    \
-                      "with run: 256")                                                                                \
+    X(WG,    128, 64, "work-items in a work-group; default on CPUs for coo and csr with run: 16, tcsr: 1; on GPUs "   \
+                      "for csr with run: 256, tcsr: a 16th of the tile")                                             \
     X(PER,   7,  255, "coo: nonzeros for each work-item")                                                             \
-    X(STREAM, 1,  0,  "csr with run: 1 a work-group takes a run, through local memory; 0 a work-item does")           \
-    X(FINISH, 1,  0,  "csr with run: the pieces of a long row are added 0 by a second launch, 1 by the work-group "   \
-                      "that finishes last; default 1 on NVIDIA from compute capability 7.0")                          \
-    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, STREAM=1: loads in flight for each "      \
-                      "work-item")                                                                                    \
+    X(STREAM, 1,  0,  "csr with run, tcsr: 1 a work-group takes a run or a tile, through local memory; 0 a work-item" \
+                      " does")                                                                                        \
+    X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
+                      "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
+    X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
+                      " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)")                 \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
@@ -1732,6 +1733,137 @@ static const spmv__dev_format spmv__cmrs_device = {
     spmv__dev_deal_rows, spmv__dev_arguments_rows,         /* deal, arguments */
     spmv__cmrs_grains, spmv__cmrs_grain_row,               /* grains, grain_row */
     spmv__dev_grain_free_always, spmv__cmrs_cut            /* grain_free, cut */
+};
+
+/* ---- tcsr -------------------------------------------------------------------------------------------------------- */
+
+enum { SPMV__TCSR_EMPTY_EACH = 4 /* empty rows that an item writes; kernels/tcsr.cl has the same number */ };
+
+/* Items of a group that takes a tile. */
+static uint64_t spmv__tcsr_group(const spmv_part *p) { return p->n[SPMV_TCSR_TILE] / SPMV_TCSR_SLOTS; }
+
+static int spmv__tcsr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    switch (k) {
+    case SPMV_KNOB_FINISH: return p->n[SPMV_TCSR_CUTS] != 0;
+    case SPMV_KNOB_UNROLL: return v->value[SPMV_KNOB_STREAM];
+    default: return 1;
+    }
+}
+
+/* Products with what is left out between them, and the sums that warps hand on; with barriers instead of a warp's instructions also
+ * a vote for each warp and a sum for each item. The finishing launch has a sum for each item. */
+static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
+{
+    uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
+    if (!v->value[SPMV_KNOB_STREAM]) return wg * size;
+    warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP;
+    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP / (128 / size) + 1;
+    return warps * ((products + 1) * size + 8) + wg * size;
+}
+
+/* A tile has a group of its own size, or an item where the device cannot have such a group or the caller wants another one. */
+static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    spmv_variant whole = *v;
+    whole.value[SPMV_KNOB_STREAM] = 1;
+    whole.value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
+    if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
+        (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
+        spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 8, 8);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
+    if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
+    if (v->value[SPMV_KNOB_STREAM] && !spmv__dev_knob_set(wish, SPMV_KNOB_WG)) v->value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
+}
+
+static spmv_status spmv__tcsr_fit(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)wish;
+    if (!v->value[SPMV_KNOB_STREAM] || (uint64_t)v->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "WG=%d: tiles of %llu have groups of %llu", v->value[SPMV_KNOB_WG],
+                    (spmv__ull)p->n[SPMV_TCSR_TILE], (spmv__ull)spmv__tcsr_group(p));
+}
+
+/* The group may have been made smaller, as the kernel or the device could not have it. */
+static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    if (!v->value[SPMV_KNOB_STREAM] || (uint64_t)v->value[SPMV_KNOB_WG] == spmv__tcsr_group(p)) return SPMV_OK;
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "tcsr: tiles of %llu have groups of %llu, the device can have %d",
+                    (spmv__ull)p->n[SPMV_TCSR_TILE], (spmv__ull)spmv__tcsr_group(p), v->value[SPMV_KNOB_WG]);
+}
+
+static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
+{
+    spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
+    spmv__dev_option_number(o, "NT", 1); /* H200: 1.00 to 1.10 times as fast on 20 matrices; ignored elsewhere */
+}
+
+/* Groups for the tiles, then for the empty rows. Each tile has two carries. */
+static spmv_status spmv__tcsr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
+{
+    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], tiles = p->n[SPMV_TCSR_TILES], cuts = p->n[SPMV_TCSR_CUTS];
+    uint64_t items = out->variant.value[SPMV_KNOB_STREAM] ? tiles * wg : tiles;
+    spmv_status s = spmv__dev_groups(d, items + spmv__ceil_div(p->n[SPMV_TCSR_EMPTIES], SPMV__TCSR_EMPTY_EACH), wg, wg, &out->groups);
+    out->carries = cuts ? 2 * tiles : 0;
+    if (cuts && out->variant.value[SPMV_KNOB_FINISH]) out->counters = tiles;
+    else if (!s) s = spmv__dev_groups(d, cuts, 1, wg, &out->finish);
+    return s;
+}
+
+static void spmv__tcsr_arguments(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
+{
+    if (p->list) spmv__dev_arg_mem(a, p->list);
+    spmv__dev_arg_mem(a, carry[0]);
+}
+
+static uint64_t spmv__tcsr_grains(const spmv_part *p) { return p->n[SPMV_TCSR_TILES]; }
+
+/* Empty rows belong to the tile of the row before them. */
+static uint64_t spmv__tcsr_grain_row(const spmv_part *p, uint64_t g)
+{
+    uint64_t n = spmv__tcsr_ends(p, g);
+    if (g == 0) return 0;
+    return g < p->n[SPMV_TCSR_TILES] ? spmv__tcsr_row(p, n) : p->rows;
+}
+
+/* Not where a row goes on. */
+static int spmv__tcsr_grain_free(const spmv_part *p, uint64_t g)
+{
+    return g == p->n[SPMV_TCSR_TILES] || spmv__at(&p->a[SPMV_TCSR_PIECE], 2 * g) == g;
+}
+
+static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
+    uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->begin);
+    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row);
+    q->n[SPMV_TCSR_TILES] = tiles;
+    q->n[SPMV_TCSR_CUTS] = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
+    q->n[SPMV_TCSR_EMPTIES] = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
+    spmv__dev_cut_one(&c[SPMV_TCSR_VAL], t->begin * tile, tiles * tile, 0);
+    c[SPMV_TCSR_COL] = c[SPMV_TCSR_VAL];
+    spmv__dev_cut_one(&c[SPMV_TCSR_FLAG], t->begin * tile / SPMV_TCSR_SLOTS, tiles * tile / SPMV_TCSR_SLOTS, 0);
+    spmv__dev_cut_one(&c[SPMV_TCSR_END], t->begin * warps, tiles * warps + 1, ends);
+    spmv__dev_cut_one(&c[SPMV_TCSR_ROW], ends, spmv__tcsr_ends(p, t->end) - ends, t->row);
+    spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);
+    spmv__dev_cut_one(&c[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], t->begin);
+    spmv__dev_cut_one(&c[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], t->row);
+}
+
+static const spmv__dev_format spmv__tcsr_device = {
+    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
+    1, 0,                                              /* repeat_lanes, carry_rows */
+    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048", /* check */
+    spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
+    spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
+    spmv__tcsr_fit, spmv__tcsr_allowed,                /* fit, allowed */
+    spmv__tcsr_options, spmv__dev_macro_stored,        /* options, macro */
+    spmv__dev_height_rows, spmv__tcsr_local,           /* height, local */
+    spmv__tcsr_deal, spmv__tcsr_arguments,             /* deal, arguments */
+    spmv__tcsr_grains, spmv__tcsr_grain_row,           /* grains, grain_row */
+    spmv__tcsr_grain_free, spmv__tcsr_cut              /* grain_free, cut */
 };
 
 /* ---- the table of the records above ------------------------------------------------------------------------------ */

@@ -257,7 +257,8 @@ SPMV_API int spmv_simd_usable(spmv_simd s);
     X(BELL,  bell,  "blocked ELLPACK (clSpMV 4.4.1)")                                                \
     X(SBELL, sbell, "sliced blocked ELLPACK (clSpMV 4.4.2)")                                         \
     X(BCSR,  bcsr,  "blocked CSR (clSpMV 4.4.3)")                                                    \
-    X(CMRS,  cmrs,  "compressed multi-row storage (Koza et al. 2013)")
+    X(CMRS,  cmrs,  "compressed multi-row storage (Koza et al. 2013)")                               \
+    X(TCSR,  tcsr,  "CSR in tiles of equal size, for GPUs and irregular rows (after CSR5, Liu and Vinter 2015)")
 
 typedef enum spmv_format {
 #define X(NAME, name, text) SPMV_##NAME,
@@ -278,6 +279,7 @@ typedef enum spmv_format {
 #define SPMV_BIT_SBELL 256
 #define SPMV_BIT_BCSR  512
 #define SPMV_BIT_CMRS  1024
+#define SPMV_BIT_TCSR  2048
 
 /* The name of a format, for example "ell"; "unknown" if there is no such format. */
 SPMV_API const char *spmv_format_name(spmv_format f);
@@ -332,7 +334,8 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
     X(WIDE,  wide,  INT)   /* cmrs: 1 stores row and column apart even where 28 bits hold a column */         \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
-    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */
+    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
+    X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -354,6 +357,9 @@ enum {
     SPMV_BLOCK_SIZES = 0 SPMV_BLOCK_LIST(X)
 #undef X
 };
+
+/* tcsr: a lane sums SPMV_TCSR_SLOTS slots, and SPMV_TCSR_LANES lanes are a warp. kernels/tcsr.cl has the same numbers. */
+enum { SPMV_TCSR_SLOTS = 16, SPMV_TCSR_LANES = 32 };
 
 /* Structs that describe something begin with a number or a pointer, so that "= {0}" initialises them in C++ as in C. */
 typedef struct spmv_spec {
@@ -399,13 +405,23 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  *         |                           |   u32[blocks]: first column; one base per 32 block rows
  *  cmrs   | height, packed            | val[nnz], ptr off[strips+1], index u32[nnz]: column * 16 + row in the strip if packed,
  *         |                           |   else the column; row u8[nnz] if not packed, else empty
+ *  tcsr   | tile, tiles, cuts,        | val[tile * tiles], col u32 likewise: the rows that are not empty, one after another. A row that
+ *         |   empties                 |   does not fit into the rest of a tile begins in the next one if that rest is at most a 16th of the
+ *         |                           |   tile; the rest is then padding, which repeats the column before it. Any other row that does not
+ *         |                           |   fit is cut and goes on in the next tile. The lanes of a warp take 16 slots each, together 512.
+ *         |                           |   flag u32 a lane: bit k is set if a row ends in slot k; the bits from 16 on count the rows that
+ *         |                           |   end before it in the warp. end u32[warps+1]: rows that end before a warp. row u32: the row of
+ *         |                           |   each end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that
+ *         |                           |   goes on from the tile before, and the last tile of the row that goes on in the next; the tile
+ *         |                           |   itself if there is none. cut u32[cuts]: the first tile of each row that is cut.
+ *         |                           |   empty u32[empties]: the empty rows
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
  * 2^16 - 1 marks padding. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
-enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 7 }; /* the most that any format has */
+enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 8 }; /* the most that any format has */
 
 typedef struct spmv_array {
     void    *data;     /* count * width bytes; NULL if count is 0 */
@@ -528,6 +544,7 @@ SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 #define SPMV_SBELL_INTS(X) X(SBELL, BH, "BH") X(SBELL, BW, "BW") X(SBELL, UW, "UW") X(SBELL, H, "H") X(SBELL, SLICES, "slices")
 #define SPMV_BCSR_INTS(X)  X(BCSR, BH, "BH") X(BCSR, BW, "BW") X(BCSR, UW, "UW") X(BCSR, BLOCKS, "blocks")
 #define SPMV_CMRS_INTS(X)  X(CMRS, HEIGHT, "HEIGHT") X(CMRS, PACKED, "PACKED")
+#define SPMV_TCSR_INTS(X)  X(TCSR, TILE, "TILE") X(TCSR, TILES, "tiles") X(TCSR, CUTS, "cuts") X(TCSR, EMPTIES, "empties")
 
 #define SPMV_DENSE_ARRAYS(X) X(DENSE, VAL)
 #define SPMV_COO_ARRAYS(X)   X(COO, VAL) X(COO, ROW) X(COO, COL)
@@ -541,6 +558,8 @@ SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 #define SPMV_SBELL_ARRAYS(X) X(SBELL, VAL) X(SBELL, PTR) X(SBELL, COL) X(SBELL, BASE)
 #define SPMV_BCSR_ARRAYS(X)  X(BCSR, VAL) X(BCSR, PTR) X(BCSR, COL) X(BCSR, BASE)
 #define SPMV_CMRS_ARRAYS(X)  X(CMRS, VAL) X(CMRS, PTR) X(CMRS, INDEX) X(CMRS, ROW)
+#define SPMV_TCSR_ARRAYS(X) \
+    X(TCSR, VAL) X(TCSR, COL) X(TCSR, FLAG) X(TCSR, END) X(TCSR, ROW) X(TCSR, PIECE) X(TCSR, CUT) X(TCSR, EMPTY)
 
 #define SPMV__INT(FORMAT, NAME, name) SPMV_##FORMAT##_##NAME,
 #define SPMV__ARRAY(FORMAT, NAME) SPMV_##FORMAT##_##NAME,
@@ -1707,6 +1726,8 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if (k[SPMV_KEY_RUN] && (k[SPMV_KEY_RUN] < 32 || k[SPMV_KEY_RUN] > 65536)) return "run must be 32 .. 65536";
     if (k[SPMV_KEY_IDX] && k[SPMV_KEY_IDX] != 16 && k[SPMV_KEY_IDX] != 32) return "idx must be 16 or 32";
     if (k[SPMV_KEY_IDX] == 16 && s->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
+    if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
+        return "tile must be 512 1024 2048 or 4096";
     return NULL;
 }
 
@@ -3473,6 +3494,203 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
     }
     return SPMV_OK;
 }
+
+/* ---- tcsr -------------------------------------------------------------------------------------------------------- */
+#if defined(SPMV_NO_TCSR) || !(SPMV__ONLY & SPMV_BIT_TCSR)
+#undef SPMV_NO_TCSR
+#define SPMV_NO_TCSR
+#define SPMV__BUILT_TCSR 0
+#else
+#define SPMV__BUILT_TCSR 1
+#endif
+
+static const spmv__traits spmv__tcsr_traits = {
+    SPMV__LISTS | SPMV__KEY(TILE),  /* keys */
+    SPMV_CAN_LIST | SPMV_LONG_ROWS, /* flags */
+    SPMV_CLASS_FLAT,                /* class */
+    1,                              /* indices */
+    SPMV__EVEN,                     /* even */
+    5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
+    0, NULL                         /* cocktail, suits */
+};
+
+static const spmv_format_layout spmv__tcsr_layouts[] = {
+    { "tcsr", SPMV__ALL },
+    { "tcsr:tile=2048", SPMV__ALL }
+};
+
+#ifndef SPMV_NO_TCSR
+enum {
+    SPMV__TILE_SLOTS = 4096, /* H200, f32, 20 matrices: 2048 takes 1.06 times as long, and as long in f64 */
+    SPMV__TILE_REST = 16,     /* share of a tile that may stay empty so that a row is not cut; 8 on the H200: no gain */
+    SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */
+};
+
+SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
+{
+    return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
+}
+
+/* Where a row of length nonzeros begins if the rows before it end at slot at. tile, the slots of a tile, is a power of two. */
+SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t length)
+{
+    uint64_t rest = tile - (at & (tile - 1));
+    return length > rest && rest * SPMV__TILE_REST <= tile ? at + rest : at;
+}
+
+/* 1 if the slots at up to end lie in several tiles. */
+SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
+
+static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
+{
+    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t length = s->ptr[i + 1] - s->ptr[i];
+        empties += length == 0;
+        if (!length) continue;
+        at = spmv__tile_slot(tile, at, length);
+        cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
+        at += length;
+    }
+    tiles = spmv__ceil_div(at, tile);
+    if (tiles > 0x7fffffffu)
+        return spmv_log(s->h, SPMV_ERR_OVERFLOW, "tcsr: %llu tiles, 2^31 - 1 can be numbered", (spmv__ull)tiles);
+    p->n[SPMV_TCSR_TILE] = tile;
+    p->n[SPMV_TCSR_TILES] = tiles;
+    p->n[SPMV_TCSR_CUTS] = cuts;
+    p->n[SPMV_TCSR_EMPTIES] = empties;
+    spmv__want(&p->a[SPMV_TCSR_VAL], tiles * tile, p->a[SPMV_TCSR_VAL].width);
+    spmv__want(&p->a[SPMV_TCSR_COL], tiles * tile, 4);
+    spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_SLOTS, 4);
+    spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_WARP + 1, 4);
+    spmv__want(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
+    spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
+    spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
+    return SPMV_OK;
+}
+
+/* The slots are counted as in a build. */
+static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    uint64_t tile = spmv__tile_slots(spec), at = 0, r;
+    for (r = 0; r < l->v->a->rows; r++)
+        if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
+    spmv__estimate_entries(f, out);
+    out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+    return SPMV_OK;
+}
+
+/* Padding of slots at up to end: it reads what the slot before it does, which is in the cache, and no sum takes it in. */
+static void spmv__tcsr_pad(spmv_part *p, uint64_t at, uint64_t end)
+{
+    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
+    for (; at < end; at++) col[at] = col[at - 1];
+}
+
+/* The row in slots at up to end, which lie in several tiles, is cut. */
+static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t *cuts)
+{
+    uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t first = at / p->n[SPMV_TCSR_TILE], last = (end - 1) / p->n[SPMV_TCSR_TILE], t;
+    ((uint32_t *)p->a[SPMV_TCSR_CUT].data)[(*cuts)++] = (uint32_t)first;
+    for (t = first; t < last; t++) {
+        piece[2 * t + 1] = (uint32_t)last;
+        piece[2 * t + 2] = (uint32_t)first;
+    }
+}
+
+/* From row ends alone: the counts above bit 16 of the flags, and how many rows end before each warp. */
+static void spmv__tcsr_count_ends(spmv_part *p)
+{
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *end = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0, bits;
+    uint64_t i;
+    end[0] = 0;
+    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) {
+        bits = flag[i];
+        flag[i] |= in_warp << SPMV_TCSR_SLOTS;
+        for (; bits; bits &= bits - 1) in_warp++;
+        if ((i + 1) % SPMV_TCSR_LANES) continue;
+        end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_warp;
+        in_warp = 0;
+    }
+}
+
+static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+{
+    const spmv_csr *a = s->v->a;
+    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
+    uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    uint64_t tile = p->n[SPMV_TCSR_TILE], at = 0, cuts = 0, empties = 0, i, k;
+    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) ((uint32_t *)p->a[SPMV_TCSR_PIECE].data)[i] = (uint32_t)(i / 2);
+    for (i = 0; i < p->rows; i++) {
+        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+        if (!length) {
+            empty[empties++] = (uint32_t)i;
+            continue;
+        }
+        spmv__tcsr_pad(p, at, begin);
+        at = begin;
+        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                col[at] = a->col[k];
+                spmv__put(to, at++, k);
+            }
+        flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
+        if (row) row[i - empties] = (uint32_t)i;
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+    }
+    spmv__tcsr_pad(p, at, tile * p->n[SPMV_TCSR_TILES]);
+    spmv__tcsr_count_ends(p);
+}
+
+/* The row of the part that is the n-th to end. */
+SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
+{
+    return p->a[SPMV_TCSR_ROW].count ? ((const uint32_t *)p->a[SPMV_TCSR_ROW].data)[n] : n;
+}
+
+/* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
+SPMV__SHARED uint32_t spmv__tcsr_bits(const spmv_part *p, uint64_t i)
+{
+    return ((const uint32_t *)p->a[SPMV_TCSR_FLAG].data)[i] & ((1u << SPMV_TCSR_SLOTS) - 1);
+}
+
+/* The number of the lowest bit that is set; one must be. */
+SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
+{
+#ifdef __GNUC__
+    return (uint64_t)__builtin_ctz(bits);
+#else
+    uint64_t n = 0;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
+}
+
+/* Rows that end before tile t. */
+SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
+{
+    return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
+}
+
+static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
+{
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data;
+    const uint32_t *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t t, k, n = 0;
+    for (t = 0; t < p->n[SPMV_TCSR_TILES]; t++) {
+        uint64_t last = spmv__tcsr_ends(p, t + 1), at = t * p->n[SPMV_TCSR_TILE];
+        for (k = at; k < at + p->n[SPMV_TCSR_TILE] && (n < last || piece[2 * t + 1] != t); k++) {
+            visit(user, spmv__tcsr_row(p, n), col[k], k);
+            n += flag[k / SPMV_TCSR_SLOTS] >> k % SPMV_TCSR_SLOTS & 1u;
+        }
+    }
+}
+#endif
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 

@@ -450,7 +450,7 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
         return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                  \
     }                                                                                                                              \
-    static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,                 \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
                                        const SPMV__T *SPMV__RESTRICT x)                                                            \
     {                                                                                                                              \
         SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                    \
@@ -550,15 +550,21 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_CSR
 #define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-/* The sum of a row of n nonzeros. */
-static inline SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                       const SPMV__T *SPMV__RESTRICT x)
+/* The sum of a row of n nonzeros, more than SPMV__PIECE, piece by piece. */
+SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                        const SPMV__T *SPMV__RESTRICT x)
 {
-    if (n <= SPMV__PIECE) return SPMV__F(dot)(val, col, n, x);
     const uint64_t piece = spmv__piece(n);
     SPMV__T sum = 0;
     for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(dot)(val, col, piece, x);
     return sum + SPMV__F(dot)(val, col, n, x);
+}
+
+/* The sum of a row of n nonzeros. */
+SPMV__FORCE_INLINE SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                            const SPMV__T *SPMV__RESTRICT x)
+{
+    return n > SPMV__PIECE ? SPMV__F(csr_pieces)(val, col, n, x) : SPMV__F(dot)(val, col, n, x);
 }
 
 /* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
@@ -985,6 +991,41 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
         }
         for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
+}
+#endif
+
+#ifndef SPMV_NO_TCSR
+#define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
+/* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
+static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t n = spmv__tcsr_ends(p, t), at = t * p->n[SPMV_TCSR_TILE], last = at + p->n[SPMV_TCSR_TILE], i, end;
+    int other = piece[2 * t] != t; /* the row began in another tile */
+    uint32_t bits;
+    for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
+        for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
+            end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
+            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+        }
+    if (piece[2 * t + 1] == t || other) return;
+    for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
+    end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+}
+
+/* Shares of tcsr are tiles, and empty rows. */
+static void SPMV__F(tcsr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t tiles = p->n[SPMV_TCSR_TILES], empties = p->n[SPMV_TCSR_EMPTIES];
+    uint64_t t = spmv__even(tiles, 1, share, shares), end = spmv__even(tiles, 1, share + 1, shares);
+    (void)val;
+    for (; t < end; t++) SPMV__F(tcsr_tile)(p, t, alpha, x, beta, y);
+    end = spmv__even(empties, 1, share + 1, shares);
+    for (t = spmv__even(empties, 1, share, shares); t < end; t++) SPMV__F(set)(p, empty[t], alpha, 0, beta, y);
 }
 #endif
 

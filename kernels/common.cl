@@ -230,6 +230,60 @@ INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
     y[i] = v;
 }
 
+/* ---- FINISH 1: pieces of a row that several work-groups sum, of which the last to finish adds the sums ---- */
+#if defined(FINISH) && FINISH
+/* On NVIDIA's devices, whose fence is known to order memory between groups, carries are plain loads and stores. Elsewhere they
+ * are atomic operations, which all groups see alike, and the fence only has to keep them in order. */
+#if defined(NVIDIA) && NVIDIA >= 70
+#define FENCE() __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
+INLINE void leave(__global VEC *p, VEC v)
+{
+    *(volatile __global VEC *)p = v;
+}
+INLINE VEC take(__global VEC *p)
+{
+    return *(volatile __global VEC *)p;
+}
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
+INLINE void leave(__global VEC *p, VEC v)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    atomic_xchg(word, w.s0);
+    atomic_xchg(word + 1, w.s1);
+#else
+    atomic_xchg(word, as_uint(v));
+#endif
+}
+INLINE VEC take(__global VEC *p)
+{
+    volatile __global uint *word = (volatile __global uint *)p;
+#ifdef F64
+    const uint low = atomic_or(word, 0u);
+    return as_double(VECTOR2(uint, low, atomic_or(word + 1, 0u)));
+#else
+    return as_float(atomic_or(word, 0u));
+#endif
+}
+#endif
+
+/* Stores the sum of a piece in carry number at and counts it. Returns the number of pieces of the row if this was the last to finish,
+ * else 0. The counters lie after the carries; a row uses number first. The last piece resets it for the next product. */
+INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, uint pieces, VEC sum)
+{
+    volatile __global uint *arrived = (volatile __global uint *)(carry + carries) + first;
+    leave(carry + at, sum);
+    FENCE();
+    if (atomic_inc(arrived) + 1 != pieces)
+        return 0;
+    atomic_xchg(arrived, 0u);
+    FENCE();
+    return pieces;
+}
+#endif
+
 /* ---- column-major formats: an item takes V adjacent rows ---- */
 #ifndef V
 #define V 1

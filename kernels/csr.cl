@@ -67,59 +67,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 #define PIECES(row) ((uint)(((IDX)ptr[(size_t)(row) + 1] - (IDX)ptr[row] - 1) / RUN) + 1)
 #define FIRST_PIECE(run, row, at) ((run) - (size_t)(((at) - (IDX)ptr[row]) / RUN))
 
-#if FINISH
-/* On NVIDIA's devices, whose fence is known to order memory between groups, carries are plain loads and stores. Elsewhere they
- * are atomic operations, which all groups see alike, and the fence only has to keep them in order. */
-#if defined(NVIDIA) && NVIDIA >= 70
-#define FENCE() __asm__ volatile("fence.acq_rel.gpu;" ::: "memory")
-INLINE void leave(__global VEC *p, VEC v)
-{
-    *(volatile __global VEC *)p = v;
-}
-INLINE VEC take(__global VEC *p)
-{
-    return *(volatile __global VEC *)p;
-}
-#else
-#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
-INLINE void leave(__global VEC *p, VEC v)
-{
-    volatile __global uint *word = (volatile __global uint *)p;
-#ifdef F64
-    const uint2 w = as_uint2(v);
-    atomic_xchg(word, w.s0);
-    atomic_xchg(word + 1, w.s1);
-#else
-    atomic_xchg(word, as_uint(v));
-#endif
-}
-INLINE VEC take(__global VEC *p)
-{
-    volatile __global uint *word = (volatile __global uint *)p;
-#ifdef F64
-    const uint low = atomic_or(word, 0u);
-    return as_double(VECTOR2(uint, low, atomic_or(word + 1, 0u)));
-#else
-    return as_float(atomic_or(word, 0u));
-#endif
-}
-#endif
-
-/* Stores the sum of a piece and counts it. Returns the number of pieces of the row if this was the last to finish, else 0. The
- * counters lie after the carries; a row uses the one at its first run. The last piece resets it for the next product. */
-INLINE uint arrive(__global VEC *carry, ulong runs, size_t first, size_t run, uint pieces, VEC sum)
-{
-    volatile __global uint *arrived = (volatile __global uint *)(carry + runs) + first;
-    leave(carry + run, sum);
-    FENCE();
-    if (atomic_inc(arrived) + 1 != pieces)
-        return 0;
-    atomic_xchg(arrived, 0u);
-    FENCE();
-    return pieces;
-}
-#endif
-
 #if STREAM
 #if WG < 32
 #define TEAM WG

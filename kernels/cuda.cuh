@@ -25,6 +25,7 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 /* One dimension only. */
 #define get_local_id(d) threadIdx.x
 #define get_group_id(d) blockIdx.x
+#define get_num_groups(d) gridDim.x
 #define get_global_id(d) ((ulong)blockIdx.x * blockDim.x + threadIdx.x)
 #define get_global_size(d) ((ulong)gridDim.x * blockDim.x)
 #define barrier(flags) __syncthreads()

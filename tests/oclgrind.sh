@@ -121,6 +121,7 @@ planted)
     plant races 'data race' 'queue[atomic_inc(&waiting)]=>queue[waiting++]' 'a queue without atomics' one csr:run=1024/STREAM=1,WG=32
     plant races 'CL_INVALID_KERNEL_NAME' 'void spmv(=>void other(' 'a kernel that does not exist' one dia
     plant uninitialized 'Uninitialized' 'scratch[w * WG + lid] = acc[w];=>' 'local memory that is not written' one cmrs/L=4
+    plant races 'data race' "$barrier=>" 'lanes that do not wait for each other' one tcsr:tile=512/STREAM=1
     plant uninitialized 'uninitialized' 'waiting = 0;=>;' 'a count that is not set' one $pieces
     plant uninitialized 'Uninitialized' 'carry[run] = partial[0];=>;' 'sums for the second launch that are not written' one $pieces
     echo "$found of $n planted defects found"
@@ -137,7 +138,8 @@ plans)
            csr:run=1024/STREAM=1,WG=32 csr:run=32/STREAM=0,FINISH=1 csr:run=33,rows=nonempty/STREAM=1,WG=64,FINISH=1
            coo/ATOMIC=1 ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16 dense/L=8,V=4,SEQ=4 ell/V=4,L=2 sell/STAGE=1,L=2,V=4
            sell:grow=0.2/STAGE=1 sell:grow=0.2/SLICE=1 sell:h=7,idx=16/SLICE=1 bdia/STAGE=1,V=4,L=2 dia/L=4,V=8
-           bcsr/L=4,SEQ=4 bell/L=2,SEQ=4,V=4 cmrs/STAGE=1,ALIGN=1,L=8,SEQ=4'
+           bcsr/L=4,SEQ=4 bell/L=2,SEQ=4,V=4 cmrs/STAGE=1,ALIGN=1,L=8,SEQ=4 tcsr:tile=512/STREAM=0,FINISH=1
+           tcsr:tile=1024,rows=nonempty/STREAM=1,UNROLL=16'
     skew
     build/spmv gen gr_9_8 -o $dir/grid.mtx >/dev/null || exit 1
     build/spmv gen ch4-5-b2 -o $dir/complex.mtx >/dev/null || exit 1

@@ -372,6 +372,10 @@ static const char *const bcsr_plans[] = { "bcsr", "bcsr:b=3x3", "bcsr:b=6x6", "b
                                           "bcsr:b=3x3,idx=16", NULL };
 static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1", "cmrs:h=16", "cmrs:h=2,wide=1",
                                           "cmrs:h=16,wide=1,sort=1,rows=nonempty", NULL };
+static const char *const tcsr_plans[] = { "tcsr", "tcsr:tile=512", "tcsr:tile=1024,rows=nonempty", "tcsr:tile=2048/STREAM=1",
+                                          "tcsr:tile=512/STREAM=1,FINISH=0", "tcsr:tile=512/STREAM=1,FINISH=1,UNROLL=16",
+                                          "tcsr:tile=512,rows=sorted,sigma=50/STREAM=1,FINISH=1", "tcsr:tile=512/STREAM=0,FINISH=1",
+                                          "tcsr:tile=1024,rows=nonempty/STREAM=0,FINISH=0,WG=16", NULL };
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
                                            "ell:w=2+csr:rows=nonempty", "ell:w=2+csr:run=32",
                                            "csr:run=40,rows=nonempty", NULL };
@@ -545,6 +549,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
+Test(pairs, small_tiles, .timeout = 600) { check_pairs(SPMV_TCSR, "tcsr:tile=512"); }
 /* The same with other layouts. */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
@@ -1168,7 +1173,8 @@ Test(limits, large_arrays_are_cut, .timeout = 300)
     static const char *const plans[] = {
         "dense", "coo", "csr", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=64,idx=16,rows=nonempty",
         "csr:run=32/STREAM=1,FINISH=1", "dia", "bdia", "ell", "ell:idx=16,rows=sorted", "sell:h=7", "sell:grow=0.2,idx=16,rows=sorted",
-        "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1", "ell:w=2+csr:run=32"
+        "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1", "ell:w=2+csr:run=32",
+        "tcsr:tile=512", "tcsr:tile=512,rows=nonempty/STREAM=1", "tcsr:tile=512/STREAM=1,FINISH=1"
     };
     static const size_t some[] = { 22, 25 };
     spmv_device d = open_device();

@@ -127,17 +127,17 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     static const char *const own[][2] = {
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
-        { "cmrs.cl", "bbbb" }, { "scale.cl", "" }
+        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }
     };
-    int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl");
+    int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_BUILD;
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
-    if (i == LENGTH(own) || source->count != (coo || scale ? 4 : 6)) bad++;
+    if (i == LENGTH(own) || source->count != (coo || tcsr || scale ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
-    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "", coo ? "nb" : scale ? "n" : "nn",
-             strstr(source->options, "LIST=1") ? "b" : "", coo || strstr(source->options, "-DRUN=") ? "b" : "");
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "", coo ? "nb" : scale ? "n" : tcsr ? "" : "nn",
+             strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
     *out = t;
     return SPMV_OK;
@@ -300,7 +300,7 @@ static const spmv_backend *fake(void)
 static const char *const plans[] = {
     "dense", "coo", "csr", "csr:rows=nonempty", "csr:run=64", "dia", "bdia", "ell", "ell:rows=sorted,idx=16", "sell:h=8",
     "sell:h=64,grow=0.3", "bell:b=3x3", "sbell:b=4x4,h=4", "bcsr:b=3x3,idx=16", "cmrs", "ell:w=2+dia:d=0.9+csr:run=64+coo",
-    "ell:w=3+coo"
+    "ell:w=3+coo", "tcsr", "tcsr:tile=512,rows=nonempty"
 };
 
 enum { ROWS = 43, COLS = 37 };

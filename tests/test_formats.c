@@ -29,6 +29,7 @@ static const char *const specs[] = {
     "bcsr:b=3x3", "bcsr:b=6x6",
     "cmrs", "cmrs:h=1", "cmrs:h=2", "cmrs:h=8", "cmrs:h=16", "cmrs:wide=1", "cmrs:h=16,sort=1", "cmrs:h=2,sort=1,wide=1",
     "cmrs:h=8,rows=nonempty", "cmrs:h=16,rows=sorted,sort=1", "cmrs:rows=sorted,sigma=8,wide=1",
+    "tcsr", "tcsr:tile=512", "tcsr:tile=1024,rows=nonempty", "tcsr:tile=2048,rows=sorted", "tcsr:tile=512,rows=sorted,sigma=8",
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -142,6 +143,59 @@ static const int64_t b_col[] = { 0, 1, 1, 2, 0, 2, 3, 1, 3 };
 
 #define GOLDEN(text) CHECK(built(&p, text, &m, &a, SPMV_F64, 0), text)
 
+/* Rows of these lengths in tiles of 512: one that leaves padding behind it, one that is cut once, one that goes through a whole tile,
+ * one that begins and ends in a lane, empty ones. */
+Test(golden, tiles)
+{
+    static const uint64_t length[] = { 500, 0, 20, 600, 3, 0, 1000 }, place[] = { 0, 500, 512, 532, 1132, 1135, 1135 };
+    static const uint64_t n[] = { 512, 5, 2, 2 };
+    static const int64_t row[] = { 0, 2, 3, 4, 6 }, end[] = { 0, 1, 2, 4, 4, 5 }, cut[] = { 1, 2 }, empty[] = { 1, 5 };
+    static const int64_t piece[] = { 0, 0, 1, 2, 1, 4, 2, 4, 2, 4 };
+    double *val = (double *)calloc(2560, sizeof *val);
+    int64_t *col = (int64_t *)calloc(2560, sizeof *col), flag[160] = { 0 };
+    uint64_t r, c, k = 0, i;
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    matrix_open(&m, "tiles", 7, 1000);
+    for (r = 0; r < 7; r++) {
+        for (c = 0; c < length[r]; c++) matrix_add(&m, c);
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    for (r = 0; r < 7; r++)
+        for (c = 0; c < length[r]; c++) {
+            val[place[r] + c] = m.val[k++];
+            col[place[r] + c] = (int64_t)c;
+        }
+    for (i = 500; i < 512; i++) col[i] = 499;
+    for (i = 2135; i < 2560; i++) col[i] = 999;
+    flag[31] = 1 << 3;               /* place 499 */
+    flag[33] = 1 << 3;               /* 531 */
+    flag[70] = 1 << 11 | 1 << 14;    /* 1131, 1134 */
+    flag[133] = 1 << 6;              /* 2134 */
+    for (i = 34; i < 64; i++) flag[i] = 1 << 16;
+    for (i = 71; i < 96; i++) flag[i] = 2 << 16;
+    for (i = 134; i < 160; i++) flag[i] = 1 << 16;
+    GOLDEN("tcsr:tile=512");
+    same_values(&p, val, 2560);
+    same_index("col", &p.a[SPMV_TCSR_COL], col, 2560);
+    same_index("flag", &p.a[SPMV_TCSR_FLAG], flag, 160);
+    same_index("end", &p.a[SPMV_TCSR_END], end, 6);
+    same_index("row", &p.a[SPMV_TCSR_ROW], row, 5);
+    same_index("piece", &p.a[SPMV_TCSR_PIECE], piece, 10);
+    same_index("cut", &p.a[SPMV_TCSR_CUT], cut, 2);
+    same_index("empty", &p.a[SPMV_TCSR_EMPTY], empty, 2);
+    CHECK(!memcmp(p.n, n, sizeof n), "ints of tcsr");
+    spmv_part_free(&p);
+    free(val);
+    free(col);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 5000);
+}
+
 /* ---- status -------------------------------------------------------------------------------------------------------- */
 
 /* Refusals are the statuses after which another plan may work; faulty input and failures are not. */
@@ -163,7 +217,7 @@ Test(format, classes)
 {
     static const spmv_format_class want[SPMV_FORMAT_COUNT] = {
         SPMV_CLASS_DENSE, SPMV_CLASS_FLAT, SPMV_CLASS_FLAT, SPMV_CLASS_DIAGONAL, SPMV_CLASS_DIAGONAL, SPMV_CLASS_FLAT, SPMV_CLASS_FLAT,
-        SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_FLAT };
+        SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_BLOCK, SPMV_CLASS_FLAT, SPMV_CLASS_FLAT };
     int f;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++) {
         int blocks = (spmv_format_flags((spmv_format)f) & SPMV_ROW_BLOCK) != 0;

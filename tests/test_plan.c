@@ -40,6 +40,7 @@ static int64_t random_key(spmv_format f, int k)
     case SPMV_KEY_SIGMA: return 1 + (int64_t)rng_below(70);
     case SPMV_KEY_RUN: return 32 + (int64_t)rng_below(100);
     case SPMV_KEY_IDX: return rng() & 1 ? 16 : 32;
+    case SPMV_KEY_TILE: return (int64_t)512 << rng_below(4);
     default: return (int64_t)(rng() & 1);
     }
 }
@@ -60,7 +61,7 @@ static spmv_spec random_spec(void)
 /* The last part takes everything. */
 static spmv_plan random_plan(int most)
 {
-    static const spmv_format all[] = { SPMV_CSR, SPMV_COO, SPMV_CMRS, SPMV_SELL, SPMV_BCSR, SPMV_DENSE, SPMV_ELL, SPMV_SBELL };
+    static const spmv_format all[] = { SPMV_CSR, SPMV_COO, SPMV_CMRS, SPMV_SELL, SPMV_BCSR, SPMV_DENSE, SPMV_ELL, SPMV_SBELL, SPMV_TCSR };
     spmv_plan p;
     spmv_spec *last;
     int i;
@@ -69,7 +70,7 @@ static spmv_plan random_plan(int most)
     for (i = 0; i < p.count; i++) p.part[i] = random_spec();
     last = &p.part[p.count - 1];
     do *last = random_spec();
-    while (last->format != all[rng_below(8)]);
+    while (last->format != all[rng_below(9)]);
     last->key[SPMV_KEY_W] = last->key[SPMV_KEY_FILL] = last->key[SPMV_KEY_D] = 0;
     return p;
 }
@@ -166,7 +167,8 @@ static const bad_text bad_texts[] = {
     { "ell:w=4294967296", 7, "w must be" }, { "csr+ell:fill=1.000001", 14, "fill must be" }, { "dia:d=2", 7, "d must be" },
     { "bell:b=5x5", 8, "b must be" }, { "sell:h=65537", 8, "h must be" }, { "cmrs:h=3", 8, "h must be 1 2 4 8 or 16" },
     { "cmrs:h=32", 8, "h must be 1 2 4 8 or 16" }, { "sell:w=3, grow=1", 16, "grow must be" }, { "cmrs:sort=2", 11, "sort and wide" },
-    { "cmrs:wide=9", 11, "sort and wide" }, { "sell:rows=sorted,sigma=4294967296", 24, "sigma must be" },
+    { "cmrs:wide=9", 11, "sort and wide" }, { "tcsr:tile=256", 11, "tile must be" }, { "tcsr:tile=1536", 11, "tile must be" },
+    { "tcsr:tile=8192", 11, "tile must be" }, { "sell:rows=sorted,sigma=4294967296", 24, "sigma must be" },
     /* the whole part is wrong */
     { "csr+sell:sigma=4", 5, "sigma needs" }, { "csr:rows=nonempty,sigma=4", 1, "sigma needs" },
 };

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ * tcsr: CSR in tiles of TILE slots. Tiles begin at fixed, aligned addresses, so loads need neither a pointer nor a condition.
+ *
+ * A warp is 32 adjacent lanes, which multiply 512 adjacent slots. Their loads are coalesced; the products are exchanged through local
+ * memory, so that each lane sums U adjacent slots. The bits of its flag say in which of them a row ends. A sum that is still open after
+ * a lane's last slot is passed on to the next lanes, and from one warp to the next through local memory. The sums of the rows that end
+ * in a warp are collected in local memory in the order of the rows, so that adjacent lanes store adjacent elements of y.
+ * On NVIDIA's devices the lanes of a warp exchange data by PTX instructions, elsewhere through local memory with barriers.
+ *
+ * STREAM 1: a group takes a tile. STREAM 0: an item takes a tile and goes through it slot by slot (for CPUs). The groups or items after
+ * those of the tiles write the empty rows. A row that is cut has a piece in each of its tiles, which is left in carry[2 * tile] by the
+ * tile where the row ends, and in carry[2 * tile + 1] by the others; they are added as FINISH says in csr.cl. */
+#ifndef WG
+#define WG 256 // tune: 1 4 16 32 64 128 256
+#endif
+#ifndef STREAM
+#define STREAM 1 // tune: 0 1
+#endif
+#ifndef FINISH
+#define FINISH 0 // tune: 0 1
+#endif
+#ifndef UNROLL
+#define UNROLL 8 // tune: 8 16
+#endif
+#ifndef NT
+#define NT 0 // tune: 0 1
+#endif
+#ifndef TILE
+#define TILE 4096 // lint: TILE=512 ; GAPS=1
+#endif
+#ifndef GAPS
+#define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
+#endif
+#define U 16 /* SPMV_TCSR_SLOTS */
+#define LANES 32 /* SPMV_TCSR_LANES */
+#define WARP_SLOTS (LANES * U)
+#define WARPS (TILE / WARP_SLOTS)
+#define ROW_ENDS(flag) ((flag) & ((1u << U) - 1)) /* of a lane's slots */
+#define RANK(flag) ((flag) >> U) /* rows that end before them in the warp */
+#define EMPTY_EACH 4 /* empty rows that an item writes; spmv__tcsr_deal has the same number */
+#if GAPS
+#define ROW_OF(n) Y_ROW(row[n])
+#else
+#define ROW_OF(n) Y_ROW(n)
+#endif
+
+#define TILE_PARAMS __global const VAL *restrict val UNUSED, __global const COLUMN *restrict col UNUSED, \
+                    __global const uint *restrict flags UNUSED, __global const uint *restrict end_at, \
+                    __global const uint *restrict row UNUSED, __global const uint *restrict piece, \
+                    __global const uint *restrict cut UNUSED, __global const uint *restrict empty UNUSED, \
+                    ulong tiles UNUSED, ulong cuts UNUSED, ulong empties UNUSED, LIST_PARAM \
+                    __global VEC *restrict carry UNUSED, PRODUCT_PARAMS
+#if LIST
+#define LIST_ARG list,
+#else
+#define LIST_ARG
+#endif
+#if IMG
+#define IMAGE_ARG , image
+#else
+#define IMAGE_ARG
+#endif
+#define TILE_ARGS val, col, flags, end_at, row, piece, cut, empty, tiles, cuts, empties, LIST_ARG carry, \
+                  x, x0, y, y0, alpha, beta IMAGE_ARG
+#define PIECE_PARAMS __global const uint *restrict end_at UNUSED, __global const uint *restrict row UNUSED, LIST_PARAM \
+                     __global VEC *restrict carry
+#define PIECE_ARGS end_at, row, LIST_ARG carry
+
+/* The carry of tile t's piece of a row that is cut and ends in tile last; the element of y that is this row's. */
+#define PIECE_AT(t, last) (2 * (size_t)(t) + ((t) < (last)))
+#define CUT_ROW(last) ROW_OF(end_at[(size_t)(last) * WARPS])
+
+/* y of the i-th empty row; with beta 1 it stays as it is. */
+INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong i, LIST_PARAM __global VEC *y, VEC alpha, VEC beta)
+{
+    if (i < empties && beta != (VEC)1)
+        put(y, Y_ROW(empty[i]), alpha, 0, beta);
+}
+#define EMPTY_ARGS(i) empty, empties, i, LIST_ARG y, alpha, beta
+
+#if STREAM
+#ifdef F64
+#define BANKS 16 /* elements that local memory delivers at once */
+#else
+#define BANKS 32
+#endif
+/* Where slot i of a warp lies in local memory. One element is left out after each BANKS of them, so that lanes that read slots U apart
+ * use different banks. */
+#define AT(i) ((i) + (i) / BANKS)
+
+#if defined(NVIDIA) && NVIDIA >= 70
+#define PTX 1
+INLINE uint warp_ballot(uint p)
+{
+    uint b;
+    __asm__ volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; vote.sync.ballot.b32 %0, q, 0xffffffff; }" : "=r"(b) : "r"(p));
+    return b;
+}
+INLINE uint warp_up_word(uint v, uint d)
+{
+    uint w;
+    __asm__ volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(w) : "r"(v), "r"(d));
+    return w;
+}
+INLINE VEC warp_up(VEC v, uint d)
+{
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    return as_double(VECTOR2(uint, warp_up_word(w.s0, d), warp_up_word(w.s1, d)));
+#else
+    return as_float(warp_up_word(as_uint(v), d));
+#endif
+}
+/* After it, each lane of a warp sees what the others wrote to local memory. */
+INLINE void warp_sync(void)
+{
+    __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+}
+/* BALLOT: bit l is set if p is not 0 in lane l of the warp. UP: v of the lane that is d lower; in the first d lanes their own. */
+#define BALLOT(p) warp_ballot(p)
+#define UP(v, d) warp_up(v, d)
+#else
+#define PTX 0
+INLINE void warp_sync(void)
+{
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+INLINE uint group_ballot(uint p, __local uint *vote, uint lid)
+{
+    if (lid % LANES == 0)
+        vote[lid / LANES] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (p)
+        atomic_or(vote + lid / LANES, 1u << lid % LANES);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint b = vote[lid / LANES];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return b;
+}
+INLINE VEC group_up(VEC v, uint d, __local VEC *sums, uint lid)
+{
+    sums[lid] = v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const VEC t = lid % LANES >= d ? sums[lid - d] : v;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return t;
+}
+#define BALLOT(p) group_ballot(p, m->vote, lid)
+#define UP(v, d) group_up(v, d, m->sums, lid)
+#endif
+
+#if FINISH && PTX
+/* Adds the pieces of the row that is cut, begins in tile first and ends in tile last. Every lane of the warp must call it. */
+INLINE void finish_row(uint first, uint last, uint lane, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
+{
+    VEC s = 0;
+    for (uint t = first + lane; t <= last; t += LANES)
+        s += take(carry + PIECE_AT(t, last));
+    for (uint o = 1; o < LANES; o *= 2) {
+        const VEC t = warp_up(s, o);
+        if (lane >= o)
+            s += t;
+    }
+    if (lane == LANES - 1)
+        put(y, CUT_ROW(last), alpha, s, beta);
+}
+#elif FINISH
+/* The same by a single item. */
+INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
+{
+    VEC s = 0;
+    for (uint t = first; t <= last; t++)
+        s += take(carry + PIECE_AT(t, last));
+    put(y, CUT_ROW(last), alpha, s, beta);
+}
+#endif
+
+/* Local memory of a group. */
+typedef struct {
+    VEC buffer[WARPS][AT(WARP_SLOTS) + 1];
+    VEC open_sum[WARPS]; /* behind the last row that ends in the warp */
+    uint has_end[WARPS];
+#if !PTX
+    uint vote[WARPS];
+    VEC sums[WG];
+#endif
+} group_memory;
+
+/* y of the rows that end in a tile, and the pieces of rows that are cut. */
+INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
+{
+    const uint lid = (uint)get_local_id(0), lane = lid % LANES, own = lid / LANES;
+    __local VEC *buf = m->buffer[own];
+    const size_t warp = (size_t)tile * WARPS + own;
+    const IDX at = (IDX)warp * WARP_SLOTS + lane;
+    VAL v[UNROLL];
+    uint c[UNROLL];
+    VEC p[U];
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        c[u] = COL(col, at + u * LANES, 0, 1);
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        v[u] = LOAD_VAL(val, at + u * LANES);
+    const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
+    #pragma unroll
+    for (uint b = 0; b < U; b += UNROLL) {
+        VEC xs[UNROLL];
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            xs[u] = X(c[u]);
+#if UNROLL < U /* the next loads are issued before these products are formed */
+        VAL next_v[UNROLL];
+        uint next_c[UNROLL];
+        if (b + UNROLL < U) {
+            #pragma unroll
+            for (uint u = 0; u < UNROLL; u++)
+                next_c[u] = COL(col, at + (b + UNROLL + u) * LANES, 0, 1);
+            #pragma unroll
+            for (uint u = 0; u < UNROLL; u++)
+                next_v[u] = LOAD_VAL(val, at + (b + UNROLL + u) * LANES);
+        }
+#endif
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            buf[AT((b + u) * LANES) + lane + lane / BANKS] = (VEC)v[u] * xs[u];
+#if UNROLL < U
+        if (b + UNROLL < U) {
+            #pragma unroll
+            for (uint u = 0; u < UNROLL; u++) {
+                v[u] = next_v[u];
+                c[u] = next_c[u];
+            }
+        }
+#endif
+    }
+    warp_sync();
+    __local const VEC *q = buf + lane * U + lane * U / BANKS;
+    #pragma unroll
+    for (uint u = 0; u < U; u++)
+        p[u] = q[u];
+    warp_sync();
+
+    const uint mask = ROW_ENDS(flag);
+    #pragma unroll
+    for (uint u = 1; u < U; u++)
+        if (!(mask >> (u - 1) & 1))
+            p[u] += p[u - 1];
+    VEC open = mask >> (U - 1) & 1 ? (VEC)0 : p[U - 1];
+    const uint ending = BALLOT(mask != 0); /* lanes in which a row ends */
+    const uint up_to = ending & (~0u >> (31 - lane));
+    const uint begin = up_to ? 31 - clz(up_to) : 0;
+    /* each lane adds the open sums of the lanes before it, back to one in which a row ends; z, the lanes that have not reached one,
+     * ends the loop early where that needs no barrier */
+    uint z = PTX ? ~ending : 1;
+    for (uint o = 1; o < LANES && z; o *= 2) {
+        const VEC t = UP(open, o);
+        if (lane >= begin + o)
+            open += t;
+        if (PTX)
+            z &= z << o;
+    }
+    VEC in = UP(open, 1);
+    if (lane == 0)
+        in = 0;
+    const uint head = mask & (0u - mask);
+    __local VEC *out = buf + RANK(flag);
+    #pragma unroll
+    for (uint u = 0; u < U; u++)
+        if (mask >> u & 1) {
+            if (head >> u & 1)
+                p[u] += in;
+            *out++ = p[u];
+        }
+    if (lane == LANES - 1) {
+        m->open_sum[own] = open;
+        m->has_end[own] = ending != 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    VEC carried = 0; /* what the warps before leave open */
+#if PTX
+    const uint seen = BALLOT(lane < own && m->has_end[lane % WARPS]);
+    for (uint j = seen ? 31 - clz(seen) : 0; j < own; j++)
+        carried += m->open_sum[j];
+#else
+    for (uint j = 0; j < own; j++)
+        carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
+#endif
+    uint crossing = 0; /* 1: the first row that ends in the warp began in another tile */
+    if (cuts) {
+        const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
+        const int goes_on = to != tile && own == WARPS - 1;
+        const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
+        crossing = from != tile && before == ended && ends > 0;
+#if FINISH
+        uint last = 0;
+        if (crossing && lane == 0)
+            last = arrive(carry, 2 * tiles, from, 2 * (size_t)tile, tile - from + 1, buf[0] + carried);
+        if (goes_on && lane == LANES - 1)
+            last = arrive(carry, 2 * tiles, first, 2 * (size_t)tile + 1, to - first + 1, ending ? open : carried + open);
+#if PTX
+        const uint lasts = BALLOT(last);
+        if (lasts)
+            warp_sync();
+        if (lasts & 1)
+            finish_row(from, tile, lane, PIECE_ARGS, y, alpha, beta);
+        if (lasts >> (LANES - 1))
+            finish_row(first, to, lane, PIECE_ARGS, y, alpha, beta);
+#else
+        if (last)
+            finish_row(lane == 0 ? from : first, lane == 0 ? tile : to, PIECE_ARGS, y, alpha, beta);
+#endif
+#else
+        if (crossing && lane == 0)
+            carry[2 * (size_t)tile] = buf[0] + carried;
+        if (goes_on && lane == LANES - 1)
+            carry[2 * (size_t)tile + 1] = ending ? open : carried + open;
+#endif
+    }
+    for (uint i = lane; i < ends; i += LANES)
+        if (i || !crossing)
+            put(y, ROW_OF(before + i), alpha, i ? buf[i] : buf[i] + carried, beta);
+}
+
+KERNEL void spmv(TILE_PARAMS)
+{
+    LOCAL group_memory memory;
+    const ulong group = get_group_id(0);
+    x += x0;
+    y += y0;
+#if PTX
+    if (group < tiles)
+#else /* no barrier may stand under a condition: this loop is passed once at most */
+    for (ulong tile = group; tile < tiles; tile += get_num_groups(0))
+#endif
+        sum_tile((uint)group, &memory, TILE_ARGS);
+    if (group >= tiles) {
+        const ulong first = (group - tiles) * (WG * EMPTY_EACH) + get_local_id(0);
+        for (uint k = 0; k < EMPTY_EACH; k++)
+            put_empty(EMPTY_ARGS(first + k * WG));
+    }
+}
+#else
+
+/* A piece of a row that is cut: the sum of what tile t has of it. */
+INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong tiles UNUSED, PIECE_PARAMS, __global VEC *y UNUSED,
+                        VEC alpha UNUSED, VEC beta UNUSED)
+{
+#if FINISH
+    if (!arrive(carry, 2 * tiles, first, PIECE_AT(t, last), last - first + 1, sum))
+        return;
+    sum = 0;
+    for (uint i = first; i <= last; i++)
+        sum += take(carry + PIECE_AT(i, last));
+    put(y, CUT_ROW(last), alpha, sum, beta);
+#else
+    carry[PIECE_AT(t, last)] = sum;
+#endif
+}
+
+KERNEL void spmv(TILE_PARAMS)
+{
+    const size_t item = (size_t)get_group_id(0) * WG + get_local_id(0);
+    x += x0;
+    y += y0;
+    if (item >= tiles) {
+        for (uint k = 0; k < EMPTY_EACH; k++)
+            put_empty(EMPTY_ARGS((item - tiles) * EMPTY_EACH + k));
+        return;
+    }
+    const uint tile = (uint)item, from = piece[2 * item], to = piece[2 * item + 1];
+    uint n = end_at[item * WARPS];
+    int crossing = from != tile;
+    VEC sum = 0;
+    for (uint lane = 0; lane < TILE / U; lane++) {
+        const IDX at = (IDX)item * TILE + lane * U;
+        uint mask = ROW_ENDS(flags[item * (TILE / U) + lane]), u = 0;
+        if (!mask) { /* four sums, which need not wait for each other */
+            VEC s[4] = {sum, 0, 0, 0};
+            #pragma unroll
+            for (; u < U; u++)
+                MULADD(s[u % 4], (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+            sum = (s[0] + s[1]) + (s[2] + s[3]);
+        }
+        for (; mask; mask &= mask - 1) {
+            for (const uint end = 31 - clz(mask & (0u - mask)); u <= end; u++)
+                MULADD(sum, (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+            if (crossing)
+                leave_piece(tile, from, tile, sum, tiles, PIECE_ARGS, y, alpha, beta);
+            else
+                put(y, ROW_OF(n), alpha, sum, beta);
+            crossing = 0;
+            sum = 0;
+            n++;
+        }
+        for (; u < U; u++)
+            MULADD(sum, (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+    }
+    if (to != tile)
+        leave_piece(tile, crossing ? from : tile, to, sum, tiles, PIECE_ARGS, y, alpha, beta);
+}
+#endif
+
+/* A group adds the pieces of a row that is cut. */
+KERNEL void finish(TILE_PARAMS)
+{
+    LOCAL VEC partial[WG];
+    const uint lid = (uint)get_local_id(0);
+    const uint first = cut[get_group_id(0)];
+    const uint last = piece[2 * (size_t)first + 1];
+    VEC sum = 0;
+    for (uint t = first + lid; t <= last; t += WG)
+        sum += carry[PIECE_AT(t, last)];
+    partial[lid] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint d = WG / 2; d > 0; d /= 2) {
+        if (lid < d)
+            partial[lid] += partial[lid + d];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (lid == 0)
+        put(y + y0, CUT_ROW(last), alpha, partial[0], beta);
+}
