@@ -192,17 +192,24 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     const uint lid = (uint)get_local_id(0), lane = lid % LANES, own = lid / LANES;
     __local VEC *buf = m->buffer[own];
     const size_t warp = (size_t)tile * WARPS + own;
-    const IDX at = (IDX)warp * WARP_SLOTS + lane;
+    val += warp * WARP_SLOTS + lane; /* from here on at constant distances */
+    col += warp * WARP_SLOTS + lane;
     VAL v[UNROLL];
     uint c[UNROLL];
     VEC p[U];
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
-        c[u] = COL(col, at + u * LANES, 0, 1);
+        c[u] = COL(col, u * LANES, 0, 1);
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
-        v[u] = LOAD_VAL(val, at + u * LANES);
+        v[u] = LOAD_VAL(val, u * LANES);
     const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
+    /* loaded now, as each of them would hold up the group after its sums */
+    const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
+    uint r = lane < ends ? ROW_OF(before + lane) : 0;
+    const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
+    const uint goes_on = to != tile && own == WARPS - 1;
+    const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
     #pragma unroll
     for (uint b = 0; b < U; b += UNROLL) {
         VEC xs[UNROLL];
@@ -215,10 +222,10 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         if (b + UNROLL < U) {
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
-                next_c[u] = COL(col, at + (b + UNROLL + u) * LANES, 0, 1);
+                next_c[u] = COL(col, (b + UNROLL + u) * LANES, 0, 1);
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
-                next_v[u] = LOAD_VAL(val, at + (b + UNROLL + u) * LANES);
+                next_v[u] = LOAD_VAL(val, (b + UNROLL + u) * LANES);
         }
 #endif
         #pragma unroll
@@ -287,12 +294,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     for (uint j = 0; j < own; j++)
         carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
-    uint crossing = 0; /* 1: the first row that ends in the warp began in another tile */
     if (cuts) {
-        const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
-        const int goes_on = to != tile && own == WARPS - 1;
-        const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
-        crossing = from != tile && before == ended && ends > 0;
 #if FINISH
         uint last = 0;
         if (crossing && lane == 0)
@@ -318,9 +320,12 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
             carry[2 * (size_t)tile + 1] = ending ? open : carried + open;
 #endif
     }
-    for (uint i = lane; i < ends; i += LANES)
+    for (uint i = lane; i < ends; i += LANES) {
         if (i || !crossing)
-            put(y, ROW_OF(before + i), alpha, i ? buf[i] : buf[i] + carried, beta);
+            put(y, r, alpha, i ? buf[i] : buf[i] + carried, beta);
+        if (i + LANES < ends)
+            r = ROW_OF(before + i + LANES);
+    }
 }
 
 KERNEL void spmv(TILE_PARAMS)
