@@ -93,6 +93,8 @@ typedef struct spmv_desc {
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
     int             reproducible; /* 1: the same bits of y on the host and on every OpenCL device (SPMV_REPEATS in spmv_formats.h), with
                                 plans of csr, dia, bdia, ell, sell, bell, sbell and bcsr. On the host it needs SPMV_REPRODUCIBLE */
+    spmv_simd       simd;         /* on the host, the level of vector instructions (spmv_formats.h), SPMV_ERR_UNSUPPORTED if it is not
+                                usable. Zero: the best one */
     uint64_t        max_bytes;    /* refuse a part that takes more bytes; 0: 16 times the CSR form plus 16 MiB */
     const spmv_build_hints *hints; /* for builders and the choice (spmv_plan.h); needed only during the call. NULL: none */
     spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
@@ -405,6 +407,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     how.updatable = d->updatable;
     how.strict = d->strict;
     how.reproducible = d->reproducible;
+    how.simd = d->simd;
     how.max_bytes = d->max_bytes;
     how.borrow = 1; /* with a device, only until the arrays are uploaded */
     if ((unsigned)d->type >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "type %d is unknown", (int)d->type);

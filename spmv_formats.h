@@ -30,6 +30,7 @@
  *   SPMV_NO_STDIO         do not use <stdio.h>: messages go only to the log callback
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
+ *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
  *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
@@ -216,6 +217,30 @@ SPMV_API spmv_status spmv_csr_update(spmv_csr *a, const void *val);
 SPMV_API void spmv_csr_free(spmv_csr *a);
 
 /* ===================================================== MORE ===================================================== */
+
+/* ---- instruction sets ---------------------------------------------------------------------------------------------
+ * X(NAME, "name", "description"): the levels of vector instructions for which products on the host are compiled. Only plain is there
+ * if SPMV_NO_SIMD is defined, and with compilers other than gcc and clang. */
+#define SPMV_SIMD_LIST(X)                                                \
+    X(BEST,   "best",   "the best level that the build and the machine have") \
+    X(PLAIN,  "plain",  "standard C, for any processor")                 \
+    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA, vectors of 32 bytes") \
+    X(AVX512, "avx512", "x86-64 with AVX-512F, vectors of 64 bytes")     \
+    X(NEON,   "neon",   "64-bit ARM, vectors of 16 bytes")
+
+typedef enum spmv_simd {
+#define X(NAME, name, text) SPMV_SIMD_##NAME,
+    SPMV_SIMD_LIST(X)
+#undef X
+    SPMV_SIMD_COUNT
+} spmv_simd;
+
+/* The name of a level, for example "avx2"; "?" if it is none. */
+SPMV_API const char *spmv_simd_name(spmv_simd s);
+/* The level of that name; SPMV_SIMD_COUNT if there is none, or if name is NULL. */
+SPMV_API spmv_simd spmv_simd_from(const char *name);
+/* 1 if the library was compiled with the level and this machine can run it. Always 1 for SPMV_SIMD_BEST and SPMV_SIMD_PLAIN. */
+SPMV_API int spmv_simd_usable(spmv_simd s);
 
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
@@ -417,6 +442,8 @@ typedef struct spmv_part {
     spmv_array list;   /* u32[R]: the row of y for each row of the part; empty: row r is row r of y */
     spmv_array zeros;  /* u64: slots of val that hold explicit zeros, in rising order; formats with fill only */
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
+    spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
+    uint64_t   longest; /* csr: nonzeros of the longest row */
     spmv_hooks hooks;
 } spmv_part;
 
@@ -435,6 +462,7 @@ typedef struct spmv_build {
     int       strict;       /* 1: refuse formats with fill */
     int       reproducible; /* 1: products are bitwise the same on the host and on every OpenCL device; see SPMV_REPEATS */
     int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
+    spmv_simd simd;         /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if it is not usable here */
     uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
 } spmv_build;
 
@@ -650,6 +678,15 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #define SPMV__SHARED static
 #define SPMV__APART static
 #endif
+/* Levels of vector instructions need the ways of gcc and clang to compile single functions for other processors. */
+#if !defined(SPMV_NO_SIMD) && defined(__GNUC__) && !defined(_MSC_VER)
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 8 : __GNUC__ >= 8)
+#define SPMV__SIMD_X86
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#define SPMV__SIMD_NEON
+#endif
+#endif
+
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 SPMV_API const char *spmv_status_text(spmv_status s)
@@ -732,6 +769,47 @@ static const char *const spmv__format_names[] = {
     SPMV_FORMAT_LIST(X)
 #undef X
 };
+
+static const char *const spmv__simd_names[] = {
+#define X(NAME, name, text) name,
+    SPMV_SIMD_LIST(X)
+#undef X
+};
+
+SPMV_API const char *spmv_simd_name(spmv_simd s) { return (unsigned)s < SPMV_SIMD_COUNT ? spmv__simd_names[s] : "?"; }
+
+SPMV_API spmv_simd spmv_simd_from(const char *name)
+{
+    int i;
+    for (i = 0; name && i < SPMV_SIMD_COUNT; i++)
+        if (!strcmp(name, spmv__simd_names[i])) return (spmv_simd)i;
+    return SPMV_SIMD_COUNT;
+}
+
+/* The compiler's functions ask the processor, and for AVX also the operating system, once. */
+SPMV_API int spmv_simd_usable(spmv_simd s)
+{
+    switch (s) {
+    case SPMV_SIMD_BEST:
+    case SPMV_SIMD_PLAIN: return 1;
+#ifdef SPMV__SIMD_X86
+    case SPMV_SIMD_AVX2: __builtin_cpu_init(); return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case SPMV_SIMD_AVX512: return spmv_simd_usable(SPMV_SIMD_AVX2) && __builtin_cpu_supports("avx512f");
+#endif
+#ifdef SPMV__SIMD_NEON
+    case SPMV_SIMD_NEON: return 1;
+#endif
+    default: return 0;
+    }
+}
+
+/* The level that SPMV_SIMD_BEST stands for: the last of the list that is usable. */
+static spmv_simd spmv__simd_best(void)
+{
+    int s = SPMV_SIMD_COUNT - 1;
+    while (!spmv_simd_usable((spmv_simd)s)) s--;
+    return (spmv_simd)s;
+}
 
 SPMV_API const char *spmv_format_name(spmv_format f)
 {
@@ -2134,6 +2212,8 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
     spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
+    for (i = 0; i < p->rows; i++)
+        if (s->ptr[i + 1] - s->ptr[i] > p->longest) p->longest = s->ptr[i + 1] - s->ptr[i];
     if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
@@ -3877,6 +3957,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
                         how->type == SPMV_F64 ? "doubles" : "floats");
     if (!spmv__type_built(how->type))
         return spmv_log(h, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_type_name(how->type));
+    if (!spmv_simd_usable(how->simd))
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "the level of instructions \"%s\" is missing in this build or on this machine",
+                        spmv_simd_name(how->simd));
     if (how->strict && (spmv_format_flags(spec->format) & SPMV_HAS_FILL))
         return spmv_log(h, SPMV_ERR_STRICT, "%s multiplies its fill by x, which strict mode excludes", name);
     if (how->reproducible && !(spmv_format_flags(spec->format) & SPMV_REPEATS))
@@ -3908,6 +3991,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->spec = *spec;
     out->type = how->type;
     out->reproducible = how->reproducible;
+    out->simd = how->simd == SPMV_SIMD_BEST ? spmv__simd_best() : how->simd;
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));

@@ -2,12 +2,13 @@
  *
  * spmv_host.h - products of stored parts with vectors on the host CPU.
  *
- * The product of each format is written once, as a template that is expanded for each type of values and vectors. It uses OpenMP if the
+ * The product of each format is written once, as a template that is expanded for each type of values and vectors and
+ * for each level of vector instructions, whose operations are in spmv_simd.h. It uses OpenMP if the
  * compiler was told to. spmv_formats.h describes the configuration macros.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_formats.h" /* above the guard: its implementation may be needed although this interface was included before */
+#include "spmv_simd.h" /* above the guard: its implementation may be needed although this interface was included before */
 #ifndef SPMV_HOST_H
 #define SPMV_HOST_H
 
@@ -48,92 +49,157 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 #error "SPMV_REPRODUCIBLE needs IEEE arithmetic: compile without -ffast-math"
 #endif
 #endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #ifdef __cplusplus
 #define SPMV__RESTRICT
 #else
 #define SPMV__RESTRICT restrict
 #endif
-#ifdef __GNUC__
-#define SPMV__FORCE_INLINE inline __attribute__((always_inline))
-#else
-#define SPMV__FORCE_INLINE inline
-#endif
-/* Loops over a block are unrolled even at -O2. */
-#if defined(__clang__)
-#define SPMV__UNROLL _Pragma("clang loop unroll(full)")
-#elif defined(__GNUC__) && __GNUC__ >= 8
-#define SPMV__UNROLL _Pragma("GCC unroll 8")
-#else
-#define SPMV__UNROLL
-#endif
 
-/* ---- products on the host ---------------------------------------------------------------------------------------- */
+/* ---- how a product is shared among threads ------------------------------------------------------------------------- */
 
-#ifdef _OPENMP
-#define SPMV__PRAGMA(text) _Pragma(#text)
-/* Products of at most 50000 slots stay on one thread, because starting threads takes microseconds. The result of each iteration does
- * not depend on the thread that runs it, so dynamic scheduling does not change a bit of y. Iterations of SPMV__PARALLEL are shares of
- * work, those of SPMV__PARALLEL_ROWS single rows, of which a thread takes 256 at a time. */
-#define SPMV__PARALLEL(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 1) if ((work) > 50000))
-#define SPMV__PARALLEL_ROWS(work) SPMV__PRAGMA(omp parallel for schedule(dynamic, 256) if ((work) > 50000))
-#else
-#define SPMV__PARALLEL(work)
-#define SPMV__PARALLEL_ROWS(work)
-#endif
+/* One product: what its threads have in common. */
+typedef struct spmv__job {
+    const spmv_part *p;
+    const void      *x;
+    void            *y;
+    double           alpha, beta;
+    uint64_t         most;    /* csr: rows with more nonzeros are skipped; see spmv__run_long */
+    uint64_t         row;     /* csr: if partial is not NULL, the only row to multiply */
+    double          *partial; /* csr: the sums of that row's pieces */
+} spmv__job;
+
+/* Computes share number share of shares. The bits of y do not depend on the number of shares, because a row is always summed in the
+ * same order. */
+typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t shares);
+
+/* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
+#define SPMV__ALONE 20000
+/* Up to so many slots, a thread gets the same share in every product, because the share may still be in its caches. In larger
+ * products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
+#define SPMV__CACHED 1000000
+#define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
+#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
+#define SPMV__LONG 32 /* entries: shorter rows are summed without vectors, which would cost more than they save */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
-#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
-#define SPMV__TILE 256 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 
-/* Rows of csr that one thread takes at a time. There are at least 64 shares, so that slower threads and longer rows even out, unless a
- * share would then have fewer than 2048 entries. At most 2048 rows, the share of large matrices; a fixed share of that size would give
- * all 73 rows of lp_nw14 to one thread. */
-SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
+/* Calls the product for each share, in threads if the build has them. */
+static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
 {
-    uint64_t run = p->rows / 64, least = p->nnz ? spmv__sat_mul(p->rows, 2048) / p->nnz : 2048;
-    if (run < least) run = least;
-    return run > 2048 ? 2048 : run ? run : 1;
+    int64_t t;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 1)
+#endif
+    for (t = 0; t < (int64_t)shares; t++) product(job, (uint64_t)t, shares);
 }
 
-/* This file includes itself once for each type, for the template at its end: V is the type of values, T of vectors, TEMPLATE the suffix of
- * function names. */
-#define SPMV__F(name) SPMV__CAT(spmv__##name##_, SPMV__TEMPLATE)
+/* Threads that a product of so many slots uses. */
+static uint64_t spmv__threads(uint64_t slots)
+{
+#ifdef _OPENMP
+    return slots < SPMV__ALONE ? 1 : (uint64_t)omp_get_max_threads();
+#else
+    (void)slots;
+    return 1;
+#endif
+}
 
-#define SPMV__TEMPLATE f32
-#define SPMV__V float
-#define SPMV__T float
-#define SPMV__FMA fmaf
-#include "spmv_host.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
+/* Divides a product of so many slots into shares and calls the product for each. */
+static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slots)
+{
+    const uint64_t threads = spmv__threads(slots);
+    if (threads < 2) product(job, 0, 1);
+    else if (slots <= SPMV__CACHED && job->most == UINT64_MAX) {
+#ifdef _OPENMP
+        int64_t t;
+        #pragma omp parallel for schedule(static, 1)
+        for (t = 0; t < (int64_t)threads; t++) product(job, (uint64_t)t, threads);
+#endif
+    } else spmv__run_shares(job, product, threads * 8);
+}
+
+/* The first of n items that belongs to the share or to a later one. Shares begin at multiples of grain. */
+SPMV__SHARED uint64_t spmv__even(uint64_t n, uint64_t grain, uint64_t share, uint64_t shares)
+{
+    uint64_t grains = spmv__ceil_div(n, grain);
+    return spmv__smaller(n, (grains / shares * share + grains % shares * share / shares) * grain);
+}
+
+/* The same for items of different weights: ptr[i] is the weight of the items before item i, and each item counts one more. */
+SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t share, uint64_t shares)
+{
+    uint64_t all = n ? spmv__at(ptr, n) + n : 0, want = all / shares * share + all % shares * share / shares, low = 0, high = n;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(ptr, middle) + middle < want) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* ---- the products, once for each level and type -------------------------------------------------------------------- */
+
+#define SPMV__CAT3_(a, b, c) spmv__##a##_##b##_##c
+#define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
+#define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
+#define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
+
+/* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
+#define SPMV__PIECE 16384
+enum { SPMV__PIECES = 64 };
+SPMV__SHARED uint64_t spmv__piece(uint64_t n)
+{
+    return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
+}
+
+/* Of each type: its values, its vectors, and the type whose sums it forms. */
+#define SPMV__VALUE_f32 float
+#define SPMV__VALUE_f64 double
+#define SPMV__VALUE_mixed float
+#define SPMV__VECTOR_f32 float
+#define SPMV__VECTOR_f64 double
+#define SPMV__VECTOR_mixed double
+#define SPMV__SUM_f32 f32
+#define SPMV__SUM_f64 f64
+#define SPMV__SUM_mixed f64
+#define SPMV__FMA_f32 fmaf
+#define SPMV__FMA_f64 fma
+#define SPMV__SUM_TYPE SPMV__CAT(SPMV__SUM_, SPMV__TYPE)
+#define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
+#define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
+#define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
+#define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
+
+/* Block rows of bell and sbell that are summed together. */
+#define SPMV__SLAB 32
+#define SPMV__BLOCK_NAME(bh, bw) block_##bh##x##bw
+#ifndef SPMV_NO_BCSR
+#define SPMV__IF_BCSR(text) text
+#else
+#define SPMV__IF_BCSR(text)
+#endif
+#if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL)
+#define SPMV__ANY_BELL
+#define SPMV__IF_BELL(text) text
+#else
+#define SPMV__IF_BELL(text)
+#endif
+
+/* A format's products by type: in any order of additions, and the reproducible ones. */
+typedef struct spmv__products {
+    spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
+} spmv__products;
 
 #ifndef SPMV_NO_F64
-#define SPMV__TEMPLATE f64
-#define SPMV__V double
-#define SPMV__T double
-#define SPMV__FMA fma
-#include "spmv_host.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
-
-#define SPMV__TEMPLATE mixed
-#define SPMV__V float
-#define SPMV__T double
-#define SPMV__FMA fma
-#include "spmv_host.h"
-#undef SPMV__TEMPLATE
-#undef SPMV__V
-#undef SPMV__T
-#undef SPMV__FMA
-#define SPMV__PRODUCTS(name) { spmv__##name##_f64, spmv__##name##_f32, spmv__##name##_mixed }
+#define SPMV__PRODUCTS(name) \
+    { SPMV__CAT3(name, f64, SPMV__LEVEL), SPMV__CAT3(name, f32, SPMV__LEVEL), SPMV__CAT3(name, mixed, SPMV__LEVEL) }
 #else
-#define SPMV__PRODUCTS(name) { NULL, spmv__##name##_f32, NULL }
+#define SPMV__PRODUCTS(name) { NULL, SPMV__CAT3(name, f32, SPMV__LEVEL), NULL }
 #endif
 #define SPMV__NONE { NULL, NULL, NULL }
 #ifdef SPMV_REPRODUCIBLE
@@ -142,32 +208,107 @@ SPMV__SHARED uint64_t spmv__csr_share(const spmv_part *p)
 #define SPMV__REPEAT(name) SPMV__NONE
 #endif
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
-
-/* The products of a format by type: the usual ones, and the reproducible ones. NULL if there is none. */
-typedef void (*spmv__product)(const spmv_part *p, double alpha, const void *x, double beta, void *y);
-typedef struct spmv__products {
-    spmv__product mul[SPMV_TYPE_COUNT], repeat[SPMV_TYPE_COUNT];
-} spmv__products;
-
-/* A row of the table, by SPMV__BUILT_<NAME>. SPMV__HOST_<NAME> stands in the template, beside the format's products. */
+/* The table of a level, in which SPMV__BUILT_<NAME> says whether there is a row; SPMV__HOST_<NAME> stands in the template. */
 #define SPMV__HOST_ROW_1(NAME) SPMV__HOST_##NAME
 #define SPMV__HOST_ROW_0(NAME) { SPMV__NONE, SPMV__NONE }
+#define SPMV__HOST_ROW(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
+#define SPMV__HOST_TABLE { SPMV_FORMAT_LIST(SPMV__HOST_ROW) }
 
-static const spmv__products spmv__host[SPMV_FORMAT_COUNT] = {
-#define X(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
-    SPMV_FORMAT_LIST(X)
-#undef X
-};
+/* This file includes itself for each level and type, for the template at its end, which undefines SPMV__TYPE. */
+#define SPMV__LEVEL plain
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
+
+#ifdef SPMV__SIMD_X86
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#define SPMV__LEVEL avx2
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#endif
+#define SPMV__LEVEL avx512
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+#ifdef SPMV__SIMD_NEON
+#define SPMV__LEVEL neon
+#define SPMV__TYPE f32
+#include "spmv_host.h"
+#ifndef SPMV_NO_F64
+#define SPMV__TYPE f64
+#include "spmv_host.h"
+#define SPMV__TYPE mixed
+#include "spmv_host.h"
+#endif
+static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUNT] = SPMV__HOST_TABLE;
+#undef SPMV__LEVEL
+#endif
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
 
-/* Multiplies n elements of y by beta: the rows of a part, or the first n if list_of is NULL. */
+/* y = beta y for the n rows of a part, or for the first n elements. */
+#define SPMV__SCALE(name, T)                                                                            \
+    static void spmv__scale_##name(const spmv_part *p, uint64_t n, T beta, T *y)                        \
+    {                                                                                                   \
+        uint64_t i;                                                                                     \
+        for (i = 0; i < n; i++) {                                                                       \
+            uint64_t r = p ? spmv__part_row(p, i) : i;                                                  \
+            y[r] = beta == 0 ? 0 : beta * y[r];                                                         \
+        }                                                                                               \
+    }
+SPMV__SCALE(f32, float)
+SPMV__SCALE(f64, double)
+
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
-    static void (*const scale[])(const spmv_part *, uint64_t, double, void *) = SPMV__PRODUCTS(scale);
-    SPMV_ASSERT((unsigned)t < SPMV_TYPE_COUNT && scale[t]);
-    scale[t](list_of, n, beta, y);
+    if (beta == 1.0) return;
+    if (t == SPMV_F32) spmv__scale_f32(list_of, n, (float)beta, (float *)y);
+    else spmv__scale_f64(list_of, n, beta, (double *)y);
 }
 
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
@@ -177,53 +318,94 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
     return SPMV_OK;
 }
 
-/* Without anything to add, y is only scaled. */
+/* The products of a part's format at its level; those in plain C where this build lacks the level. */
+static const spmv__products *spmv__host_of(const spmv_part *p)
+{
+#ifdef SPMV__SIMD_X86
+    if (p->simd == SPMV_SIMD_AVX2) return &spmv__host_avx2[p->spec.format];
+    if (p->simd == SPMV_SIMD_AVX512) return &spmv__host_avx512[p->spec.format];
+#endif
+#ifdef SPMV__SIMD_NEON
+    if (p->simd == SPMV_SIMD_NEON) return &spmv__host_neon[p->spec.format];
+#endif
+    return &spmv__host_plain[p->spec.format];
+}
+
+#ifndef SPMV_NO_CSR
+/* Multiplies those rows of csr that are too long for one thread, each in pieces on all threads, and makes the job skip them. */
+static void spmv__run_long(spmv__job *job, spmv__product product)
+{
+    const spmv_array *ptr = &job->p->a[SPMV_CSR_PTR];
+    const uint64_t fair = job->p->nnz / (4 * spmv__threads(job->p->nnz)), most = fair > SPMV__PIECE ? fair : SPMV__PIECE;
+    double partial[SPMV__PIECES];
+    uint64_t at, low = 0;
+    if (job->p->longest <= most || spmv__threads(job->p->nnz) < 2) return;
+    job->partial = partial;
+    for (at = most; at < job->p->nnz; at += most) { /* a row that is longer holds one of these nonzeros */
+        uint64_t high = job->p->rows, n;
+        while (high - low > 1) { /* the row that holds nonzero number at */
+            uint64_t middle = low + (high - low) / 2;
+            if (spmv__at(ptr, middle) <= at) low = middle;
+            else high = middle;
+        }
+        n = spmv__at(ptr, low + 1) - spmv__at(ptr, low);
+        if (n <= most || (job->most != UINT64_MAX && job->row == low)) continue;
+        job->row = low;
+        job->most = most;
+        spmv__run_shares(job, product, spmv__ceil_div(n, spmv__piece(n)));
+        product(job, spmv__ceil_div(n, spmv__piece(n)), spmv__ceil_div(n, spmv__piece(n)));
+    }
+    job->partial = NULL;
+}
+#endif
+
 SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void *x, double beta, void *y)
 {
     const spmv__products *host;
     unsigned flags;
     const char *missing = p ? spmv__vector_missing(p->rows, p->cols, alpha, x, y) : "p";
     if (missing) return spmv__null(p ? &p->hooks : NULL, "spmv_part_mul", missing, NULL, 0);
-    host = &spmv__host[p->spec.format];
+    host = spmv__host_of(p);
     flags = spmv_format_flags(p->spec.format);
     SPMV_ASSERT(!(flags & SPMV_ADDS_ONLY) || beta == 1.0);
     if (!p->rows) return SPMV_OK;
-    if (alpha != 0.0 && p->nnz) (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type](p, alpha, x, beta, y);
-    else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
+    if (alpha != 0.0 && p->nnz) {
+        spmv__product product;
+        spmv__job job;
+        job.p = p;
+        job.x = x;
+        job.y = y;
+        job.alpha = alpha;
+        job.beta = beta;
+        job.most = UINT64_MAX;
+        job.row = 0;
+        job.partial = NULL;
+        product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
+#ifndef SPMV_NO_CSR
+        if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count) spmv__run_long(&job, product);
+#endif
+        spmv__run(&job, product, p->a[SPMV_VAL].count);
+    } else if (!(flags & SPMV_ADDS_ONLY)) spmv__scale_rows(p->type, p, p->rows, beta, y);
     return SPMV_OK;
 }
 
 SPMV_API int spmv_part_repeats(const spmv_part *p)
 {
-    return p && p->reproducible && spmv__host[p->spec.format].repeat[p->type] != NULL;
+    return p && p->reproducible && spmv__host_of(p)->repeat[p->type] != NULL;
 }
 #endif /* SPMV_IMPLEMENTATION */
 
-/* From here to the end of the file is the template, expanded once for each type (see "products on the host"). The sum of a row is
- * formed in one fixed order: that of its entries, or, where many of them are adjacent, in four interleaved partial sums, which hides
- * the latency of addition. */
-#ifdef SPMV__TEMPLATE
+/* From here to the end of the file is the template, expanded once for each level and type (see "the products"). The sum of a row is
+ * formed in one fixed order, however the product is divided into shares. */
+#ifdef SPMV__TYPE
 /* TEMPLATE BEGIN */
 
-/* The arguments of a product in the types of this expansion. */
-#define SPMV__ENTER                                                                          \
-    const SPMV__T alpha = (SPMV__T)alpha_in, beta = (SPMV__T)beta_in;                        \
-    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)x_in;                                 \
-    SPMV__T *SPMV__RESTRICT y = (SPMV__T *)y_in;                                             \
+#define SPMV__ENTER                                                                                \
+    const spmv_part *p = job->p;                                                                   \
+    const SPMV__T alpha = (SPMV__T)job->alpha, beta = (SPMV__T)job->beta;                          \
+    const SPMV__T *SPMV__RESTRICT x = (const SPMV__T *)job->x;                                     \
+    SPMV__T *SPMV__RESTRICT y = (SPMV__T *)job->y;                                                 \
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data
-
-/* y = beta y for n rows of part p, or for the first n elements if p is NULL. */
-static void SPMV__F(scale)(const spmv_part *p, uint64_t n, double beta_in, void *y_in)
-{
-    SPMV__T *y = (SPMV__T *)y_in;
-    const SPMV__T beta = (SPMV__T)beta_in;
-    uint64_t i;
-    if (beta_in == 1.0) return;
-    for (i = 0; i < n; i++) {
-        uint64_t r = p ? spmv__part_row(p, i) : i;
-        y[r] = beta == 0 ? 0 : beta * y[r];
-    }
-}
 
 /* Writes the element of y for row i of the part; with beta 0, the old value is not read. */
 SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
@@ -232,97 +414,178 @@ SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SP
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* Two functions for columns of a type C, which are relative to x:
- *   dot    the sum of n values, each times the element of x at its column
- *   slab   adds up to SPMV__TILE rows of a column-major slab of width columns to their sums; stride is the distance between columns */
-#define SPMV__COLUMNS(C, PAD, dot, slab)                                                                                     \
-    static inline SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
-                                       const SPMV__T *SPMV__RESTRICT x)                                                      \
-    {                                                                                                                        \
-        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                              \
-        if (n < SPMV__SHORT) {                                                                                               \
-            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                           \
-            return s0;                                                                                                       \
-        }                                                                                                                    \
-        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                         \
-            s0 += val[0] * x[col[0]];                                                                                        \
-            s1 += val[1] * x[col[1]];                                                                                        \
-            s2 += val[2] * x[col[2]];                                                                                        \
-            s3 += val[3] * x[col[3]];                                                                                        \
-        }                                                                                                                    \
-        if (n > 0) s0 += val[0] * x[col[0]];                                                                                 \
-        if (n > 1) s1 += val[1] * x[col[1]];                                                                                 \
-        if (n > 2) s2 += val[2] * x[col[2]];                                                                                 \
-        return (s0 + s1) + (s2 + s3);                                                                                        \
-    }                                                                                                                        \
-    static inline void SPMV__F(slab)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t stride,        \
-                                     uint64_t width, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,                         \
-                                     SPMV__T *SPMV__RESTRICT sum)                                                            \
-    {                                                                                                                        \
-        uint64_t k, i, at = 0;                                                                                               \
-        for (k = 0; k < width; k++, at += stride)                                                                            \
-            for (i = 0; i < rows; i++)                                                                                       \
-                if (col[at + i] != PAD) sum[i] += val[at + i] * x[col[at + i]];                                              \
+/* The same for n rows of the part from first on, whose sums lie one after another. */
+SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t n, SPMV__T alpha, const SPMV__T *sum, SPMV__T beta,
+                                    SPMV__T *y)
+{
+    const SPMV__O(vec) all_alpha = SPMV__O(vall)(alpha), all_beta = SPMV__O(vall)(beta);
+    uint64_t i = 0;
+    if (!p->list.count && beta == 0)
+        for (; i + SPMV__LANES <= n; i += SPMV__LANES) SPMV__O(vput)(y + first + i, SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i)));
+    else if (!p->list.count)
+        for (; i + SPMV__LANES <= n; i += SPMV__LANES)
+            SPMV__O(vput)(y + first + i, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(y + first + i),
+                                                       SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i))));
+    for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
+}
+
+/* For columns of a type C, x being moved to their base:
+ * dot     sum of n values times the elements of x that their columns name
+ * column  one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
+ *         asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself */
+#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, gather, pick, pads, run)                                                       \
+    SPMV__APART SPMV__T SPMV__F(long_dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
+                                                 const SPMV__T *SPMV__RESTRICT x)                                                  \
+    {                                                                                                                              \
+        const uint64_t L = SPMV__LANES;                                                                                            \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
+        SPMV__T rest = 0;                                                                                                          \
+        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                               \
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(gather)(x, col), s0);                                                  \
+            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(gather)(x, col + L), s1);                                          \
+            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(gather)(x, col + 2 * L), s2);                                  \
+            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(gather)(x, col + 3 * L), s3);                                  \
+        }                                                                                                                          \
+        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(gather)(x, col), s0);           \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
+        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
+                                       const SPMV__T *SPMV__RESTRICT x)                                                            \
+    {                                                                                                                              \
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                    \
+        if (n < SPMV__SHORT) {                                                                                                     \
+            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                 \
+            return s0;                                                                                                             \
+        }                                                                                                                          \
+        if (n >= SPMV__LONG && SPMV__LANES > 1) return SPMV__F(long_dot)(val, col, n, x);                                          \
+        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                               \
+            s0 += val[0] * x[col[0]];                                                                                              \
+            s1 += val[1] * x[col[1]];                                                                                              \
+            s2 += val[2] * x[col[2]];                                                                                              \
+            s3 += val[3] * x[col[3]];                                                                                              \
+        }                                                                                                                          \
+        if (n > 0) s0 += val[0] * x[col[0]];                                                                                       \
+        if (n > 1) s1 += val[1] * x[col[1]];                                                                                       \
+        if (n > 2) s2 += val[2] * x[col[2]];                                                                                       \
+        return (s0 + s1) + (s2 + s3);                                                                                              \
+    }                                                                                                                              \
+    static inline int SPMV__F(column)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,               \
+                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
+    {                                                                                                                              \
+        const uint64_t whole = rows - rows % SPMV__LANES;                                                                          \
+        uint64_t i;                                                                                                                \
+        int found = 0;                                                                                                             \
+        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                 \
+            SPMV__O(vec) in;                                                                                                       \
+            if (ahead) {                                                                                                           \
+                SPMV__AHEAD(val + i + ahead);                                                                                      \
+                SPMV__AHEAD(col + i + ahead);                                                                                      \
+            }                                                                                                                      \
+            if (SPMV__O(run)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                            \
+            else {                                                                                                                 \
+                int pads = SPMV__O(pads)(col + i);                                                                                 \
+                if (pads == 2) continue;                                                                                           \
+                in = pads ? SPMV__O(pick)(x, col + i) : SPMV__O(gather)(x, col + i);                                               \
+            }                                                                                                                      \
+            found = 1;                                                                                                             \
+            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                           \
+        }                                                                                                                          \
+        for (; i < rows; i++) {                                                                                                    \
+            if (col[i] == PAD) continue;                                                                                           \
+            found = 1;                                                                                                             \
+            sum[i] += val[i] * x[col[i]];                                                                                          \
+        }                                                                                                                          \
+        return found;                                                                                                              \
     }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, slab)
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, slab16)
+SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, vgather, vpick, vpads, vrun)
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpick16, vpads16, vrun16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
-/* The dot product of a dense row with x. */
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
 {
-    SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const uint64_t L = SPMV__LANES;
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;
+    SPMV__T rest = 0;
     uint64_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-        s0 += val[k] * x[k];
-        s1 += val[k + 1] * x[k + 1];
-        s2 += val[k + 2] * x[k + 2];
-        s3 += val[k + 3] * x[k + 3];
+    for (; k + 4 * L <= n; k += 4 * L) {
+        s0 = SPMV__O(vfma)(SPMV__F(vload)(val + k), SPMV__O(vfrom)(x + k), s0);
+        s1 = SPMV__O(vfma)(SPMV__F(vload)(val + k + L), SPMV__O(vfrom)(x + k + L), s1);
+        s2 = SPMV__O(vfma)(SPMV__F(vload)(val + k + 2 * L), SPMV__O(vfrom)(x + k + 2 * L), s2);
+        s3 = SPMV__O(vfma)(SPMV__F(vload)(val + k + 3 * L), SPMV__O(vfrom)(x + k + 3 * L), s3);
     }
-    for (; k < n; k++) s0 += val[k] * x[k];
-    return (s0 + s1) + (s2 + s3);
+    for (; k + L <= n; k += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val + k), SPMV__O(vfrom)(x + k), s0);
+    for (; k < n; k++) rest += val[k] * x[k];
+    return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;
 }
 
-static void SPMV__F(dense)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL(p->a[SPMV_VAL].count)
-    for (i = 0; i < rows; i++)
-        SPMV__F(set)(p, (uint64_t)i, alpha, SPMV__F(dense_dot)(val + (uint64_t)i * p->cols, p->cols, x), beta, y);
+    uint64_t i = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
+    for (; i < end; i++) SPMV__F(set)(p, i, alpha, SPMV__F(dense_dot)(val + i * p->cols, p->cols, x), beta, y);
 }
 #endif
 
 #ifndef SPMV_NO_COO
 #define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-/* The entries are shared out in stretches of 16384; the stretch in which a row begins sums the whole row. */
-static void SPMV__F(coo)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* A share begins and ends where a row begins. */
+static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
-    const uint64_t stretch = 16384, n = p->nnz;
-    int64_t t, stretches = (int64_t)spmv__ceil_div(n, stretch);
+    const uint64_t n = p->nnz;
+    uint64_t k = spmv__even(n, 1, share, shares), end = spmv__even(n, 1, share + 1, shares);
     (void)beta;
-    SPMV__PARALLEL(n)
-    for (t = 0; t < stretches; t++) {
-        uint64_t k = (uint64_t)t * stretch, end = n - k < stretch ? n : k + stretch;
-        while (k && k < end && row[k] == row[k - 1]) k++;
-        while (k < end) {
-            uint64_t first = k;
-            while (k < n && row[k] == row[first]) k++;
-            y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
-        }
+    while (k && k < end && row[k] == row[k - 1]) k++;
+    while (k < end) {
+        uint64_t first = k;
+        while (k < n && row[k] == row[first]) k++;
+        y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
     }
 }
 #endif
 
 #ifndef SPMV_NO_CSR
 #define SPMV__HOST_CSR { SPMV__PRODUCTS(csr), SPMV__REPEAT(csr) }
-/* Rows i .. end - 1. The most common case, with 32-bit pointers, all rows and beta 0, has a loop of its own, which takes half the time
- * for short rows. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+/* The sum of a row of n nonzeros, more than SPMV__PIECE, piece by piece. */
+SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                        const SPMV__T *SPMV__RESTRICT x)
+{
+    const uint64_t piece = spmv__piece(n);
+    SPMV__T sum = 0;
+    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(dot)(val, col, piece, x);
+    return sum + SPMV__F(dot)(val, col, n, x);
+}
+
+/* The sum of a row of n nonzeros. */
+SPMV__FORCE_INLINE SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
+                                            const SPMV__T *SPMV__RESTRICT x)
+{
+    return n > SPMV__PIECE ? SPMV__F(csr_pieces)(val, col, n, x) : SPMV__F(dot)(val, col, n, x);
+}
+
+/* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
+static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], job->row), end = spmv__at(&p->a[SPMV_CSR_PTR], job->row + 1);
+    const uint64_t piece = spmv__piece(end - first), at = first + share * piece;
+    SPMV__T sum = 0;
+    uint64_t i;
+    if (share < shares) {
+        job->partial[share] = (double)SPMV__F(dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        return;
+    }
+    for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
+    SPMV__F(set)(p, job->row, alpha, sum, beta, y);
+}
+
+/* Rows i .. end - 1. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -333,18 +596,18 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, SPMV
         uint32_t at = ptr[i], stop;
         for (; i < end; i++, at = stop) {
             stop = ptr[i + 1];
-            y[i] = alpha * SPMV__F(dot)(val + at, col + at, stop - at, x);
+            if (stop - at <= most) y[i] = alpha * SPMV__F(csr_row)(val + at, col + at, stop - at, x);
         }
         return;
     }
     first = spmv__at(&p->a[SPMV_CSR_PTR], i);
     for (; i < end; i++, first = next) {
         next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        SPMV__F(set)(p, i, alpha, SPMV__F(dot)(val + first, col + first, next - first, x), beta, y);
+        if (next - first <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, x), beta, y);
     }
 }
 
-/* One run with 16-bit columns. A piece of a long row, unless it is the first, adds to y what the pieces before it have left there. */
+/* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
 static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -363,147 +626,178 @@ static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, co
     }
 }
 
-/* A thread takes a stretch of runs at a time. All pieces of a long row belong to the stretch of its first piece. */
-static void SPMV__F(csr_narrow)(const spmv_part *p, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
-{
-    const uint64_t stretch = 16;
-    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
-    const spmv_array *ptr = &p->a[SPMV_CSR_PTR], *run_at = &p->a[SPMV_CSR_RUN_AT];
-    const uint64_t runs = p->n[SPMV_CSR_RUNS];
-    int64_t t, stretches = (int64_t)spmv__ceil_div(runs, stretch);
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < stretches; t++) {
-        uint64_t run = (uint64_t)t * stretch, end = runs - run < stretch ? runs : run + stretch;
-        while (run && run < end && spmv__at(run_at, run) > spmv__at(ptr, row[run])) run++;
-        if (run == end) continue;
-        for (; run < end || (run < runs && spmv__at(run_at, run) > spmv__at(ptr, row[run])); run++)
-            SPMV__F(csr_run)(p, run, alpha, x, beta, y);
-    }
-}
-
-/* The runs of a part are used only if its columns have 16 bits; their bases are by run. */
-static void SPMV__F(csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* Pieces of one long row stay in one share, that of its first piece. */
+static void SPMV__F(csr_narrow)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint64_t run = spmv__csr_share(p);
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->rows, run);
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    const uint64_t runs = p->n[SPMV_CSR_RUNS];
+    uint64_t run = spmv__weighted(&p->a[SPMV_CSR_RUN_AT], runs, share, shares);
+    uint64_t end = spmv__weighted(&p->a[SPMV_CSR_RUN_AT], runs, share + 1, shares);
+    (void)val;
+    while (run && run < end && spmv__at(&p->a[SPMV_CSR_RUN_AT], run) > spmv__at(&p->a[SPMV_CSR_PTR], row[run])) run++;
+    if (run == end) return;
+    for (; run < end || (run < runs && spmv__at(&p->a[SPMV_CSR_RUN_AT], run) > spmv__at(&p->a[SPMV_CSR_PTR], row[run])); run++)
+        SPMV__F(csr_run)(p, run, alpha, x, beta, y);
+}
+
+/* The product of csr: of runs if they have columns of 16 bits, of one row's piece if the job says so, or of rows. */
+static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
+{
+    SPMV__ENTER;
+    uint64_t i, end;
     (void)val;
     if (p->a[SPMV_CSR_BASE].count) {
-        SPMV__F(csr_narrow)(p, alpha, x, beta, y);
+        SPMV__F(csr_narrow)(job, share, shares);
         return;
     }
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run;
-        SPMV__F(csr_rows)(p, i, p->rows - i < run ? p->rows : i + run, alpha, x, beta, y);
+    if (job->partial) {
+        SPMV__F(csr_piece)(job, share, shares);
+        return;
     }
+    i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
+    end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
+    SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Adds rows first .. end - 1 of stored diagonal d to their sums. */
-static void SPMV__F(diagonal)(const spmv_part *p, uint64_t d, int64_t offset, int64_t first, int64_t end,
-                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+/* Adds up to four diagonals over the same rows to their sums: sum[i] += val[d][i] * x[d][i] for each d below count, in this order.
+ * Memory is prefetched for the next tile, as the processor follows so many streams badly. */
+SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows,
+                                                       SPMV__T *SPMV__RESTRICT sum)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + d * spmv__dia_ld(p);
-    int64_t r = offset < -first ? -offset : first, stop = (int64_t)p->cols - offset < end ? (int64_t)p->cols - offset : end;
-    for (; r < stop; r++) sum[r - first] += val[r] * x[r + offset];
+    const SPMV__V *v0 = val[0], *v1 = count > 1 ? val[1] : v0, *v2 = count > 2 ? val[2] : v0, *v3 = count > 3 ? val[3] : v0;
+    const SPMV__T *x0 = x[0], *x1 = count > 1 ? x[1] : x0, *x2 = count > 2 ? x[2] : x0, *x3 = count > 3 ? x[3] : x0;
+    uint64_t i = 0;
+    for (; i + SPMV__LANES <= rows; i += SPMV__LANES) {
+        SPMV__O(vec) s = SPMV__O(vfma)(SPMV__F(vload)(v0 + i), SPMV__O(vfrom)(x0 + i), SPMV__O(vfrom)(sum + i));
+        SPMV__AHEAD(v0 + i + SPMV__TILE);
+        if (count > 1) SPMV__AHEAD(v1 + i + SPMV__TILE);
+        if (count > 2) SPMV__AHEAD(v2 + i + SPMV__TILE);
+        if (count > 3) SPMV__AHEAD(v3 + i + SPMV__TILE);
+        if (count > 1) s = SPMV__O(vfma)(SPMV__F(vload)(v1 + i), SPMV__O(vfrom)(x1 + i), s);
+        if (count > 2) s = SPMV__O(vfma)(SPMV__F(vload)(v2 + i), SPMV__O(vfrom)(x2 + i), s);
+        if (count > 3) s = SPMV__O(vfma)(SPMV__F(vload)(v3 + i), SPMV__O(vfrom)(x3 + i), s);
+        SPMV__O(vput)(sum + i, s);
+    }
+    for (; i < rows; i++) {
+        SPMV__T s = sum[i] + v0[i] * x0[i];
+        if (count > 1) s += v1[i] * x1[i];
+        if (count > 2) s += v2[i] * x2[i];
+        if (count > 3) s += v3[i] * x3[i];
+        sum[i] = s;
+    }
 }
 
-/* The product of dia and bdia (banded). The flag is a constant, and band_ptr is loaded where it is used: in an argument it made bdia a
- * quarter slower (gcc -O2). */
-static void SPMV__F(diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in, int banded)
+/* Adds rows first .. end - 1 of all diagonals to their sums. Diagonals that are inside the matrix in all of these rows are added four
+ * at a time, so that the sums are loaded and stored once for four. */
+static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, const SPMV__T *x, SPMV__T *sum, int banded)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[4] = { NULL, NULL, NULL, NULL };
+    const int32_t *offset = spmv__dia_offsets(p);
+    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
+    const SPMV__T *at[4] = { NULL, NULL, NULL, NULL };
+    const int64_t cols = (int64_t)p->cols;
+    int held = 0;
+    uint64_t b;
+    for (b = 0; b < spmv__dia_offset_count(p); b++) {
+        uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
+        int64_t o = offset[b];
+        for (; d < last; d++, o++) {
+            int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            if (r >= stop) continue;
+            v[held] = val + d * spmv__dia_ld(p) + (uint64_t)r;
+            at[held] = x + (r + o);
+            if (r > first || stop < end) SPMV__F(diagonal_rows)(v + held, at + held, 1, (uint64_t)(stop - r), sum + (r - first));
+            else if (++held == 4) {
+                SPMV__F(diagonal_rows)(v, at, 4, (uint64_t)(end - first), sum);
+                held = 0;
+            }
+        }
+    }
+    if (held == 3) SPMV__F(diagonal_rows)(v, at, 3, (uint64_t)(end - first), sum);
+    if (held == 2) SPMV__F(diagonal_rows)(v, at, 2, (uint64_t)(end - first), sum);
+    if (held == 1) SPMV__F(diagonal_rows)(v, at, 1, (uint64_t)(end - first), sum);
+}
+
+/* The product of dia and bdia (banded), by tiles of rows. */
+static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
 {
     SPMV__ENTER;
-    const int32_t *offset = spmv__dia_offsets(p);
-    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
+    uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     (void)val;
-    SPMV__PARALLEL(p->a[SPMV_VAL].count)
-    for (t = 0; t < tiles; t++) {
+    for (; first < end; first += SPMV__TILE) {
         SPMV__T sum[SPMV__TILE] = { 0 };
-        int64_t first = t * SPMV__TILE, end = (int64_t)p->rows - first < SPMV__TILE ? (int64_t)p->rows : first + SPMV__TILE, i;
-        uint64_t b;
-        for (b = 0; b < spmv__dia_offset_count(p); b++) {
-            uint64_t d = banded ? ((const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data)[b] : b;
-            uint64_t last = banded ? ((const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data)[b + 1] : b + 1;
-            int64_t o = offset[b];
-            for (; d < last; d++, o++) SPMV__F(diagonal)(p, d, o, first, end, x, sum);
-        }
-        for (i = first; i < end; i++) SPMV__F(set)(p, (uint64_t)i, alpha, sum[i - first], beta, y);
+        uint64_t rows = spmv__smaller(end - first, SPMV__TILE);
+        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)(first + rows), x, sum, banded);
+        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
     }
 }
 #endif
 
 #ifndef SPMV_NO_DIA
 #define SPMV__HOST_DIA { SPMV__PRODUCTS(dia), SPMV__REPEAT(dia) }
-static void SPMV__F(dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 0);
-}
+static void SPMV__F(dia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 0); }
 #endif
-
 #ifndef SPMV_NO_BDIA
 #define SPMV__HOST_BDIA { SPMV__PRODUCTS(bdia), SPMV__REPEAT(bdia) }
-static void SPMV__F(bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
-{
-    SPMV__F(diagonals)(p, alpha_in, x_in, beta_in, y_in, 1);
-}
+static void SPMV__F(bdia)(const spmv__job *job, uint64_t share, uint64_t shares) { SPMV__F(diagonals)(job, share, shares, 1); }
 #endif
 
 #ifndef SPMV_NO_ELL
 #define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-/* Rows are summed tile by tile; with 16-bit columns, in groups of 32 rows, each with its base. */
-static void SPMV__F(ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. */
+static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
-    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_ELL_COL].data;
-    const uint64_t ld = p->n[SPMV_ELL_LD], width = p->n[SPMV_ELL_WIDTH];
-    int64_t t, tiles = (int64_t)spmv__ceil_div(p->rows, SPMV__TILE);
-    SPMV__PARALLEL(p->a[SPMV_VAL].count)
-    for (t = 0; t < tiles; t++) {
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
+    for (; first < end; first += SPMV__TILE) {
         SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t first = (uint64_t)t * SPMV__TILE, rows = p->rows - first < SPMV__TILE ? p->rows - first : SPMV__TILE, i;
-        if (!base) SPMV__F(slab)(val + first, col + first, ld, width, rows, x, sum);
-        for (i = 0; base && i < rows; i += 32)
-            SPMV__F(slab16)(val + first + i, col16 + first + i, ld, width, rows - i < 32 ? rows - i : 32, x + base[(first + i) / 32],
-                            sum + i);
-        for (i = 0; i < rows; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
+        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, i, at = first;
+        int found = 1;
+        for (k = 0; k < p->n[SPMV_ELL_WIDTH] && found; k++, at += p->n[SPMV_ELL_LD]) {
+            if (!base) found = SPMV__F(column)(val + at, col + at, padded, SPMV__TILE, x, sum);
+            else for (i = 0, found = 0; i < padded; i += 32)
+                found |= SPMV__F(column16)(val + at + i, narrow + at + i, 32, SPMV__TILE, x + base[(first + i) / 32], sum + i);
+        }
+        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
     }
 }
 #endif
 
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-/* The rows of one slice, tile by tile. */
+/* One slice, SPMV__TILE rows at a time. */
 static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), height = spmv__slice_height(p, t), i, j, end = spmv__slice_end(p, t);
-    uint64_t width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / height;
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + slot;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
-    const uint16_t *col16 = (const uint16_t *)p->a[SPMV_SELL_COL].data;
-    for (i = spmv__slice_first(p, t); i < end; i += SPMV__TILE, slot += SPMV__TILE, val += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = end - i < SPMV__TILE ? end - i : SPMV__TILE;
-        if (!base) SPMV__F(slab)(val, col + slot, height, width, rows, x, sum);
-        else SPMV__F(slab16)(val, col16 + slot, height, width, rows, x + base[t], sum);
-        for (j = 0; j < rows; j++) SPMV__F(set)(p, i + j, alpha, sum[j], beta, y);
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    uint64_t slot = spmv__at(&p->a[SPMV_SELL_PTR], t), last = spmv__at(&p->a[SPMV_SELL_PTR], t + 1), height = spmv__slice_height(p, t);
+    uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
+    if (base) x += base[t];
+    for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
+        SPMV__T sum[SPMV__TILE];
+        uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
+        int found = 1;
+        memset(sum, 0, (size_t)rows * sizeof *sum); /* slices may be much lower */
+        for (; at < last && found; at += height)
+            found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
+        SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
     }
 }
 
-/* A thread takes several slices at a time. */
-static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* Shares of sell are slices. */
+static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint64_t run = 8; /* slices that one thread takes at a time */
-    int64_t t, runs = (int64_t)spmv__ceil_div(p->n[SPMV_SELL_SLICES], run);
+    uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
+    uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
     (void)val;
-    SPMV__PARALLEL(p->a[SPMV_VAL].count)
-    for (t = 0; t < runs; t++) {
-        uint64_t i = (uint64_t)t * run, end = p->n[SPMV_SELL_SLICES] - i < run ? p->n[SPMV_SELL_SLICES] : i + run;
-        for (; i < end; i++) SPMV__F(slice)(p, i, alpha, x, beta, y);
-    }
+    for (; t < end; t++) SPMV__F(slice)(p, t, alpha, x, beta, y);
 }
 #endif
 
@@ -511,102 +805,191 @@ static void SPMV__F(sell)(const spmv_part *p, double alpha_in, const void *x_in,
 #define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-/* Adds one block to the sums of its rows. Each row has uw partial sums, one for each element of a unit, which vectorises and hides
- * latency.
- *   val, step    the first unit of the block, and the distance to the next
- *   x, left      x at the first column of the block, and the elements of x from there on, which can be fewer than bw
- *   sum          partial sums of each row
- *   bh, bw, uw   size of a block and of a unit; constants, so that the loops unroll */
-static SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *SPMV__RESTRICT val, uint64_t step, const SPMV__T *SPMV__RESTRICT x,
-                                                  uint64_t left, SPMV__T sum[8][4], int bh, int bw, int uw)
+#define SPMV__EDGE 8 /* columns of the widest block */
+
+/* Fills edge with what blocks at the edge of the matrix read instead of x: SPMV__EDGE elements for a block that is cut by the last
+ * column, zeros behind it, then SPMV__EDGE zeros for padding. */
+static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
-    int i, u, j;
-    if (left >= (uint64_t)bw) {
-        SPMV__UNROLL for (i = 0; i < bh; i++) {
-            SPMV__UNROLL for (u = 0; u < bw; u += uw, val += step) {
-                SPMV__UNROLL for (j = 0; j < uw; j++) sum[i][j] += val[j] * x[u + j];
-            }
-        }
-    } else {
-        for (i = 0; i < bh; i++)
-            for (u = 0; u < bw; u += uw, val += step)
-                for (j = 0; j < uw && (uint64_t)(u + j) < left; j++) sum[i][j] += val[j] * x[u + j];
-    }
+    uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
+    for (j = 0; j < 2 * SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
-/* Block rows s .. end - 1, for a block size that is known when compiling. */
-static SPMV__FORCE_INLINE void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
-                                               SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+/* The elements of x for a block that begins in column c. */
+SPMV__SHARED const SPMV__T *SPMV__F(block_x)(const spmv_part *p, const SPMV__T *x, const SPMV__T *edge, uint32_t c, int bw)
 {
-    const spmv_array *col = &p->a[spmv__block_col(p)], *base = col + 1; /* as in spmv__block_base; a register less */
-    const uint64_t apart = spmv__block_distance(p); /* in slots of col, and of val */
-    const uint64_t val_apart = apart * (uint64_t)uw * (p->spec.format == SPMV_BCSR ? 1 : (uint64_t)(bh * bw / uw));
+    return c == SPMV_PAD ? edge + SPMV__EDGE : (uint64_t)c + (uint64_t)bw <= p->cols ? x + c : edge;
+}
+
+/* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
+ * All sizes are constants, so that sums stay in registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
+{
+    const int units = bw / uw; /* of a row */
+    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, uw), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, uw) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, uw) : x0;
+#define SPMV__UNIT(i, u, x)                                                                                                        \
+    if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
+    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
+#define SPMV__EACH_ROW(i)                                                                                                          \
+    if (bh > i) {                                                                                                                  \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
+    }
+    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+#undef SPMV__UNIT
+#undef SPMV__EACH_ROW
+}
+
+/* y of the rows of a block row, of which the sums are in lanes. */
+SPMV__FORCE_INLINE void SPMV__F(block_set)(const spmv_part *p, uint64_t s, SPMV__T alpha, const SPMV__O(quad) *sum, SPMV__T beta,
+                                           SPMV__T *y, int bh)
+{
+    const uint64_t first = s * (uint64_t)bh;
+#define SPMV__EACH_ROW(i) if (bh > i && first + i < p->rows) SPMV__F(set)(p, first + i, alpha, SPMV__O(qsum)(sum[i]), beta, y);
+    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+#undef SPMV__EACH_ROW
+}
+
+#ifndef SPMV_NO_BCSR
+/* Block rows s .. end - 1 of bcsr. */
+SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
+                                           SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint64_t step = p->n[SPMV_BCSR_BLOCKS] * (uint64_t)uw;
+    SPMV__T edge[2 * SPMV__EDGE];
+    uint64_t k = spmv__at(&p->a[SPMV_BCSR_PTR], s);
+    SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s++) {
-        spmv__block b = spmv__block_at(p, s, 0);
-        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + b.val;
-        SPMV__T sum[8][4] = { { 0 } };
-        uint64_t n = spmv__block_count(p, s), slot = b.col, group = spmv__block_group(p, s), k;
-        int i;
-        for (k = 0; k < n; k++, slot += apart, val += val_apart) {
-            uint32_t c = spmv__column_at(col, base, slot, group, (uint64_t)bw);
-            if (c == SPMV_PAD) break; /* the rest of the block row is padding */
-            SPMV__F(block_add)(val, b.step, x + c, p->cols - c, sum, bh, bw, uw);
+        const SPMV__O(quad) zero = SPMV__O(qzero)();
+        SPMV__O(quad) sum[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
+        const uint64_t last = spmv__at(&p->a[SPMV_BCSR_PTR], s + 1);
+        for (; k < last; k++) {
+            uint32_t c = spmv__column_at(&p->a[SPMV_BCSR_COL], &p->a[SPMV_BCSR_BASE], k, s / 32, (uint64_t)bw);
+            SPMV__F(block_add)(val + k * (uint64_t)uw, step, 0, SPMV__F(block_x)(p, x, edge, c, bw), sum, bh, bw, uw);
         }
-        for (i = 0; i < bh && s * (uint64_t)bh + (uint64_t)i < p->rows; i++)
-            SPMV__F(set)(p, s * (uint64_t)bh + (uint64_t)i, alpha, (sum[i][0] + sum[i][1]) + (sum[i][2] + sum[i][3]), beta, y);
+        SPMV__F(block_set)(p, s, alpha, sum, beta, y, bh);
     }
 }
+#endif
 
-/* Block rows s .. end - 1, for any block size in SPMV_BLOCK_LIST. */
-static void SPMV__F(block_row_run)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+#ifdef SPMV__ANY_BELL
+/* Block rows s .. s + count - 1, at most SPMV__SLAB, whose blocks lie side by side. The first block of all of them is added, then the
+ * second of all, so that values are read in order. */
+SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
+                                            SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
+{
+    const spmv_array *col = &p->a[spmv__block_col(p)];
+    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
+    const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
+    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
+    const uint64_t ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * (uint64_t)uw : second.val - first.val;
+    const SPMV__O(quad) zero = SPMV__O(qzero)();
+    SPMV__O(quad) sum[SPMV__SLAB][8];
+    uint64_t slot = first.col, i, k;
+    int r, found = 1;
+    for (i = 0; i < count; i++)
+        for (r = 0; r < bh; r++) sum[i][r] = zero;
+    for (k = 0; k < blocks && found; k++, slot += second.col - first.col, val += second.val - first.val)
+        for (i = 0, found = 0; i < count; i++) {
+            uint32_t c = spmv__column_at(col, col + 1, slot + i, group, (uint64_t)bw);
+            SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers, which sum[i] would not be */
+            if (c == SPMV_PAD) continue;
+            found = 1;
+            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, ahead, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
+#define SPMV__EACH_ROW(j) if (bh > j) sum[i][j] = SPMV__O(qadd)(sum[i][j], part[j]);
+            SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
+            SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+#undef SPMV__EACH_ROW
+        }
+    for (i = 0; i < count; i++) SPMV__F(block_set)(p, s + i, alpha, sum[i], beta, y, bh);
+}
+
+/* Block rows s .. end - 1 of bell and sbell, by slabs. */
+SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
+                                           SPMV__T *y, int bh, int bw, int uw)
+{
+    const uint64_t height = spmv__block_group_height(p);
+    SPMV__T edge[2 * SPMV__EDGE];
+    SPMV__F(block_edge)(p, x, edge);
+    while (s < end) {
+        uint64_t count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
+        SPMV__F(block_slab)(p, s, count, alpha, x, beta, y, edge, bh, bw, uw);
+        s += count;
+    }
+}
+#endif
+
+/* With the block size a constant, a function of its own for each. */
+#define X(bh, bw, uw)                                                                                                              \
+    static void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,   \
+                                                  SPMV__T beta, SPMV__T *y)                                                        \
+    {                                                                                                                              \
+        SPMV__IF_BCSR(if (p->spec.format == SPMV_BCSR) SPMV__F(bcsr_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
+        SPMV__IF_BELL(if (p->spec.format != SPMV_BCSR) SPMV__F(bell_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
+    }
+SPMV_BLOCK_LIST(X)
+#undef X
+
+static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(block_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw); break;
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(p, s, end, alpha, x, beta, y); break;
         SPMV_BLOCK_LIST(X)
 #undef X
     }
 }
 
-/* The product of bell, sbell and bcsr; a thread takes several block rows at a time. */
-static void SPMV__F(block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* The product of bell, sbell and bcsr. Shares begin where a group of block rows does that has a base or a slice of its own. */
+static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint64_t run = 64, block_rows = spmv__block_rows(p);
-    int64_t t, runs = (int64_t)spmv__ceil_div(block_rows, run);
+    const uint64_t block_rows = spmv__block_rows(p), height = spmv__block_group_height(p);
+    uint64_t s, end;
     (void)val;
-    SPMV__PARALLEL(p->a[SPMV_VAL].count)
-    for (t = 0; t < runs; t++) {
-        uint64_t s = (uint64_t)t * run;
-        SPMV__F(block_row_run)(p, s, block_rows - s < run ? block_rows : s + run, alpha, x, beta, y);
+    if (p->spec.format == SPMV_BELL) {
+        s = spmv__even(block_rows, height, share, shares);
+        end = spmv__even(block_rows, height, share + 1, shares);
+    } else if (p->spec.format == SPMV_BCSR) {
+        s = spmv__weighted(&p->a[SPMV_BCSR_PTR], block_rows, share, shares);
+        end = spmv__weighted(&p->a[SPMV_BCSR_PTR], block_rows, share + 1, shares);
+    } else {
+        const uint64_t slices = p->n[SPMV_SBELL_SLICES];
+        s = spmv__smaller(block_rows, spmv__weighted(&p->a[SPMV_SBELL_PTR], slices, share, shares) * height);
+        end = spmv__smaller(block_rows, spmv__weighted(&p->a[SPMV_SBELL_PTR], slices, share + 1, shares) * height);
     }
+    if (s < end) SPMV__F(block_rows)(p, s, end, alpha, x, beta, y);
 }
 #endif
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-/* A thread takes several strips at a time and sums the rows of each together. */
-static void SPMV__F(cmrs)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* Shares of cmrs are strips. */
+static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
     const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
-    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), run = 64;
-    int64_t t, runs = (int64_t)spmv__ceil_div(strips, run);
-    SPMV__PARALLEL(p->nnz)
-    for (t = 0; t < runs; t++) {
-        uint64_t s = (uint64_t)t * run, end = strips - s < run ? strips : s + run, k, i;
-        for (; s < end; s++) {
-            SPMV__T sum[16] = { 0 };
-            uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
-            for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* adjacent entries mostly belong to one row: sum them in a register */
-                uint32_t r = p->n[SPMV_CMRS_PACKED] ? index[k] & 15 : row[k];
-                SPMV__T part = 0;
-                if (p->n[SPMV_CMRS_PACKED]) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
-                else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
-                sum[r] += part;
-            }
-            for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
+    uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
+    uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
+    for (; s < end; s++) {
+        SPMV__T sum[16] = { 0 };
+        uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
+            uint32_t r = packed ? index[k] & 15 : row[k];
+            SPMV__T part = 0;
+            if (packed) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
+            else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
+            sum[r] += part;
         }
+        for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
 }
 #endif
@@ -632,21 +1015,22 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
 }
 
-static void SPMV__F(tcsr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+/* Shares of tcsr are tiles, and empty rows. */
+static void SPMV__F(tcsr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    int64_t t, tiles = (int64_t)p->n[SPMV_TCSR_TILES], empties = (int64_t)p->n[SPMV_TCSR_EMPTIES];
+    const uint64_t tiles = p->n[SPMV_TCSR_TILES], empties = p->n[SPMV_TCSR_EMPTIES];
+    uint64_t t = spmv__even(tiles, 1, share, shares), end = spmv__even(tiles, 1, share + 1, shares);
     (void)val;
-    SPMV__PARALLEL(p->a[SPMV_TCSR_VAL].count)
-    for (t = 0; t < tiles; t++) SPMV__F(tcsr_tile)(p, (uint64_t)t, alpha, x, beta, y);
-    SPMV__PARALLEL_ROWS(empties)
-    for (t = 0; t < empties; t++) SPMV__F(set)(p, empty[t], alpha, 0, beta, y);
+    for (; t < end; t++) SPMV__F(tcsr_tile)(p, t, alpha, x, beta, y);
+    end = spmv__even(empties, 1, share + 1, shares);
+    for (t = spmv__even(empties, 1, share, shares); t < end; t++) SPMV__F(set)(p, empty[t], alpha, 0, beta, y);
 }
 #endif
 
 #ifdef SPMV_REPRODUCIBLE
-/* The reproducible products. Each operation is in the order that SPMV_REPEATS describes, as in the kernels under REPEAT. */
+/* The order of SPMV_REPEATS, entry by entry, as the kernels have it under REPEAT. */
 static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SPMV__T sum, SPMV__T beta, SPMV__T *y)
 {
     uint64_t r = spmv__part_row(p, i);
@@ -654,7 +1038,7 @@ static void SPMV__F(repeat_set)(const spmv_part *p, uint64_t i, SPMV__T alpha, S
     y[r] = beta == 0 ? v : SPMV__FMA(beta, y[r], v);
 }
 
-/* The sum of n lanes, n being a power of two: the upper half is added to the lower half until one lane is left. */
+/* Lanes 0 .. n-1, n a power of two: the upper half is added to the lower until one is left. */
 static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 {
     int d, i;
@@ -664,39 +1048,37 @@ static SPMV__T SPMV__F(repeat_tree)(SPMV__T *lane, int n)
 }
 
 #ifndef SPMV_NO_CSR
-/* Entry k of a row is added in lane k % SPMV__CSR_LANES. */
-static void SPMV__F(repeat_csr)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    int64_t i, rows = (int64_t)p->rows;
-    SPMV__PARALLEL_ROWS(p->nnz)
-    for (i = 0; i < rows; i++) {
+    uint64_t i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
+    const uint64_t stop = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
+    for (; i < stop; i++) {
         SPMV__T lane[SPMV__CSR_LANES] = { 0 };
-        uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i), end = spmv__at(&p->a[SPMV_CSR_PTR], (uint64_t)i + 1), k;
+        uint64_t first = spmv__at(&p->a[SPMV_CSR_PTR], i), end = spmv__at(&p->a[SPMV_CSR_PTR], i + 1), k;
         for (k = first; k < end; k++) {
             SPMV__T *sum = &lane[(k - first) % SPMV__CSR_LANES];
             *sum = SPMV__FMA((SPMV__T)val[k], x[col[k]], *sum);
         }
-        SPMV__F(repeat_set)(p, (uint64_t)i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
+        SPMV__F(repeat_set)(p, i, alpha, SPMV__F(repeat_tree)(lane, SPMV__CSR_LANES), beta, y);
     }
 }
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* As diagonals above, row by row; band_ptr is NULL for dia. */
-static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in,
-                                      const uint32_t *band_ptr)
+static void SPMV__F(repeat_diagonals)(const spmv__job *job, uint64_t share, uint64_t shares, int banded)
 {
     SPMV__ENTER;
     const int32_t *offset = spmv__dia_offsets(p);
-    int64_t i, rows = (int64_t)p->rows, cols = (int64_t)p->cols;
-    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
-    for (i = 0; i < rows; i++) {
+    const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
+    int64_t i = (int64_t)spmv__even(p->rows, 1, share, shares), end = (int64_t)spmv__even(p->rows, 1, share + 1, shares);
+    const int64_t cols = (int64_t)p->cols;
+    for (; i < end; i++) {
         SPMV__T sum = 0;
         uint64_t b;
         for (b = 0; b < spmv__dia_offset_count(p); b++) {
-            uint64_t d = band_ptr ? band_ptr[b] : b, last = band_ptr ? band_ptr[b + 1] : b + 1;
+            uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
             int64_t c = i + offset[b];
             for (; d < last; d++, c++)
                 if (c >= 0 && c < cols) sum = SPMV__FMA((SPMV__T)val[d * spmv__dia_ld(p) + (uint64_t)i], x[c], sum);
@@ -707,21 +1089,21 @@ static void SPMV__F(repeat_diagonals)(const spmv_part *p, double alpha_in, const
 #endif
 
 #ifndef SPMV_NO_DIA
-static void SPMV__F(repeat_dia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_dia)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, NULL);
+    SPMV__F(repeat_diagonals)(job, share, shares, 0);
 }
 #endif
 
 #ifndef SPMV_NO_BDIA
-static void SPMV__F(repeat_bdia)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_bdia)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
-    SPMV__F(repeat_diagonals)(p, alpha_in, x_in, beta_in, y_in, (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data);
+    SPMV__F(repeat_diagonals)(job, share, shares, 1);
 }
 #endif
 
 #ifdef SPMV__ANY_ELL
-/* The sum of a row of ell or sell with width slots, from slot on, each ld after the one before it; group says which base. */
+/* The row whose first entry is in a slot, the next ld behind it. */
 static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, const spmv_array *base, uint64_t group, uint64_t slot,
                                      uint64_t ld, uint64_t width, const SPMV__T *x)
 {
@@ -736,33 +1118,30 @@ static SPMV__T SPMV__F(repeat_slots)(const spmv_part *p, const spmv_array *col, 
 #endif
 
 #ifndef SPMV_NO_ELL
-/* Entry after entry, row by row. */
-static void SPMV__F(repeat_ell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const spmv_array *col = &p->a[SPMV_ELL_COL], *base = &p->a[SPMV_ELL_BASE];
-    int64_t i, rows = (int64_t)p->rows;
+    uint64_t r = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
-    for (i = 0; i < rows; i++) {
-        uint64_t r = (uint64_t)i;
-        SPMV__T sum = SPMV__F(repeat_slots)(p, col, base, r / 32, r, p->n[SPMV_ELL_LD], p->n[SPMV_ELL_WIDTH], x);
+    for (; r < end; r++) {
+        SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], r / 32, r, p->n[SPMV_ELL_LD],
+                                            p->n[SPMV_ELL_WIDTH], x);
         SPMV__F(repeat_set)(p, r, alpha, sum, beta, y);
     }
 }
 #endif
 
 #ifndef SPMV_NO_SELL
-/* Entry after entry, slice by slice. */
-static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    int64_t t, slices = (int64_t)p->n[SPMV_SELL_SLICES];
+    const spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    uint64_t s = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share, shares);
+    const uint64_t stop = spmv__weighted(ptr, p->n[SPMV_SELL_SLICES], share + 1, shares);
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
-    for (t = 0; t < slices; t++) {
-        uint64_t s = (uint64_t)t, slot = spmv__at(&p->a[SPMV_SELL_PTR], s), height = spmv__slice_height(p, s), i;
-        uint64_t first = spmv__slice_first(p, s), width = (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - slot) / height;
+    for (; s < stop; s++) {
+        uint64_t slot = spmv__at(ptr, s), height = spmv__slice_height(p, s), first = spmv__slice_first(p, s), i;
+        uint64_t width = (spmv__at(ptr, s + 1) - slot) / height;
         for (i = first; i < spmv__slice_end(p, s); i++) {
             SPMV__T sum = SPMV__F(repeat_slots)(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], s, slot + i - first, height, width, x);
             SPMV__F(repeat_set)(p, i, alpha, sum, beta, y);
@@ -772,7 +1151,7 @@ static void SPMV__F(repeat_sell)(const spmv_part *p, double alpha_in, const void
 #endif
 
 #ifdef SPMV__ANY_BLOCK
-/* The sum of row i of a block row. Where a block reaches beyond the matrix, x counts as 0, as in the kernels. */
+/* Row i of a block row; columns beyond the matrix count as 0, as in the kernels. */
 static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row, uint64_t i, const SPMV__T *x)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -790,22 +1169,18 @@ static SPMV__T SPMV__F(repeat_block_row)(const spmv_part *p, uint64_t block_row,
     return SPMV__F(repeat_tree)(lane, lanes);
 }
 
-/* Row by row, whichever block row it belongs to. */
-static void SPMV__F(repeat_block)(const spmv_part *p, double alpha_in, const void *x_in, double beta_in, void *y_in)
+static void SPMV__F(repeat_block)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint64_t bh = p->n[SPMV_BLOCK_BH];
-    int64_t i, rows = (int64_t)p->rows;
+    uint64_t r = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
     (void)val;
-    SPMV__PARALLEL_ROWS(p->a[SPMV_VAL].count)
-    for (i = 0; i < rows; i++) {
-        uint64_t r = (uint64_t)i;
-        SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / bh, r % bh, x), beta, y);
-    }
+    for (; r < end; r++) SPMV__F(repeat_set)(p, r, alpha, SPMV__F(repeat_block_row)(p, r / bh, r % bh, x), beta, y);
 }
 #endif
 #endif /* SPMV_REPRODUCIBLE */
 
 #undef SPMV__ENTER
+#undef SPMV__TYPE
 /* TEMPLATE END */
 #endif

@@ -14,7 +14,8 @@
 /* Every format with the keys that change its arrays. */
 static const char *const specs[] = {
     "dense", "dense:rows=nonempty", "dense:rows=sorted", "coo",
-    "csr", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
+    "csr", "csr:run=32", "csr:run=32,idx=16", "ell:idx=16", "sell:idx=16", "sell:h=9,idx=16", "bell:b=2x2,idx=16", "sbell:h=5,idx=16",
+    "bcsr:b=3x3,idx=16", "csr:rows=nonempty", "csr:rows=sorted", "csr:rows=sorted,sigma=16",
     "dia", "bdia",
     "ell", "ell:rows=nonempty", "ell:rows=sorted", "ell:rows=sorted,sigma=7",
     "sell", "sell:h=1", "sell:h=2", "sell:h=7", "sell:h=33", "sell:h=300", "sell:h=1024", "sell:rows=nonempty", "sell:h=4,rows=sorted",
@@ -564,22 +565,36 @@ static void multiply(const spmv_part *p, double alpha, const vectors *v, double 
     spmv_part_mul(p, alpha, v->x, whole ? beta : 1.0, v->y);
 }
 
+/* Steps *level to the next level of instructions that is usable here, beginning behind SPMV_SIMD_BEST; returns 0 if there is none.
+ * The log names those that are not usable. */
+static int next_level(int *level)
+{
+    static int named;
+    while (++*level < SPMV_SIMD_COUNT) {
+        if (spmv_simd_usable((spmv_simd)*level)) return 1;
+        if (!(named >> *level & 1)) fprintf(stderr, "not usable here, so not tested: level %s\n", spmv_simd_name((spmv_simd)*level));
+        named |= 1 << *level;
+    }
+    return 0;
+}
+
 static void exact_products(const matrix *m, const spmv_csr *a, const char *text, spmv_type t, vectors *v)
 {
     spmv_part p;
     uint64_t r;
-    int i, j;
+    int i, level = SPMV_SIMD_BEST;
     if (!built(&p, text, m, a, t, 0)) return;
-    for (i = 0; i < 3; i++)
-        for (j = 0; j < 3; j++) {
-            double alpha = factors[i], beta = factors[j];
+    while (next_level(&level))
+        for (i = 0; i < 9; i++) {
+            double alpha = factors[i / 3], beta = factors[i % 3];
+            p.simd = (spmv_simd)level;
             vectors_reset(v, beta);
             multiply(&p, alpha, v, beta);
             CHECK(guarded_intact(v->block, t, m->rows), "%s, %s: canary", m->name, text);
             for (r = 0; r < m->rows; r++) {
                 double want = alpha * row_product(a, r, t, v->x) + (beta == 0 ? 0 : beta * vector_get(t, v->y0, r));
-                CHECK(vector_get(t, v->y, r) == want, "%s, %s, %s, alpha %g, beta %g: y[%d] is %g, not %g", m->name, text,
-                      spmv_type_name(t), alpha, beta, (int)r, vector_get(t, v->y, r), want);
+                CHECK(vector_get(t, v->y, r) == want, "%s, %s, %s, %s, alpha %g, beta %g: y[%d] is %g, not %g", m->name, text,
+                      spmv_type_name(t), spmv_simd_name(p.simd), alpha, beta, (int)r, vector_get(t, v->y, r), want);
             }
         }
     spmv_part_free(&p);
@@ -636,20 +651,25 @@ static void bounded_product(const matrix *m, const spmv_csr *a, const char *text
     long double u = t == SPMV_F32 ? 0x1p-24L : 0x1p-53L;
     spmv_part p;
     uint64_t r, k;
+    int level = SPMV_SIMD_BEST;
     if (!built(&p, text, m, a, t, 0)) return;
-    vectors_reset(v, beta);
-    multiply(&p, alpha, v, beta);
-    for (r = 0; r < m->rows; r++) {
-        long double sum = 0, size = 0, old = beta == 0 ? 0 : (long double)beta * (long double)vector_get(t, v->y0, r), bound, error;
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
-            long double term = (long double)csr_value(a, k) * (long double)vector_get(t, v->x, a->col[k]);
-            sum += term;
-            size += magnitude(term);
+    while (next_level(&level)) {
+        p.simd = (spmv_simd)level;
+        vectors_reset(v, beta);
+        multiply(&p, alpha, v, beta);
+        for (r = 0; r < m->rows; r++) {
+            long double sum = 0, size = 0, old = beta == 0 ? 0 : (long double)beta * (long double)vector_get(t, v->y0, r), bound, error;
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
+                long double term = (long double)csr_value(a, k) * (long double)vector_get(t, v->x, a->col[k]);
+                sum += term;
+                size += magnitude(term);
+            }
+            bound = (long double)(a->ptr[r + 1] - a->ptr[r] + 4) * u * (magnitude(alpha) * size + magnitude(old));
+            error = magnitude((long double)vector_get(t, v->y, r) - ((long double)alpha * sum + old));
+            CHECK(error <= bound, "%s, %s, %s, %s: row %d, error %Lg, bound %Lg", m->name, text, spmv_type_name(t),
+                  spmv_simd_name(p.simd), (int)r, error, bound);
+            if (bound > 0 && (double)(error / bound) > *worst) *worst = (double)(error / bound);
         }
-        bound = (long double)(a->ptr[r + 1] - a->ptr[r] + 4) * u * (magnitude(alpha) * size + magnitude(old));
-        error = magnitude((long double)vector_get(t, v->y, r) - ((long double)alpha * sum + old));
-        CHECK(error <= bound, "%s, %s, %s: row %d, error %Lg, bound %Lg", m->name, text, spmv_type_name(t), (int)r, error, bound);
-        if (bound > 0 && (double)(error / bound) > *worst) *worst = (double)(error / bound);
     }
     spmv_part_free(&p);
 }
@@ -690,16 +710,20 @@ Test(product, not_a_number_stays_in_its_rows)
         for (j = 0; j < SPECS; j++) {
             spmv_part p;
             spmv_plan plan = plan_of(specs[j]);
+            int level = SPMV_SIMD_BEST;
             if (spmv_format_flags(plan.part[0].format) & SPMV_HAS_FILL) continue;
             if (!built(&p, specs[j], &m, &a, SPMV_F64, 0)) continue;
-            vectors_reset(&v, 0);
-            multiply(&p, 1, &v, 0);
-            for (r = 0; r < m.rows; r++) {
-                int used = 0;
-                double y = vector_get(SPMV_F64, v.y, r);
-                for (k = m.ptr[r]; k < m.ptr[r + 1]; k++) used |= !isfinite(vector_get(SPMV_F64, v.x, m.col[k]));
-                CHECK(used == !isfinite(y), "%s, %s: row %d is %g", m.name, specs[j], (int)r, y);
-                if (!used) CHECK(y == row_product(&a, r, SPMV_F64, v.x), "%s, %s: row %d", m.name, specs[j], (int)r);
+            while (next_level(&level)) {
+                p.simd = (spmv_simd)level;
+                vectors_reset(&v, 0);
+                multiply(&p, 1, &v, 0);
+                for (r = 0; r < m.rows; r++) {
+                    int used = 0;
+                    double y = vector_get(SPMV_F64, v.y, r);
+                    for (k = m.ptr[r]; k < m.ptr[r + 1]; k++) used |= !isfinite(vector_get(SPMV_F64, v.x, m.col[k]));
+                    CHECK(used == !isfinite(y), "%s, %s, %s: row %d is %g", m.name, specs[j], spmv_simd_name(p.simd), (int)r, y);
+                    if (!used) CHECK(y == row_product(&a, r, SPMV_F64, v.x), "%s, %s: row %d", m.name, specs[j], (int)r);
+                }
             }
             spmv_part_free(&p);
         }
@@ -738,6 +762,32 @@ Test(product, alpha_zero_reads_nothing)
     cr_assert(checks_done > 1000);
 }
 
+/* Each level can be asked for by its name; one that is not usable is refused with a message. */
+Test(product, level_of_instructions)
+{
+    matrix m;
+    spmv_csr a;
+    spmv_build how;
+    int level;
+    cr_assert(matrix_awkward(&m, 1, INTEGERS));
+    a = matrix_csr(&m, SPMV_F64);
+    memset(&how, 0, sizeof how);
+    for (level = SPMV_SIMD_BEST; level < SPMV_SIMD_COUNT; level++) {
+        spmv_part p;
+        spmv_status s;
+        how.simd = (spmv_simd)level;
+        cr_assert(spmv_simd_from(spmv_simd_name(how.simd)) == how.simd);
+        s = build(&p, "csr", &a, &how, &quiet);
+        cr_assert(s == (spmv_simd_usable(how.simd) ? SPMV_OK : SPMV_ERR_UNSUPPORTED), "%s", spmv_simd_name(how.simd));
+        if (s == SPMV_OK) cr_assert(level == SPMV_SIMD_BEST ? p.simd != SPMV_SIMD_BEST : p.simd == how.simd);
+        spmv_part_free(&p);
+    }
+    cr_assert(spmv_simd_usable(SPMV_SIMD_BEST) && spmv_simd_usable(SPMV_SIMD_PLAIN));
+    cr_assert(!spmv_simd_usable(SPMV_SIMD_COUNT) && spmv_simd_from("mmx") == SPMV_SIMD_COUNT && spmv_simd_from(NULL) == SPMV_SIMD_COUNT);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 Test(product, strict_mode_refuses_fill)
 {
     matrix m;
@@ -773,9 +823,10 @@ Test(product, same_bits_for_any_number_of_threads)
     static const double densities[] = { 0.15, 0.9 };
     matrix m;
     int i, j, k, n;
-    for (i = 0; i < 3; i++) {
+    for (i = 0; i < 4; i++) { /* the last has rows that threads share */
         if (i < 2) matrix_random(&m, "large", i ? 260 : 700, i ? 300 : 640, densities[i]);
-        else matrix_skewed(&m, "skewed", 3000, 900, 800);
+        else if (i == 2) matrix_skewed(&m, "skewed", 3000, 900, 800);
+        else matrix_random(&m, "long rows", 5, 40000, 0.8);
         matrix_close(&m, REALS);
         CHECK(m.nnz > 60000, "too small to start threads");
         for (k = 0; k < 3; k++) {

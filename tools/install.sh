@@ -9,8 +9,9 @@ demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1
 test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang libclang-rt-dev libomp-dev
       gcc-mingw-w64-x86-64 oclgrind python3 help2man"
 
-# only for the 32-bit builds of the compile checks
-[ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev"
+# only for the 32-bit and the ARM builds of the compile checks
+[ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 bench="$demo g++ libeigen3-dev librsb-dev python3"
 
 case ${1-} in

@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-set=' spmv_formats.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h '
+set=' spmv_formats.h spmv_simd.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h '
 set="$set spmv_io.h spmv.h "
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
@@ -72,6 +72,7 @@ macros=$(sed -n '/^\/\* Which back ends are compiled in/,/^\/\* (end of: which b
 [ -n "$macros" ] || { echo "tools/single.sh: spmv.h does not say which back ends are compiled in" >&2; exit 1; }
 echo "$macros"
 put spmv_formats.h
+put spmv_simd.h
 put spmv_host.h
 put spmv_plan.h
 echo "#ifndef SPMV_NO_AUTO"

@@ -31,6 +31,7 @@ row "csr and sell" -I. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
 row "without CUDA" -I. -DSPMV_NO_CUDA
 row "without OpenCL" -I. -DSPMV_NO_OPENCL
 row "the host alone" -I. -DSPMV_NO_DEVICES
+row "the host alone, without vectors (SPMV_NO_SIMD)" -I. -DSPMV_NO_DEVICES -DSPMV_NO_SIMD
 row "the host alone, without the choice" -I. -DSPMV_NO_DEVICES -DSPMV_NO_AUTO
 row "the host alone, csr and sell" -I. -DSPMV_NO_DEVICES -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
 row "the host alone, csr" -I. -DSPMV_NO_DEVICES -DSPMV_ONLY=SPMV_BIT_CSR

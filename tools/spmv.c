@@ -66,7 +66,7 @@ static const command commands[] = {
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
      PLAN_TEXT VARIANT_TEXT
@@ -114,7 +114,8 @@ static const command commands[] = {
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30, bench_command},
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
+     bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"
      "integers must be exact, products of reals within the bound of their row; repeated products must give the same bits, and\n"

@@ -28,6 +28,8 @@ for cc in gcc clang; do
     say "$cc/host"       "$cc $w -O1 $i $host $t/c99.c -o $o/$cc-host && $o/$cc-host"
     say "$cc/openmp"     "$cc $w -O0 $i $host -fopenmp $t/c99.c -o $o/$cc-openmp && $o/$cc-openmp"
     say "$cc/ndebug"     "$cc $w -O1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
+    say "$cc/no-simd"    "$cc $w -O2 $i $host -DSPMV_NO_SIMD $t/c99.c -o $o/$cc-nosimd && $o/$cc-nosimd && ! nm $o/$cc-nosimd | grep avx"
+    say "$cc/levels"     "$cc $w -O1 $i $t/levels.c -o $o/$cc-levels && $o/$cc-levels"
     say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
     say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
@@ -45,7 +47,7 @@ for cc in gcc clang; do
         say "$cc/mixed-$1" "$cc $w -O0 $i $2 -c $t/mixed.c -o $o/$cc-mixed-$1.o && $cc $w -O0 $i $other $t/has.c $o/$cc-mixed-$1.o -o $o/$cc-mixed-$1 -lOpenCL && $o/$cc-mixed-$1"
     done
     say "$cc/mixed-missing" "$cc $w -O0 $i -DDEVICE -c $t/mixed.c -o $o/$cc-mixed-d.o && ! $cc $i $host $t/has.c $o/$cc-mixed-d.o -o $o/$cc-mixed-d 2>$o/$cc-mixed-d.log && grep spmv_device_open $o/$cc-mixed-d.log"
-    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
+    for cut in $host -DSPMV_NO_OPENCL -DSPMV_NO_CUDA -DSPMV_NO_F64 -DSPMV_NO_STDIO -DSPMV_NO_TUNING -DSPMV_NO_SIMD -DSPMV_REPRODUCIBLE -DNDEBUG; do # no macro changes a struct
         say "$cc/same$cut" "$cc $w -O0 $i $cut -c $t/two_a.c -o $o/$cc-same$cut.o && $cc $w -O0 $i $t/two_b.c $o/$cc-same$cut.o -o $o/$cc-same$cut -lOpenCL -lm && $o/$cc-same$cut"
     done
     say "$cc/static"     "$cc $w -O0 $i -DSPMV_STATIC -c $t/has.c -o $o/$cc-static.o && $sym $o/$cc-static.o none"
@@ -55,7 +57,7 @@ for cc in gcc clang; do
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -O0 $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c -o $o/$cc-cuda.h -ldl && $o/$cc-cuda.h"
-    for h in formats host plan auto io device cl cuda check; do
+    for h in formats simd host plan auto io device cl cuda check; do
         [ "$h" = cl ] && l=-lOpenCL || l=
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
@@ -104,7 +106,7 @@ done
 # Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
 # files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
 mkdir -p "$o/bare"
-for h in stddef stdint stdarg string stdio stdlib assert math; do : >"$o/bare/$h.h"; done
+for h in stddef stdint stdarg string stdio stdlib assert math immintrin arm_neon; do : >"$o/bare/$h.h"; done
 for cc in gcc clang; do
     bare="$cc -std=c99 -E -nostdinc -I$o/bare -I. $t/has.c -o $o/$cc-bare.i"
     say "$cc/no-cl-headers" "$bare $host && ! $bare 2>$o/$cc-bare.txt && grep 'define SPMV_NO_OPENCL, or install' $o/$cc-bare.txt"
@@ -113,6 +115,11 @@ for f in $formats; do
     say "gcc/no-$f"     "gcc $w -O0 -I. -DSPMV_NO_$f $t/c99.c -o $o/no-$f -lOpenCL && $o/no-$f"
     say "clang/only-$f" "clang $w -O0 -I. -DSPMV_ONLY=SPMV_BIT_$f $t/c99.c -o $o/only-$f -lOpenCL && $o/only-$f"
 done
+arm=aarch64-linux-gnu-gcc
+if command -v $arm >/dev/null 2>&1 && command -v qemu-aarch64 >/dev/null 2>&1; then
+    say "arm64/levels"   "$arm $w -O2 -static -I. $t/levels.c -o $o/arm64-levels && qemu-aarch64 $o/arm64-levels >$o/arm64-levels.txt && grep 'neon: tested' $o/arm64-levels.txt"
+    say "arm64/c99"      "$arm $w -O1 -static -I. $host $t/c99.c -o $o/arm64-c99 && qemu-aarch64 $o/arm64-c99"
+fi
 mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"

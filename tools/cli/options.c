@@ -153,6 +153,14 @@ uint64_t option_bytes(tool *t, const arguments *a, option_id id, int *result)
     return 0;
 }
 
+spmv_simd option_simd(tool *t, const arguments *a, int *result)
+{
+    spmv_simd level = a->value[OPT_SIMD] ? spmv_simd_from(a->value[OPT_SIMD]) : SPMV_SIMD_BEST;
+    if (level != SPMV_SIMD_COUNT) return level;
+    *result = cli_misuse(t, "--simd must be plain, avx2, avx512, neon or best, not '%s'", a->value[OPT_SIMD]);
+    return SPMV_SIMD_BEST;
+}
+
 spmv_type option_type(tool *t, const arguments *a, int *result)
 {
     spmv_type type = a->value[OPT_TYPE] ? spmv_type_from(a->value[OPT_TYPE]) : SPMV_F64;

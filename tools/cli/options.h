@@ -26,6 +26,7 @@
     X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, again side by side")    \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \
+    X(SIMD,    "simd",    "LEVEL", "on the host, use plain, avx2, avx512 or neon instructions; default: the best usable") \
     X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
     X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
     X(CALLS,   "calls",   "N",    "auto: the products over which analysis and conversion must pay off; default: very many") \
@@ -100,5 +101,9 @@ uint64_t option_bytes(tool *t, const arguments *a, option_id id, int *result);
 
 /* The type that --type names, f64 if the option is absent; *result becomes USAGE, after a message, if there is no such type. */
 spmv_type option_type(tool *t, const arguments *a, int *result);
+
+/* The level of instructions that --simd names, SPMV_SIMD_BEST if the option is absent; *result becomes USAGE, after a message, if
+ * there is no such level. Whether this machine has it is found out when a part is built. */
+spmv_simd option_simd(tool *t, const arguments *a, int *result);
 
 #endif

@@ -101,6 +101,7 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
     desc.device = b->device;
     desc.strict = b->args->value[OPT_STRICT] != NULL;
     desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
+    desc.simd = b->simd;
     desc.max_bytes = b->max_bytes;
     desc.hooks = b->t->hooks;
     return desc;
@@ -351,6 +352,7 @@ int bench_command(tool *t, const arguments *args)
     b.t = t;
     b.args = args;
     b.type = option_type(t, args, &result);
+    b.simd = option_simd(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
     if (result != DONE) return result;

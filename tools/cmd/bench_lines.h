@@ -47,6 +47,7 @@ typedef struct bench {
     spmv_type        type;
     spmv_device     *device;
     uint64_t         max_bytes;
+    spmv_simd        simd;
     const char      *matrix;   /* the current file's name without folders and suffixes */
     const spmv_csr  *a;
     trial            real, whole;

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_simd.h - vectors of the host's instruction sets: the few operations in which the products of spmv_host.h are written.
+ *
+ * For each level (spmv_simd of spmv_formats.h) and each type of x and y: a vector of SPMV__LANES elements, and a quad of four. Names
+ * are spmv__<operation>_<type>_<level>. Included by spmv_host.h only; there is no interface here.
+ *
+ *   vec                      a vector
+ *   vload(values)            so many values of the matrix; also for mixed, which widens them
+ *   vfrom(elements)          so many elements of x or of sums
+ *   vput(to, v)              stores them
+ *   vzero(), vall(e)         zeros; one element in every lane
+ *   vfma(a, b, c)            a * b + c
+ *   vmul(a, b)               a * b
+ *   vadd(a, b)               a + b
+ *   vsum(v)                  the sum of its lanes, always in the same order
+ *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
+ *   vpick(x, c)              the same with 0 for padding, for which x is not read (vpick16)
+ *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
+ *                            lane (vrun16)
+ *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
+ *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q)
+ *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *
+ * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
+ * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
+ */
+#include "spmv_formats.h"
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
+#define SPMV_SIMD_IMPLEMENTED
+
+#ifdef __GNUC__
+#define SPMV__FORCE_INLINE static inline __attribute__((always_inline, unused))
+#else
+#define SPMV__FORCE_INLINE static inline
+#endif
+
+/* Prefetches memory into the L2 cache. */
+#ifdef __GNUC__
+#define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
+#else
+#define SPMV__AHEAD(p) ((void)(p))
+#endif
+
+/* ---- plain C ------------------------------------------------------------------------------------------------------ */
+
+/* One lane; S is the type's and the level's suffix. */
+#define SPMV__PLAIN(S, T)                                                                                                          \
+    typedef T spmv__vec_##S;                                                                                                       \
+    typedef struct { T a, b, c, d; } spmv__quad_##S;                                                                               \
+    SPMV__FORCE_INLINE T spmv__vfrom_##S(const T *p) { return *p; }                                                                \
+    SPMV__FORCE_INLINE void spmv__vput_##S(T *p, T v) { *p = v; }                                                                  \
+    SPMV__FORCE_INLINE T spmv__vzero_##S(void) { return 0; }                                                                       \
+    SPMV__FORCE_INLINE T spmv__vall_##S(T e) { return e; }                                                                         \
+    SPMV__FORCE_INLINE T spmv__vfma_##S(T a, T b, T c) { return a * b + c; }                                                       \
+    SPMV__FORCE_INLINE T spmv__vmul_##S(T a, T b) { return a * b; }                                                                \
+    SPMV__FORCE_INLINE T spmv__vadd_##S(T a, T b) { return a + b; }                                                                \
+    SPMV__FORCE_INLINE T spmv__vsum_##S(T v) { return v; }                                                                         \
+    SPMV__FORCE_INLINE T spmv__vgather_##S(const T *x, const uint32_t *c) { return x[*c]; }                                        \
+    SPMV__FORCE_INLINE T spmv__vgather16_##S(const T *x, const uint16_t *c) { return x[*c]; }                                      \
+    SPMV__FORCE_INLINE T spmv__vpick_##S(const T *x, const uint32_t *c) { return *c == SPMV_PAD ? 0 : x[*c]; }                     \
+    SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c) { return *c == SPMV_PAD16 ? 0 : x[*c]; }                 \
+    SPMV__FORCE_INLINE int spmv__vpads_##S(const uint32_t *c) { return *c == SPMV_PAD ? 2 : 0; }                                   \
+    SPMV__FORCE_INLINE int spmv__vpads16_##S(const uint16_t *c) { return *c == SPMV_PAD16 ? 2 : 0; }                               \
+    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                           \
+    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                       \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qzero_##S(void)                                                                        \
+    {                                                                                                                              \
+        spmv__quad_##S q = { 0, 0, 0, 0 };                                                                                         \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qfma_##S(spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c)                         \
+    {                                                                                                                              \
+        spmv__quad_##S q = { a.a * b.a + c.a, a.b * b.b + c.b, a.c * b.c + c.c, a.d * b.d + c.d };                                 \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qadd_##S(spmv__quad_##S a, spmv__quad_##S b)                                           \
+    {                                                                                                                              \
+        spmv__quad_##S q = { a.a + b.a, a.b + b.b, a.c + b.c, a.d + b.d };                                                         \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }
+
+/* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
+#define SPMV__PLAIN_LOAD(S, TS, V, T)                                                                                              \
+    SPMV__FORCE_INLINE T spmv__vload_##S(const V *p) { return *p; }                                                                \
+    SPMV__FORCE_INLINE spmv__quad_##TS spmv__qload_##S(const V *p, int n)                                                          \
+    {                                                                                                                              \
+        spmv__quad_##TS q = { p[0], p[1], 0, 0 };                                                                                  \
+        if (n > 2) q.c = p[2];                                                                                                     \
+        if (n > 3) q.d = p[3];                                                                                                     \
+        return q;                                                                                                                  \
+    }
+SPMV__PLAIN(f32_plain, float)
+SPMV__PLAIN_LOAD(f32_plain, f32_plain, float, float)
+#define spmv__qfrom_f32_plain spmv__qload_f32_plain
+#ifndef SPMV_NO_F64
+SPMV__PLAIN(f64_plain, double)
+SPMV__PLAIN_LOAD(f64_plain, f64_plain, double, double)
+SPMV__PLAIN_LOAD(mixed_plain, f64_plain, float, double)
+#define spmv__qfrom_f64_plain spmv__qload_f64_plain
+#endif
+
+/* ---- what vectors have in common ----------------------------------------------------------------------------------- */
+
+#if defined(SPMV__SIMD_X86) || defined(SPMV__SIMD_NEON)
+#define SPMV__GET2(G) G(0), G(1)
+#define SPMV__GET4(G) SPMV__GET2(G), G(2), G(3)
+#define SPMV__GET8(G) SPMV__GET4(G), G(4), G(5), G(6), G(7)
+#define SPMV__GET16(G) SPMV__GET8(G), G(8), G(9), G(10), G(11), G(12), G(13), G(14), G(15)
+#define SPMV__AT(k) x[c[k]]
+#define SPMV__AT_OR_0(k) *(c[k] == pad ? &none : x + c[k])
+/* Gathers of n lanes. */
+#define SPMV__GATHERS(S, T, n)                                                                                                     \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather_##S(const T *x, const uint32_t *c)                                              \
+    {                                                                                                                              \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vgather16_##S(const T *x, const uint16_t *c)                                            \
+    {                                                                                                                              \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick_##S(const T *x, const uint32_t *c)                                                \
+    {                                                                                                                              \
+        static const T none = 0;                                                                                                   \
+        const uint32_t pad = SPMV_PAD;                                                                                             \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick16_##S(const T *x, const uint16_t *c)                                              \
+    {                                                                                                                              \
+        static const T none = 0;                                                                                                   \
+        const uint16_t pad = SPMV_PAD16;                                                                                           \
+        spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
+        return v;                                                                                                                  \
+    }
+#endif
+
+/* ---- AVX2 with FMA -------------------------------------------------------------------------------------------------- */
+
+#ifdef SPMV__SIMD_X86
+#include <immintrin.h>
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+typedef __m256 spmv__vec_f32_avx2;
+typedef __m128 spmv__quad_f32_avx2;
+SPMV__FORCE_INLINE __m256 spmv__vload_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
+SPMV__FORCE_INLINE __m256 spmv__vfrom_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
+SPMV__FORCE_INLINE void spmv__vput_f32_avx2(float *p, __m256 v) { _mm256_storeu_ps(p, v); }
+SPMV__FORCE_INLINE __m256 spmv__vzero_f32_avx2(void) { return _mm256_setzero_ps(); }
+SPMV__FORCE_INLINE __m256 spmv__vall_f32_avx2(float e) { return _mm256_set1_ps(e); }
+SPMV__FORCE_INLINE __m256 spmv__vfma_f32_avx2(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+SPMV__FORCE_INLINE __m256 spmv__vmul_f32_avx2(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
+SPMV__FORCE_INLINE __m256 spmv__vadd_f32_avx2(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+SPMV__FORCE_INLINE float spmv__qsum_f32_avx2(__m128 q)
+{
+    q = _mm_add_ps(q, _mm_movehl_ps(q, q));
+    return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
+}
+SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
+{
+    return spmv__qsum_f32_avx2(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
+}
+SPMV__GATHERS(f32_avx2, float, 8)
+SPMV__FORCE_INLINE int spmv__vrun_f32_avx2(const uint32_t *c)
+{
+    const __m256i run = _mm256_add_epi32(_mm256_set1_epi32((int)*c), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return *c < SPMV_PAD - 7 && _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)c), run)) == -1;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_avx2(const uint16_t *c)
+{
+    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7));
+    return *c < SPMV_PAD16 - 7 && _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+}
+SPMV__FORCE_INLINE int spmv__vpads_f32_avx2(const uint32_t *c)
+{
+    __m256i same = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)c), _mm256_set1_epi32(-1));
+    int bits = _mm256_movemask_ps(_mm256_castsi256_ps(same));
+    return bits == 255 ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f32_avx2(const uint16_t *c)
+{
+    int bits = _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadu_si128((const __m128i *)c), _mm_set1_epi16(-1)));
+    return bits == 65535 ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE __m128 spmv__qload_f32_avx2(const float *p, int n)
+{
+    if (n == 4) return _mm_loadu_ps(p);
+    if (n == 2) return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p));
+    return _mm_movelh_ps(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)), _mm_load_ss(p + 2));
+}
+SPMV__FORCE_INLINE __m128 spmv__qfrom_f32_avx2(const float *p, int n) { return spmv__qload_f32_avx2(p, n); }
+SPMV__FORCE_INLINE __m128 spmv__qzero_f32_avx2(void) { return _mm_setzero_ps(); }
+SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
+SPMV__FORCE_INLINE __m128 spmv__qfma_f32_avx2(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
+
+#ifndef SPMV_NO_F64
+typedef __m256d spmv__vec_f64_avx2, spmv__quad_f64_avx2;
+SPMV__FORCE_INLINE __m256d spmv__vload_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
+SPMV__FORCE_INLINE __m256d spmv__vload_mixed_avx2(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+SPMV__FORCE_INLINE __m256d spmv__vfrom_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
+SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, __m256d v) { _mm256_storeu_pd(p, v); }
+SPMV__FORCE_INLINE __m256d spmv__vzero_f64_avx2(void) { return _mm256_setzero_pd(); }
+SPMV__FORCE_INLINE __m256d spmv__vall_f64_avx2(double e) { return _mm256_set1_pd(e); }
+SPMV__FORCE_INLINE __m256d spmv__vfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+SPMV__FORCE_INLINE __m256d spmv__vmul_f64_avx2(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
+SPMV__FORCE_INLINE __m256d spmv__vadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
+SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(__m256d v)
+{
+    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
+}
+SPMV__GATHERS(f64_avx2, double, 4)
+SPMV__FORCE_INLINE int spmv__vrun_f64_avx2(const uint32_t *c)
+{
+    const __m128i run = _mm_add_epi32(_mm_set1_epi32((int)*c), _mm_setr_epi32(0, 1, 2, 3));
+    return *c < SPMV_PAD - 3 && _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f64_avx2(const uint16_t *c)
+{
+    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 0, 0, 0, 0));
+    return *c < SPMV_PAD16 - 3 && (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), run)) & 255) == 255;
+}
+SPMV__FORCE_INLINE int spmv__vpads_f64_avx2(const uint32_t *c)
+{
+    int bits = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), _mm_set1_epi32(-1))));
+    return bits == 15 ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f64_avx2(const uint16_t *c)
+{
+    int bits = _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), _mm_set1_epi16(-1))) & 255;
+    return bits == 255 ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
+{
+    if (n == 4) return _mm256_loadu_pd(p);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
+}
+SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
+SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return spmv__qload_f64_avx2(p, n); }
+SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
+SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
+SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64_avx2(q); }
+#endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+/* ---- AVX-512 -------------------------------------------------------------------------------------------------------- */
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#endif
+typedef __m512 spmv__vec_f32_avx512;
+typedef __m128 spmv__quad_f32_avx512;
+SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
+SPMV__FORCE_INLINE __m512 spmv__vfrom_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
+SPMV__FORCE_INLINE void spmv__vput_f32_avx512(float *p, __m512 v) { _mm512_storeu_ps(p, v); }
+SPMV__FORCE_INLINE __m512 spmv__vzero_f32_avx512(void) { return _mm512_setzero_ps(); }
+SPMV__FORCE_INLINE __m512 spmv__vall_f32_avx512(float e) { return _mm512_set1_ps(e); }
+SPMV__FORCE_INLINE __m512 spmv__vfma_f32_avx512(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+SPMV__FORCE_INLINE __m512 spmv__vmul_f32_avx512(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
+SPMV__FORCE_INLINE __m512 spmv__vadd_f32_avx512(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+SPMV__FORCE_INLINE float spmv__vsum_f32_avx512(__m512 v) { return _mm512_reduce_add_ps(v); }
+SPMV__GATHERS(f32_avx512, float, 16)
+SPMV__FORCE_INLINE int spmv__vrun_f32_avx512(const uint32_t *c)
+{
+    return spmv__vrun_f32_avx2(c) && c[8] == *c + 8 && spmv__vrun_f32_avx2(c + 8);
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_avx512(const uint16_t *c)
+{
+    return spmv__vrun16_f32_avx2(c) && c[8] == *c + 8 && spmv__vrun16_f32_avx2(c + 8);
+}
+SPMV__FORCE_INLINE int spmv__vpads_f32_avx512(const uint32_t *c)
+{
+    __mmask16 bits = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(c), _mm512_set1_epi32(-1));
+    return bits == 0xffff ? 2 : bits != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
+{
+    int bits = _mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_loadu_si256((const __m256i *)c), _mm256_set1_epi16(-1)));
+    return bits == -1 ? 2 : bits != 0;
+}
+#define spmv__qload_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qfrom_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
+#define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
+#define spmv__qfma_f32_avx512 spmv__qfma_f32_avx2
+#define spmv__qsum_f32_avx512 spmv__qsum_f32_avx2
+
+#ifndef SPMV_NO_F64
+typedef __m512d spmv__vec_f64_avx512;
+typedef __m256d spmv__quad_f64_avx512;
+SPMV__FORCE_INLINE __m512d spmv__vload_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
+SPMV__FORCE_INLINE __m512d spmv__vload_mixed_avx512(const float *p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+SPMV__FORCE_INLINE __m512d spmv__vfrom_f64_avx512(const double *p) { return _mm512_loadu_pd(p); }
+SPMV__FORCE_INLINE void spmv__vput_f64_avx512(double *p, __m512d v) { _mm512_storeu_pd(p, v); }
+SPMV__FORCE_INLINE __m512d spmv__vzero_f64_avx512(void) { return _mm512_setzero_pd(); }
+SPMV__FORCE_INLINE __m512d spmv__vall_f64_avx512(double e) { return _mm512_set1_pd(e); }
+SPMV__FORCE_INLINE __m512d spmv__vfma_f64_avx512(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+SPMV__FORCE_INLINE __m512d spmv__vmul_f64_avx512(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
+SPMV__FORCE_INLINE __m512d spmv__vadd_f64_avx512(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
+SPMV__FORCE_INLINE double spmv__vsum_f64_avx512(__m512d v) { return _mm512_reduce_add_pd(v); }
+SPMV__GATHERS(f64_avx512, double, 8)
+#define spmv__vrun_f64_avx512 spmv__vrun_f32_avx2 /* as many columns */
+#define spmv__vrun16_f64_avx512 spmv__vrun16_f32_avx2
+#define spmv__vpads_f64_avx512 spmv__vpads_f32_avx2
+#define spmv__vpads16_f64_avx512 spmv__vpads16_f32_avx2
+#define spmv__qload_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
+#define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
+#define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
+#define spmv__qfma_f64_avx512 spmv__qfma_f64_avx2
+#define spmv__qsum_f64_avx512 spmv__qsum_f64_avx2
+#endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif /* SPMV__SIMD_X86 */
+
+/* ---- NEON ----------------------------------------------------------------------------------------------------------- */
+
+#ifdef SPMV__SIMD_NEON
+#include <arm_neon.h>
+typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
+SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
+SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
+SPMV__FORCE_INLINE void spmv__vput_f32_neon(float *p, float32x4_t v) { vst1q_f32(p, v); }
+SPMV__FORCE_INLINE float32x4_t spmv__vzero_f32_neon(void) { return vdupq_n_f32(0); }
+SPMV__FORCE_INLINE float32x4_t spmv__vall_f32_neon(float e) { return vdupq_n_f32(e); }
+SPMV__FORCE_INLINE float32x4_t spmv__vfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__vmul_f32_neon(float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__vadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+SPMV__FORCE_INLINE float spmv__vsum_f32_neon(float32x4_t v) { return vaddvq_f32(v); }
+SPMV__GATHERS(f32_neon, float, 4)
+SPMV__FORCE_INLINE int spmv__vrun_f32_neon(const uint32_t *c)
+{
+    static const uint32_t rise[4] = { 0, 1, 2, 3 };
+    return *c < SPMV_PAD - 3 && vminvq_u32(vceqq_u32(vld1q_u32(c), vaddq_u32(vdupq_n_u32(*c), vld1q_u32(rise)))) != 0;
+}
+SPMV__FORCE_INLINE int spmv__vrun16_f32_neon(const uint16_t *c)
+{
+    static const uint16_t rise[4] = { 0, 1, 2, 3 };
+    return *c < SPMV_PAD16 - 3 && vminv_u16(vceq_u16(vld1_u16(c), vadd_u16(vdup_n_u16(*c), vld1_u16(rise)))) != 0;
+}
+SPMV__FORCE_INLINE int spmv__vpads_f32_neon(const uint32_t *c)
+{
+    const uint32x4_t columns = vld1q_u32(c);
+    return vminvq_u32(columns) == SPMV_PAD ? 2 : vmaxvq_u32(columns) == SPMV_PAD;
+}
+SPMV__FORCE_INLINE int spmv__vpads16_f32_neon(const uint16_t *c)
+{
+    const uint16x4_t columns = vld1_u16(c);
+    return vminv_u16(columns) == SPMV_PAD16 ? 2 : vmaxv_u16(columns) == SPMV_PAD16;
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qload_f32_neon(const float *p, int n)
+{
+    if (n == 4) return vld1q_f32(p);
+    return vcombine_f32(vld1_f32(p), n == 2 ? vdup_n_f32(0) : vset_lane_f32(p[2], vdup_n_f32(0), 0));
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { return spmv__qload_f32_neon(p, n); }
+SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
+SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+SPMV__FORCE_INLINE float spmv__qsum_f32_neon(float32x4_t q) { return vaddvq_f32(q); }
+
+#ifndef SPMV_NO_F64
+typedef float64x2_t spmv__vec_f64_neon;
+typedef struct { float64x2_t low, high; } spmv__quad_f64_neon;
+SPMV__FORCE_INLINE float64x2_t spmv__vload_f64_neon(const double *p) { return vld1q_f64(p); }
+SPMV__FORCE_INLINE float64x2_t spmv__vload_mixed_neon(const float *p) { return vcvt_f64_f32(vld1_f32(p)); }
+SPMV__FORCE_INLINE float64x2_t spmv__vfrom_f64_neon(const double *p) { return vld1q_f64(p); }
+SPMV__FORCE_INLINE void spmv__vput_f64_neon(double *p, float64x2_t v) { vst1q_f64(p, v); }
+SPMV__FORCE_INLINE float64x2_t spmv__vzero_f64_neon(void) { return vdupq_n_f64(0); }
+SPMV__FORCE_INLINE float64x2_t spmv__vall_f64_neon(double e) { return vdupq_n_f64(e); }
+SPMV__FORCE_INLINE float64x2_t spmv__vfma_f64_neon(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
+SPMV__FORCE_INLINE float64x2_t spmv__vmul_f64_neon(float64x2_t a, float64x2_t b) { return vmulq_f64(a, b); }
+SPMV__FORCE_INLINE float64x2_t spmv__vadd_f64_neon(float64x2_t a, float64x2_t b) { return vaddq_f64(a, b); }
+SPMV__FORCE_INLINE double spmv__vsum_f64_neon(float64x2_t v) { return vaddvq_f64(v); }
+SPMV__GATHERS(f64_neon, double, 2)
+SPMV__FORCE_INLINE int spmv__vrun_f64_neon(const uint32_t *c) { return *c < SPMV_PAD - 1 && c[1] == *c + 1; }
+SPMV__FORCE_INLINE int spmv__vrun16_f64_neon(const uint16_t *c) { return *c < SPMV_PAD16 - 1 && c[1] == *c + 1; }
+SPMV__FORCE_INLINE int spmv__vpads_f64_neon(const uint32_t *c) { return (*c == SPMV_PAD) + (c[1] == SPMV_PAD); }
+SPMV__FORCE_INLINE int spmv__vpads16_f64_neon(const uint16_t *c) { return (*c == SPMV_PAD16) + (c[1] == SPMV_PAD16); }
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_f64_neon(const double *p, int n)
+{
+    spmv__quad_f64_neon q;
+    q.low = vld1q_f64(p);
+    q.high = n == 4 ? vld1q_f64(p + 2) : n == 3 ? vsetq_lane_f64(p[2], vdupq_n_f64(0), 0) : vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, int n)
+{
+    const float32x4_t values = spmv__qload_f32_neon(p, n);
+    spmv__quad_f64_neon q;
+    q.low = vcvt_f64_f32(vget_low_f32(values));
+    q.high = vcvt_high_f64_f32(values);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfrom_f64_neon(const double *p, int n) { return spmv__qload_f64_neon(p, n); }
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qzero_f64_neon(void)
+{
+    spmv__quad_f64_neon q;
+    q.low = q.high = vdupq_n_f64(0);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qadd_f64_neon(spmv__quad_f64_neon a, spmv__quad_f64_neon b)
+{
+    a.low = vaddq_f64(a.low, b.low);
+    a.high = vaddq_f64(a.high, b.high);
+    return a;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfma_f64_neon(spmv__quad_f64_neon a, spmv__quad_f64_neon b, spmv__quad_f64_neon c)
+{
+    c.low = vfmaq_f64(c.low, a.low, b.low);
+    c.high = vfmaq_f64(c.high, a.high, b.high);
+    return c;
+}
+SPMV__FORCE_INLINE double spmv__qsum_f64_neon(spmv__quad_f64_neon q) { return vaddvq_f64(vaddq_f64(q.low, q.high)); }
+#endif
+#endif /* SPMV__SIMD_NEON */
+
+#endif /* SPMV_IMPLEMENTATION */
