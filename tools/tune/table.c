@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_BYTES = 24 * 1024 }; /* the most bytes of a table's text, because tables are bundled with the library */
+enum { TABLE_BYTES = 28 * 1024 }; /* the most bytes of a table's text, because tables are bundled with the library */
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 

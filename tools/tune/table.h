@@ -43,7 +43,7 @@ int64_t table_row_class(const spmv_tune_row *r);
 /* 1: a can take b's place where it is faster. Narrow columns cannot take the place of wide ones, because they do not suit every matrix. */
 int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b);
 
-/* Thins the table so that its text has at most 24 KB, checks that the text can be read back, and writes it. *rows and *bytes: what was
+/* Thins the table so that its text has at most 28 KB, checks that the text can be read back, and writes it. *rows and *bytes: what was
  * written. DONE, or FAILED after a message. */
 int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size_t *bytes);
 
