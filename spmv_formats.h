@@ -3521,11 +3521,24 @@ static const spmv_format_layout spmv__tcsr_layouts[] = {
     { "tcsr:tile=2048", SPMV__ALL }
 };
 
+enum { SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */ };
+
+/* The row of the part that is the n-th to end. */
+SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
+{
+    return p->a[SPMV_TCSR_ROW].count ? ((const uint32_t *)p->a[SPMV_TCSR_ROW].data)[n] : n;
+}
+
+/* Rows that end before tile t. */
+SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
+{
+    return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
+}
+
 #ifndef SPMV_NO_TCSR
 enum {
     SPMV__TILE_SLOTS = 4096, /* H200, geometric mean of 20 matrices: 2048 takes 1.02 times as long in f32, 0.99 in f64 */
-    SPMV__TILE_REST = 16,    /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th: no gain on the H200 */
-    SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */
+    SPMV__TILE_REST = 16     /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th: no gain on the H200 */
 };
 
 SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
@@ -3647,12 +3660,6 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     spmv__tcsr_count_ends(p);
 }
 
-/* The row of the part that is the n-th to end. */
-SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
-{
-    return p->a[SPMV_TCSR_ROW].count ? ((const uint32_t *)p->a[SPMV_TCSR_ROW].data)[n] : n;
-}
-
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
 SPMV__SHARED uint32_t spmv__tcsr_bits(const spmv_part *p, uint64_t i)
 {
@@ -3669,12 +3676,6 @@ SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
     for (; !(bits & 1); bits >>= 1) n++;
     return n;
 #endif
-}
-
-/* Rows that end before tile t. */
-SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
-{
-    return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
 }
 
 static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)

@@ -89,6 +89,7 @@ Test(null, formats)
     char text[8] = "q";
     cr_assert_eq(spmv_type_from(NULL), SPMV_TYPE_COUNT);
     cr_assert_eq(spmv_format_from(NULL), SPMV_FORMAT_COUNT);
+    cr_assert_eq(spmv_simd_from(NULL), SPMV_SIMD_COUNT);
     cr_assert_eq(spmv_device_class_from(NULL), SPMV_DEVICE_CLASS_COUNT);
     cr_assert_neq(spmv_format_layouts(SPMV_CSR, NULL), 0);
     cr_assert_eq(spmv_spec_check(NULL, &why), SPMV_ERR_ARGUMENT);
