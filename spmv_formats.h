@@ -31,6 +31,7 @@
  *   SPMV_NO_F64           leave out f64 and mixed products
  *   SPMV_REPRODUCIBLE     also compile the reproducible host products, which call fma and fmaf of libm (-lm)
  *   SPMV_NO_SIMD          leave out the host products with vector instructions (spmv_simd)
+ *   SPMV_AVX512           compile those for AVX-512 as well: they have only run in an emulator so far
  *   SPMV_NO_AUTO          leave out the automatic choice of spmv_auto.h and its tuning tables; without a plan, "csr" is used
  *   SPMV_NO_<FORMAT>      leave out a format, e.g. SPMV_NO_BDIA
  *   SPMV_ONLY             keep only these formats, e.g. -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL
@@ -221,11 +222,11 @@ SPMV_API void spmv_csr_free(spmv_csr *a);
 /* ---- instruction sets ---------------------------------------------------------------------------------------------
  * X(NAME, "name", "description"): the levels of vector instructions for which products on the host are compiled. Only plain is there
  * if SPMV_NO_SIMD is defined, and with compilers other than gcc and clang. */
-#define SPMV_SIMD_LIST(X)                                                \
+#define SPMV_SIMD_LIST(X)                                                     \
     X(BEST,   "best",   "the best level that the build and the machine have") \
-    X(PLAIN,  "plain",  "standard C, for any processor")                 \
-    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA, vectors of 32 bytes") \
-    X(AVX512, "avx512", "x86-64 with AVX-512F, vectors of 64 bytes")     \
+    X(PLAIN,  "plain",  "standard C, for any processor")                      \
+    X(AVX2,   "avx2",   "x86-64 with AVX2 and FMA, vectors of 32 bytes")      \
+    X(AVX512, "avx512", "x86-64 with AVX-512F, in builds with SPMV_AVX512")   \
     X(NEON,   "neon",   "64-bit ARM, vectors of 16 bytes")
 
 typedef enum spmv_simd {
@@ -794,7 +795,9 @@ SPMV_API int spmv_simd_usable(spmv_simd s)
     case SPMV_SIMD_PLAIN: return 1;
 #ifdef SPMV__SIMD_X86
     case SPMV_SIMD_AVX2: __builtin_cpu_init(); return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#ifdef SPMV_AVX512
     case SPMV_SIMD_AVX512: return spmv_simd_usable(SPMV_SIMD_AVX2) && __builtin_cpu_supports("avx512f");
+#endif
 #endif
 #ifdef SPMV__SIMD_NEON
     case SPMV_SIMD_NEON: return 1;

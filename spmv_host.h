@@ -251,6 +251,7 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #pragma GCC pop_options
 #endif
 
+#ifdef SPMV_AVX512
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
 #else
@@ -273,6 +274,7 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 #else
 #pragma GCC pop_options
 #endif
+#endif /* SPMV_AVX512 */
 #endif
 
 #ifdef SPMV__SIMD_NEON
@@ -323,7 +325,9 @@ static const spmv__products *spmv__host_of(const spmv_part *p)
 {
 #ifdef SPMV__SIMD_X86
     if (p->simd == SPMV_SIMD_AVX2) return &spmv__host_avx2[p->spec.format];
+#ifdef SPMV_AVX512
     if (p->simd == SPMV_SIMD_AVX512) return &spmv__host_avx512[p->spec.format];
+#endif
 #endif
 #ifdef SPMV__SIMD_NEON
     if (p->simd == SPMV_SIMD_NEON) return &spmv__host_neon[p->spec.format];

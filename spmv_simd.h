@@ -257,6 +257,7 @@ SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64
 
 /* ---- AVX-512 -------------------------------------------------------------------------------------------------------- */
 
+#ifdef SPMV_AVX512
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
 #else
@@ -331,6 +332,7 @@ SPMV__GATHERS(f64_avx512, double, 8)
 #else
 #pragma GCC pop_options
 #endif
+#endif /* SPMV_AVX512 */
 #endif /* SPMV__SIMD_X86 */
 
 /* ---- NEON ----------------------------------------------------------------------------------------------------------- */

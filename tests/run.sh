@@ -63,8 +63,8 @@ quick() {
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
     cli/bench | cli/suite | package/cmake-subdirectory | package/pkg-config) ;;
     compile/mingw/*) return 1 ;;
-    compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/openmp | compile/*/csr+sell | compile/*/no-f64) ;;
-    compile/*/static | compile/*/prefix | compile/*/two-units | compile/*/single | compile/*/single-host) ;;
+    compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/csr+sell | compile/*/no-f64) ;;
+    compile/gcc/two-units | compile/gcc/single | compile/gcc/single-host) ;;
     *) return 1 ;;
     esac
 }

@@ -30,6 +30,7 @@ for cc in gcc clang; do
     say "$cc/ndebug"     "$cc $w -O1 $i $host -DNDEBUG $t/c99.c -o $o/$cc-ndebug && $o/$cc-ndebug"
     say "$cc/no-simd"    "$cc $w -O2 $i $host -DSPMV_NO_SIMD $t/c99.c -o $o/$cc-nosimd && $o/$cc-nosimd && ! nm $o/$cc-nosimd | grep avx"
     say "$cc/levels"     "$cc $w -O1 $i $t/levels.c -o $o/$cc-levels && $o/$cc-levels"
+    say "$cc/avx512"     "$cc $w -O1 $i -DSPMV_AVX512 -c $t/levels.c -o $o/$cc-avx512.o"
     say "$cc/csr+sell"   "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-only -lOpenCL && $o/$cc-only"
     say "$cc/no-f64"     "$cc $w -O0 $i -DSPMV_NO_F64 $t/c99.c -o $o/$cc-nof64 -lOpenCL && $o/$cc-nof64"
     say "$cc/reproducible" "$cc $w -O0 $i -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-repro -lOpenCL -lm && $o/$cc-repro"
