@@ -156,8 +156,8 @@ static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
     return 1;
 }
 
-/* CUDA_ERROR_...; the stub is the toolkit's library for linking where no driver is. */
-enum { SPMV__CUDA_NO_MEMORY = 2, SPMV__CUDA_STUB = 34, SPMV__CUDA_NO_DEVICE = 100 };
+/* CUDA_ERROR_...; NO_DRIVER: what was loaded is the library of the toolkit that programs are linked with where no driver is. */
+enum { SPMV__CUDA_NO_MEMORY = 2, SPMV__CUDA_NO_DRIVER = 34, SPMV__CUDA_NO_DEVICE = 100 };
 
 /* Every result of the driver comes through here. */
 static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int e)
@@ -182,7 +182,7 @@ static int spmv__cuda_load_driver(const spmv_hooks *h)
     int e;
     if (!library || sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
     e = spmv__cuda_api.p_cuInit(0);
-    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_STUB || spmv__cuda_result(h, "cuInit", e)) return -1;
+    if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return -1;
     return SPMV__CUDA(h, cuDriverGetVersion, (&spmv__cuda_api.version)) ? -1 : 1;
 }
 

@@ -136,7 +136,8 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
     if (i == LENGTH(own) || source->count != (coo || tcsr || scale ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
-    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "", coo ? "nb" : scale ? "n" : tcsr ? "" : "nn",
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "",
+             coo ? "nb" : scale ? "n" : tcsr ? "" : "nn",
              strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
     *out = t;

@@ -14,7 +14,8 @@ say() { # say NAME COMMAND...
     name=$1
     shift
     case $name in # what is about other things compiles the plain products of the host alone, which takes half the time
-    */all | */host | */levels | */avx512 | */two-* | */single* | */small* | */static | */alone-simd | */alone-host | */same-DSPMV_NO_SIMD) ;;
+    */all | */host | */levels | */avx512 | */two-* | */single* | */small* | */static | */alone-simd | */alone-host | \
+        */same-DSPMV_NO_SIMD) ;;
     gcc/* | clang/*) set -- "$(echo "$*" | sed 's/ -I\. / -I. -DSPMV_NO_SIMD /g')" ;;
     esac
     case $* in

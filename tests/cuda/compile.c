@@ -12,7 +12,8 @@
 enum { NO_COMPILER = 77, OPTIONS = 512 };
 static const char *const types[] = { "-DVAL=float -DVEC=float", "-DVAL=double -DVEC=double -DF64=1", "-DVAL=float -DVEC=double -DF64=1" };
 /* what parts differ in beside knobs; csr reads RUN and LIST, sell H, block formats the sizes of blocks, cmrs PACKED */
-static const char *const modes[] = { "-DLIST=0", "-DLIST=1 -DRUN=96 -DFINISH=1 -DH=0 -DPACKED=0", "-DIDX16=1 -DOFF=ulong -DI64=1 -DREPEAT=1 -DRUN=96",
+static const char *const modes[] = { "-DLIST=0", "-DLIST=1 -DRUN=96 -DFINISH=1 -DH=0 -DPACKED=0",
+                                     "-DIDX16=1 -DOFF=ulong -DI64=1 -DREPEAT=1 -DRUN=96",
                                      "-DBH=3 -DBW=3 -DUW=1 -DHEIGHT=16", "-DBH=2 -DBW=8 -DUW=4 -DH=256", "-DBH=6 -DBW=2 -DUW=2" };
 static int done, failed;
 
@@ -38,7 +39,8 @@ static void compile_format(spmv_device *d, spmv_format f)
         for (i = 0; i < SPMV_KNOB_COUNT; i++) {
             if (i == SPMV_KNOB_IMG) continue;
             n = spmv_knob_values(f, (spmv_knob)i, values, 32);
-            for (k = 0; k < n; k++) compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L ? "-DRUN=96" : "", spmv_knob_name((spmv_knob)i), values[k]);
+            for (k = 0; k < n; k++)
+                compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L ? "-DRUN=96" : "", spmv_knob_name((spmv_knob)i), values[k]);
         }
     }
 }
