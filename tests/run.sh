@@ -185,7 +185,8 @@ group() { # group NAME: lists its checks
         for k in kernels/*.cl; do
             have "$k" && check "kernels/$(basename "$k" .cl)" plain "sh tests/lint.sh $k"
         done
-        for f in $(sed -n 's/.*[ (]X([A-Z]*, *\([a-z]*\), .*/\1/p' spmv_formats.h); do
+        formats=$(sed -n '/^#define SPMV_FORMAT_LIST(X)/,/[^\\]$/s/^ *X([A-Z]*, *\([a-z]*\), .*/\1/p' spmv_formats.h)
+        for f in $formats; do
             check "kernels/cuda-$f" plain "make -s build/cuda/compile && sh tests/cuda.sh $f"
         done ;;
     unit)
