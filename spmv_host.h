@@ -437,7 +437,7 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
  * dot     sum of n values times the elements of x that their columns name
  * column  one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *         asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself */
-#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, gather, pick, pads, run)                                                       \
+#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, slice, entry, slice_rows, gather, pick, pads, run)                                                    \
     SPMV__APART SPMV__T SPMV__F(long_dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
     {                                                                                                                              \
@@ -501,9 +501,53 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
             sum[i] += val[i] * x[col[i]];                                                                                          \
         }                                                                                                                          \
         return found;                                                                                                              \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                 \
+                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                              \
+    {                                                                                                                              \
+        int pads;                                                                                                                  \
+        if (SPMV__O(run)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                           \
+        pads = SPMV__O(pads)(col);                                                                                                 \
+        if (pads == 2) return sum;                                                                                                 \
+        return SPMV__O(vfma)(SPMV__F(vload)(val), pads ? SPMV__O(pick)(x, col) : SPMV__O(gather)(x, col), sum);                    \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE void SPMV__F(slice_rows)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,   \
+                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)        \
+    {                                                                                                                              \
+        const uint64_t L = SPMV__LANES;                                                                                            \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
+        uint64_t at;                                                                                                               \
+        for (at = 0; at < slots; at += height) {                                                                                   \
+            s0 = SPMV__F(entry)(val + at, col + at, x, s0);                                                                        \
+            if (vectors > 1) s1 = SPMV__F(entry)(val + at + L, col + at + L, x, s1);                                               \
+            if (vectors > 2) s2 = SPMV__F(entry)(val + at + 2 * L, col + at + 2 * L, x, s2);                                       \
+            if (vectors > 3) s3 = SPMV__F(entry)(val + at + 3 * L, col + at + 3 * L, x, s3);                                       \
+        }                                                                                                                          \
+        SPMV__O(vput)(sum, s0);                                                                                                    \
+        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                               \
+        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                           \
+        if (vectors > 3) SPMV__O(vput)(sum + 3 * L, s3);                                                                           \
+    }                                                                                                                              \
+    static void SPMV__F(slice)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, uint64_t slots,    \
+                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                                       \
+    {                                                                                                                              \
+        const uint64_t L = SPMV__LANES;                                                                                            \
+        uint64_t i = 0, at;                                                                                                        \
+        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows)(val + i, col + i, height, slots, x, sum + i, 4);               \
+        if (i + 2 * L <= height) {                                                                                                 \
+            SPMV__F(slice_rows)(val + i, col + i, height, slots, x, sum + i, 2);                                                   \
+            i += 2 * L;                                                                                                            \
+        }                                                                                                                          \
+        if (i + L <= height) {                                                                                                     \
+            SPMV__F(slice_rows)(val + i, col + i, height, slots, x, sum + i, 1);                                                   \
+            i += L;                                                                                                                \
+        }                                                                                                                          \
+        for (; i < height; i++)                                                                                                    \
+            for (sum[i] = 0, at = i; at < slots; at += height)                                                                     \
+                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                \
     }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, vgather, vpick, vpads, vrun)
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpick16, vpads16, vrun16)
+SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, slice, entry, slice_rows, vgather, vpick, vpads, vrun)
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, slice16, entry16, slice_rows16, vgather16, vpick16, vpads16, vrun16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
@@ -774,8 +818,8 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-/* One slice, SPMV__TILE rows at a time. */
-static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+/* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
+static void SPMV__F(high_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
@@ -784,24 +828,43 @@ static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const 
     uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
     if (base) x += base[t];
     for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE];
+        SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
         int found = 1;
-        memset(sum, 0, (size_t)rows * sizeof *sum); /* slices may be much lower */
         for (; at < last && found; at += height)
             found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
         SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
     }
 }
 
-/* Shares of sell are slices. */
+/* Shares of sell are slices. The sums of several low slices are formed before they are written. */
 static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
     uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
-    (void)val;
-    for (; t < end; t++) SPMV__F(slice)(p, t, alpha, x, beta, y);
+    uint64_t first = spmv__slice_first(p, t), at = spmv__at(&p->a[SPMV_SELL_PTR], t), held = 0;
+    SPMV__T sum[SPMV__TILE];
+    for (; t < end; t++) {
+        const uint64_t height = spmv__slice_height(p, t), next = spmv__at(&p->a[SPMV_SELL_PTR], t + 1);
+        if (held + height > SPMV__TILE) {
+            SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
+            first += held;
+            held = 0;
+        }
+        if (height > SPMV__TILE) {
+            SPMV__F(high_slice)(p, t, alpha, x, beta, y);
+            first = spmv__slice_end(p, t);
+        } else {
+            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);
+            else SPMV__F(slice)(val + at, col + at, height, next - at, x, sum + held);
+            held += spmv__slice_end(p, t) - spmv__slice_first(p, t);
+        }
+        at = next;
+    }
+    SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
 }
 #endif
 
