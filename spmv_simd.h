@@ -201,42 +201,69 @@ SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_a
 SPMV__FORCE_INLINE __m128 spmv__qfma_f32_avx2(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
 
 #ifndef SPMV_NO_F64
-typedef __m256d spmv__vec_f64_avx2, spmv__quad_f64_avx2;
-SPMV__FORCE_INLINE __m256d spmv__vload_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
-SPMV__FORCE_INLINE __m256d spmv__vload_mixed_avx2(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-SPMV__FORCE_INLINE __m256d spmv__vfrom_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
-SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, __m256d v) { _mm256_storeu_pd(p, v); }
-SPMV__FORCE_INLINE __m256d spmv__vzero_f64_avx2(void) { return _mm256_setzero_pd(); }
-SPMV__FORCE_INLINE __m256d spmv__vall_f64_avx2(double e) { return _mm256_set1_pd(e); }
-SPMV__FORCE_INLINE __m256d spmv__vfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
-SPMV__FORCE_INLINE __m256d spmv__vmul_f64_avx2(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
-SPMV__FORCE_INLINE __m256d spmv__vadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
-SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(__m256d v)
+typedef struct { __m256d low, high; } spmv__vec_f64_avx2; /* as many lanes as f32, so that columns are tested eight at a time */
+typedef __m256d spmv__quad_f64_avx2;
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__pair_f64_avx2(__m256d low, __m256d high)
 {
-    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    spmv__vec_f64_avx2 v;
+    v.low = low;
+    v.high = high;
+    return v;
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_f64_avx2(const double *p)
+{
+    return spmv__pair_f64_avx2(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_mixed_avx2(const float *p)
+{
+    return spmv__pair_f64_avx2(_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4)));
+}
+#define spmv__vfrom_f64_avx2 spmv__vload_f64_avx2
+SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, spmv__vec_f64_avx2 v)
+{
+    _mm256_storeu_pd(p, v.low);
+    _mm256_storeu_pd(p + 4, v.high);
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vall_f64_avx2(double e) { return spmv__pair_f64_avx2(_mm256_set1_pd(e), _mm256_set1_pd(e)); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vzero_f64_avx2(void) { return spmv__vall_f64_avx2(0); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vfma_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b, spmv__vec_f64_avx2 c)
+{
+    return spmv__pair_f64_avx2(_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vmul_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b)
+{
+    return spmv__pair_f64_avx2(_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vadd_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b)
+{
+    return spmv__pair_f64_avx2(_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high));
+}
+SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q)
+{
+    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(q), _mm256_extractf128_pd(q, 1));
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
 }
-SPMV__GATHERS(f64_avx2, double, 4)
-SPMV__FORCE_INLINE int spmv__vrun_f64_avx2(const uint32_t *c)
+SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(spmv__vec_f64_avx2 v) { return spmv__qsum_f64_avx2(_mm256_add_pd(v.low, v.high)); }
+#define SPMV__PAIR(G) spmv__pair_f64_avx2(_mm256_setr_pd(SPMV__GET4(G)), _mm256_setr_pd(G(4), G(5), G(6), G(7)))
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather_f64_avx2(const double *x, const uint32_t *c) { return SPMV__PAIR(SPMV__AT); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather16_f64_avx2(const double *x, const uint16_t *c) { return SPMV__PAIR(SPMV__AT); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick_f64_avx2(const double *x, const uint32_t *c)
 {
-    const __m128i run = _mm_add_epi32(_mm_set1_epi32((int)*c), _mm_setr_epi32(0, 1, 2, 3));
-    return *c < SPMV_PAD - 3 && _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+    static const double none = 0;
+    const uint32_t pad = SPMV_PAD;
+    return SPMV__PAIR(SPMV__AT_OR_0);
 }
-SPMV__FORCE_INLINE int spmv__vrun16_f64_avx2(const uint16_t *c)
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick16_f64_avx2(const double *x, const uint16_t *c)
 {
-    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 0, 0, 0, 0));
-    return *c < SPMV_PAD16 - 3 && (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), run)) & 255) == 255;
+    static const double none = 0;
+    const uint16_t pad = SPMV_PAD16;
+    return SPMV__PAIR(SPMV__AT_OR_0);
 }
-SPMV__FORCE_INLINE int spmv__vpads_f64_avx2(const uint32_t *c)
-{
-    int bits = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), _mm_set1_epi32(-1))));
-    return bits == 15 ? 2 : bits != 0;
-}
-SPMV__FORCE_INLINE int spmv__vpads16_f64_avx2(const uint16_t *c)
-{
-    int bits = _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), _mm_set1_epi16(-1))) & 255;
-    return bits == 255 ? 2 : bits != 0;
-}
+#undef SPMV__PAIR
+#define spmv__vrun_f64_avx2 spmv__vrun_f32_avx2 /* as many columns */
+#define spmv__vrun16_f64_avx2 spmv__vrun16_f32_avx2
+#define spmv__vpads_f64_avx2 spmv__vpads_f32_avx2
+#define spmv__vpads16_f64_avx2 spmv__vpads16_f32_avx2
 SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
 {
     if (n == 4) return _mm256_loadu_pd(p);
@@ -247,7 +274,6 @@ SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return
 SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
 SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
 SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
-SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64_avx2(q); }
 #endif
 #if defined(__clang__)
 #pragma clang attribute pop
