@@ -84,8 +84,9 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 #define SPMV__SHORT 8 /* entries: without vectors, shorter rows are summed entry after entry: four partial sums would cost more branches */
 #define SPMV__LONG 32 /* entries: shorter rows are summed by quads, because more partial sums cost more to add up than they save */
-#define SPMV__SHORT_MEAN 6 /* nonzeros a row: the mean below which eight rows of csr are looked at together */
-#define SPMV__EIGHT 8 /* rows of csr that are looked at together; shares begin at multiples of it */
+#define SPMV__EIGHT 8 /* rows of csr that are summed together if they are alike or short */
+#define SPMV__BLOCK_ROWS 64 /* rows for which it is decided at once whether they are, because a branch a few rows would be mispredicted */
+#define SPMV__BLOCK_FITS 6 /* of the block's eights: so many must be */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
@@ -160,17 +161,18 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
     return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
 }
 
-/* 1 if rows of csr are looked at SPMV__EIGHT at a time: where they are longer, this gains nothing and costs mispredicted branches. */
-SPMV__SHARED int spmv__csr_by_eights(const spmv_part *p)
+/* 1 if the block of rows of csr that holds row i may be summed by eights (see csr_block_fits). */
+SPMV__SHARED int spmv__csr_low_block(const spmv_part *p, uint64_t i)
 {
-    return p->a[SPMV_CSR_PTR].width == 4 && p->nnz / SPMV__SHORT_MEAN < p->rows;
+    const uint64_t first = i - i % SPMV__BLOCK_ROWS;
+    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
+    return p->a[SPMV_CSR_PTR].width == 4 && first + SPMV__BLOCK_ROWS <= p->rows &&
+           ptr[first + SPMV__BLOCK_ROWS] - ptr[first] <= SPMV__BLOCK_ROWS * SPMV__SHORT;
 }
-/* Moves row i, at which a share begins, to the row at which its eight rows begin if they may be summed together. */
+/* The row at which a share of csr begins instead of row i: the first of such a block, so that all shares see the same blocks. */
 SPMV__SHARED uint64_t spmv__csr_cut(const spmv_part *p, uint64_t i)
 {
-    const uint64_t first = i - i % SPMV__EIGHT, end = spmv__smaller(first + SPMV__EIGHT, p->rows);
-    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
-    return i < p->rows && spmv__at(ptr, end) - spmv__at(ptr, first) <= SPMV__EIGHT * SPMV__SHORT ? first : i;
+    return i < p->rows && spmv__csr_low_block(p, i) ? i - i % SPMV__BLOCK_ROWS : i;
 }
 
 /* Of each type: its values, its vectors, and the type whose sums it forms. */
@@ -189,6 +191,7 @@ SPMV__SHARED uint64_t spmv__csr_cut(const spmv_part *p, uint64_t i)
 #define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
+#define SPMV__QUADS (sizeof(SPMV__T) == 4) /* are rows from SPMV__SHORT on summed by quads? In f64 this gained nothing. */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
 /* Block rows of bell and sbell that are summed together. */
@@ -504,7 +507,7 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     {                                                                                                                              \
         SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                      \
         SPMV__T rest = 0;                                                                                                          \
-        if (SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);                                                        \
+        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);        \
         if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                          \
         for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                       \
             sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                         \
@@ -736,27 +739,43 @@ static void SPMV__F(csr_each)(const spmv_part *p, uint64_t i, uint64_t end, uint
     }
 }
 
-/* The same, SPMV__EIGHT rows at a time where eight_rows takes them. */
-static void SPMV__F(csr_eights)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha,
-                                const SPMV__T *SPMV__RESTRICT x, SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+/* 1 if the block of rows of which row i is the first is summed by eights: most of them are alike or short. */
+SPMV__FORCE_INLINE int SPMV__F(csr_block_fits)(const spmv_part *p, uint64_t i)
+{
+    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
+    int r, fits = 0;
+    if (i % SPMV__BLOCK_ROWS || !spmv__csr_low_block(p, i)) return 0;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) fits += SPMV__L(fits)(ptr + r);
+    return fits >= SPMV__BLOCK_FITS;
+}
+
+/* The sums of such a block. */
+static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
 {
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
+    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
+    int r, k;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT, ptr += SPMV__EIGHT)
+        if (!SPMV__F(eight_rows)(val, col, ptr, p->nnz, x, sum + r))
+            for (k = 0; k < SPMV__EIGHT; k++)
+                sum[r + k] = SPMV__F(dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
+}
+
+/* Rows i .. end - 1, by blocks or one after another. The sums of several blocks are written at once, because a vector cannot be loaded
+ * soon after its lanes were stored one by one. */
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+{
     SPMV__T sum[SPMV__TILE];
-    uint64_t first = i, stop;
-    for (; i < end; i = stop) {
-        stop = spmv__smaller(i - i % SPMV__EIGHT + SPMV__EIGHT, end);
-        if (stop - i < SPMV__EIGHT || !SPMV__F(eight_rows)(val, col, ptr + i, p->nnz, x, sum + (i - first))) {
-            SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
-            SPMV__F(csr_each)(p, i, stop, most, alpha, x, beta, y);
-            first = stop;
-        } else if (stop - first == SPMV__TILE) {
-            SPMV__F(set_rows)(p, first, SPMV__TILE, alpha, sum, beta, y);
-            first = stop;
-        }
+    while (i < end) {
+        uint64_t first = i;
+        while (i < end && !SPMV__F(csr_block_fits)(p, i)) i = spmv__smaller(i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS, end);
+        if (first < i) SPMV__F(csr_each)(p, first, i, most, alpha, x, beta, y);
+        for (first = i; i < end && i - first < SPMV__TILE && SPMV__F(csr_block_fits)(p, i); i += SPMV__BLOCK_ROWS)
+            SPMV__F(csr_block)(p, i, x, sum + (i - first));
+        SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
     }
-    SPMV__F(set_rows)(p, first, end - first, alpha, sum, beta, y);
 }
 
 /* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
@@ -819,8 +838,8 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     }
     i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
     end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    if (spmv__csr_by_eights(p)) SPMV__F(csr_eights)(p, spmv__csr_cut(p, i), spmv__csr_cut(p, end), job->most, alpha, x, beta, y);
-    else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y);
+    if (p->nnz / SPMV__SHORT < p->rows) SPMV__F(csr_rows)(p, spmv__csr_cut(p, i), spmv__csr_cut(p, end), job->most, alpha, x, beta, y);
+    else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y); /* no block of rows that is worth a look */
 }
 #endif
 
