@@ -617,6 +617,10 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     {                                                                                                                              \
         const uint64_t L = SPMV__LANES;                                                                                            \
         uint64_t i = 0, at;                                                                                                        \
+        if (height == L) { /* a constant height, for the compiler */                                                               \
+            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                 \
+            return;                                                                                                                \
+        }                                                                                                                          \
         for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);            \
         if (i + 2 * L <= height) {                                                                                                 \
             SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                \
