@@ -170,7 +170,7 @@ SPMV__SHARED int spmv__csr_low_block(const spmv_part *p, uint64_t i)
            ptr[first + SPMV__BLOCK_ROWS] - ptr[first] <= SPMV__BLOCK_ROWS * SPMV__SHORT;
 }
 /* The row at which a share of csr begins instead of row i: the first of such a block, so that all shares see the same blocks. */
-SPMV__SHARED uint64_t spmv__csr_cut(const spmv_part *p, uint64_t i)
+SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 {
     return i < p->rows && spmv__csr_low_block(p, i) ? i - i % SPMV__BLOCK_ROWS : i;
 }
@@ -192,6 +192,7 @@ SPMV__SHARED uint64_t spmv__csr_cut(const spmv_part *p, uint64_t i)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
 #define SPMV__QUADS (sizeof(SPMV__T) == 4) /* are rows from SPMV__SHORT on summed by quads? In f64 this gained nothing. */
+#define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
 /* Block rows of bell and sbell that are summed together. */
@@ -437,7 +438,8 @@ SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SP
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* The same for n rows of the part from first on, whose sums lie one after another. */
+/* The same for n rows of the part from first on, whose sums lie one after another. A row's bits do not depend on its place among them:
+ * the last rows go through vectors as the others do. */
 SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t n, SPMV__T alpha, const SPMV__T *sum, SPMV__T beta,
                                     SPMV__T *y)
 {
@@ -445,10 +447,17 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     uint64_t i = 0;
     if (!p->list.count && beta == 0)
         for (; i + SPMV__LANES <= n; i += SPMV__LANES) SPMV__O(vput)(y + first + i, SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i)));
-    else if (!p->list.count)
+    else if (!p->list.count && n) {
+        SPMV__T last_sum[SPMV__LANES_MOST] = { 0 }, last_y[SPMV__LANES_MOST] = { 0 };
         for (; i + SPMV__LANES <= n; i += SPMV__LANES)
             SPMV__O(vput)(y + first + i, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(y + first + i),
                                                        SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i))));
+        memcpy(last_sum, sum + i, (size_t)(n - i) * sizeof *sum);
+        memcpy(last_y, y + first + i, (size_t)(n - i) * sizeof *y);
+        SPMV__O(vput)(last_y, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(last_y), SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(last_sum))));
+        memcpy(y + first + i, last_y, (size_t)(n - i) * sizeof *y);
+        return;
+    }
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
 
@@ -842,8 +851,11 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     }
     i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
     end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    if (p->nnz / SPMV__SHORT < p->rows) SPMV__F(csr_rows)(p, spmv__csr_cut(p, i), spmv__csr_cut(p, end), job->most, alpha, x, beta, y);
-    else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y); /* no block of rows that is worth a look */
+    if (p->nnz / SPMV__SHORT < p->rows) { /* otherwise no rows are worth a look */
+        i = spmv__csr_share_row(p, i);
+        end = spmv__csr_share_row(p, end);
+        SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
+    } else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 
