@@ -82,11 +82,13 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
  * products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
 #define SPMV__CACHED 1000000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
-#define SPMV__SHORT 8 /* entries: without vectors, shorter rows are summed entry after entry: four partial sums would cost more branches */
-#define SPMV__LONG 32 /* entries: shorter rows are summed by quads, because more partial sums cost more to add up than they save */
-#define SPMV__EIGHT 8 /* rows of csr that are summed together if they are alike or short */
-#define SPMV__BLOCK_ROWS 64 /* rows for which it is decided at once whether they are, because a branch a few rows would be mispredicted */
-#define SPMV__BLOCK_FITS 6 /* of the block's eights: so many must be */
+#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
+#define SPMV__LONG 32 /* entries: shorter rows are summed without vectors or by quads, as adding up more partial sums costs more than it saves */
+#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length or are very short: see eight_rows */
+/* Rows of csr for which it is decided at once whether they are summed by eights, and how many of their eights must qualify. A decision
+ * for every eight rows would cost a mispredicted branch for each. */
+#define SPMV__BLOCK_ROWS 64
+#define SPMV__BLOCK_FITS 6
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
@@ -802,8 +804,8 @@ static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, co
     uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
     x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
     if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
-        SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
+        const SPMV__T piece = SPMV__F(dot16)(val + at, col + at, stop - at, stop - at, x);
+        SPMV__F(set)(p, i, alpha, piece, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
     while (i < row[run + 1]) {
