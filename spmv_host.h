@@ -83,7 +83,7 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__CACHED 1000000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 #define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
-#define SPMV__LONG 32 /* entries: shorter rows are summed without vectors or by quads, as adding up more partial sums costs more than it saves */
+#define SPMV__LONG 32 /* entries: shorter rows are summed by quads or without vectors, as more partial sums cost more than they save */
 #define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length or are very short: see eight_rows */
 /* Rows of csr for which it is decided at once whether they are summed by eights, and how many of their eights must qualify. A decision
  * for every eight rows would cost a mispredicted branch for each. */

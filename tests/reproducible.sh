@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" must write the same bytes on the host, with one thread and with
-# all, at every level of vector instructions that this machine has, and on an OpenCL device (default 0), with several group sizes and other knobs: in every format that has reproducible products, in
-# f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of the program on the device: RUN="oclgrind --build-options -O0".
-# MOST=32: only groups of 32, for a device that takes no larger ones. ZEROS=1: the device may write -0 for 0.
+# all and at every level of vector instructions that this machine has, and on an OpenCL device (default 0), with several group sizes and
+# other knobs: in every format that has reproducible products, in f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of
+# the program on the device: RUN="oclgrind --build-options -O0". MOST=32: only groups of 32, for a device that takes no larger ones.
+# ZEROS=1: the device may write -0 for 0.
 # The data are reals over many binades, so that another order of additions or another rounding shows; the script checks that it does.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -45,7 +46,8 @@ same() {
 }
 levels=
 for level in plain avx2 avx512 neon; do # the host chooses the best of them by itself
-    if product level build/spmv --plan csr --simd $level >/dev/null; then levels="$levels $level"; else echo "not usable here: level $level"; fi
+    if product level build/spmv --plan csr --simd $level >/dev/null; then levels="$levels $level"
+    else echo "not usable here: level $level"; fi
 done
 case $levels in *plain*) ;; *) cat "$dir/said"; exit 1 ;; esac
 formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\) .*reproducible.*/\1/p')
