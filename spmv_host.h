@@ -83,7 +83,12 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__CACHED 1000000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 #define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
-#define SPMV__LONG 32 /* entries: shorter rows are summed without vectors, which would cost more than they save */
+#define SPMV__LONG 32 /* entries: shorter rows are summed by quads or without vectors, as more partial sums cost more than they save */
+#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length or are very short: see eight_rows */
+/* Rows of csr for which it is decided at once whether they are summed by eights, and how many of their eights must qualify. A decision
+ * for every eight rows would cost a mispredicted branch for each. */
+#define SPMV__BLOCK_ROWS 64
+#define SPMV__BLOCK_FITS 6
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
@@ -148,6 +153,7 @@ SPMV__SHARED uint64_t spmv__weighted(const spmv_array *ptr, uint64_t n, uint64_t
 #define SPMV__CAT3(a, b, c) SPMV__CAT3_(a, b, c)
 #define SPMV__F(name) SPMV__CAT3(name, SPMV__TYPE, SPMV__LEVEL)     /* functions of a type */
 #define SPMV__O(name) SPMV__CAT3(name, SPMV__SUM_TYPE, SPMV__LEVEL) /* operations of spmv_simd.h on vectors of its sums */
+#define SPMV__L(name) SPMV__CAT(SPMV__CAT(spmv__, name##_), SPMV__LEVEL) /* operations of a level */
 
 /* A row of csr with more nonzeros than this is summed in at most SPMV__PIECES pieces, which threads can share. */
 #define SPMV__PIECE 16384
@@ -155,6 +161,20 @@ enum { SPMV__PIECES = 64 };
 SPMV__SHARED uint64_t spmv__piece(uint64_t n)
 {
     return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
+}
+
+/* 1 if the block of rows of csr that holds row i may be summed by eights (see csr_block_fits). */
+SPMV__SHARED int spmv__csr_low_block(const spmv_part *p, uint64_t i)
+{
+    const uint64_t first = i - i % SPMV__BLOCK_ROWS;
+    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
+    return p->a[SPMV_CSR_PTR].width == 4 && first + SPMV__BLOCK_ROWS <= p->rows &&
+           ptr[first + SPMV__BLOCK_ROWS] - ptr[first] <= SPMV__BLOCK_ROWS * SPMV__SHORT;
+}
+/* The row at which a share of csr begins instead of row i: the first of such a block, so that all shares see the same blocks. */
+SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
+{
+    return i < p->rows && spmv__csr_low_block(p, i) ? i - i % SPMV__BLOCK_ROWS : i;
 }
 
 /* Of each type: its values, its vectors, and the type whose sums it forms. */
@@ -173,6 +193,8 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
 #define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
+#define SPMV__QUADS (sizeof(SPMV__T) == 4) /* are rows from SPMV__SHORT on summed by quads? In f64 this gained nothing. */
+#define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
 /* Block rows of bell and sbell that are summed together. */
@@ -418,7 +440,8 @@ SPMV__SHARED void SPMV__F(set)(const spmv_part *p, uint64_t i, SPMV__T alpha, SP
     y[r] = beta == 0 ? alpha * sum : alpha * sum + beta * y[r];
 }
 
-/* The same for n rows of the part from first on, whose sums lie one after another. */
+/* The same for n rows of the part from first on, whose sums lie one after another. A row's bits do not depend on its place among them:
+ * the last rows go through vectors as the others do. */
 SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t n, SPMV__T alpha, const SPMV__T *sum, SPMV__T beta,
                                     SPMV__T *y)
 {
@@ -426,43 +449,54 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     uint64_t i = 0;
     if (!p->list.count && beta == 0)
         for (; i + SPMV__LANES <= n; i += SPMV__LANES) SPMV__O(vput)(y + first + i, SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i)));
-    else if (!p->list.count)
+    else if (!p->list.count && n) {
+        SPMV__T last_sum[SPMV__LANES_MOST] = { 0 }, last_y[SPMV__LANES_MOST] = { 0 };
         for (; i + SPMV__LANES <= n; i += SPMV__LANES)
             SPMV__O(vput)(y + first + i, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(y + first + i),
                                                        SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(sum + i))));
+        memcpy(last_sum, sum + i, (size_t)(n - i) * sizeof *sum);
+        memcpy(last_y, y + first + i, (size_t)(n - i) * sizeof *y);
+        SPMV__O(vput)(last_y, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(last_y), SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(last_sum))));
+        memcpy(y + first + i, last_y, (size_t)(n - i) * sizeof *y);
+        return;
+    }
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
 
-/* For columns of a type C, x being moved to their base:
- * dot     sum of n values times the elements of x that their columns name
- * column  one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
- *         asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself */
-#define SPMV__COLUMNS(C, PAD, dot, long_dot, column, gather, pick, pads, run)                                                       \
-    SPMV__APART SPMV__T SPMV__F(long_dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
+/* For columns of a type C, x being moved to their base; names end in w. room: nonzeros from val on that may be read; those behind a row
+ * are multiplied too, and not added.
+ * dot         the sum of n values times the elements of x that their columns name
+ * eight_rows  the sums of eight rows, if they have the same length up to eight, or at most four nonzeros each; else 0. Short rows that
+ *             are summed one after another cost more in mispredicted branches than in arithmetic. stop: where the nonzeros of all rows
+ *             end that may be read
+ * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
+ *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
+ * slice       the sums of height rows of a slice with so many slots, in registers */
+#define SPMV__COLUMNS(C, PAD, w)                                                                                                   \
+    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
     {                                                                                                                              \
         const uint64_t L = SPMV__LANES;                                                                                            \
         SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
         SPMV__T rest = 0;                                                                                                          \
         for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                               \
-            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(gather)(x, col), s0);                                                  \
-            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(gather)(x, col + L), s1);                                          \
-            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(gather)(x, col + 2 * L), s2);                                  \
-            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(gather)(x, col + 3 * L), s3);                                  \
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                              \
+            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                      \
+            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                              \
+            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                              \
         }                                                                                                                          \
-        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(gather)(x, col), s0);           \
+        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);       \
         for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
         return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                  \
     }                                                                                                                              \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
-                                       const SPMV__T *SPMV__RESTRICT x)                                                            \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
+                                                  const SPMV__T *SPMV__RESTRICT x)                                                 \
     {                                                                                                                              \
         SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                    \
         if (n < SPMV__SHORT) {                                                                                                     \
             for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                 \
             return s0;                                                                                                             \
         }                                                                                                                          \
-        if (n >= SPMV__LONG && SPMV__LANES > 1) return SPMV__F(long_dot)(val, col, n, x);                                          \
         for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                               \
             s0 += val[0] * x[col[0]];                                                                                              \
             s1 += val[1] * x[col[1]];                                                                                              \
@@ -474,7 +508,68 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         if (n > 2) s2 += val[2] * x[col[2]];                                                                                       \
         return (s0 + s1) + (s2 + s3);                                                                                              \
     }                                                                                                                              \
-    static inline int SPMV__F(column)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,               \
+    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
+                                                      const SPMV__T *SPMV__RESTRICT x)                                             \
+    {                                                                                                                              \
+        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);           \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, uint64_t room, \
+                                            const SPMV__T *SPMV__RESTRICT x)                                                       \
+    {                                                                                                                              \
+        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                      \
+        SPMV__T rest = 0;                                                                                                          \
+        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);        \
+        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                          \
+        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                       \
+            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                         \
+        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                              \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
+        return SPMV__O(qsum)(sum) + rest;                                                                                          \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,          \
+                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                      \
+    {                                                                                                                              \
+        int r;                                                                                                                     \
+        for (r = 0; r < SPMV__EIGHT; r++, val += n, col += n) {                                                                     \
+            SPMV__T s;                                                                                                             \
+            SPMV__NO_VECTORS(val);                                                                                                 \
+            s = val[0] * x[col[0]];                                                                                                \
+            if (n > 1) s += val[1] * x[col[1]];                                                                                    \
+            if (n > 2) s += val[2] * x[col[2]];                                                                                    \
+            if (n > 3) s += val[3] * x[col[3]];                                                                                    \
+            if (n > 4) s += val[4] * x[col[4]];                                                                                    \
+            if (n > 5) s += val[5] * x[col[5]];                                                                                    \
+            if (n > 6) s += val[6] * x[col[6]];                                                                                    \
+            if (n > 7) s += val[7] * x[col[7]];                                                                                    \
+            sum[r] = s;                                                                                                            \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, \
+                                               SPMV__T *SPMV__RESTRICT sum)                                                        \
+    {                                                                                                                              \
+        const uint32_t at = ptr[0];                                                                                                \
+        int r;                                                                                                                     \
+        switch (SPMV__L(alike)(ptr)) {                                                                                             \
+        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                   \
+        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                   \
+        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                   \
+        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                   \
+        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                   \
+        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                   \
+        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                   \
+        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                   \
+        default: break;                                                                                                            \
+        }                                                                                                                          \
+        if (SPMV__LANES == 1 || (uint64_t)ptr[SPMV__EIGHT - 1] + 4 > stop || !SPMV__L(short)(ptr)) return 0;                        \
+        for (r = 0; r < SPMV__EIGHT; r += 4, ptr += 4)                                                                              \
+            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                           \
+                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                    \
+                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                    \
+                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                   \
+        return 1;                                                                                                                  \
+    }                                                                                                                              \
+    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,            \
                                       uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
     {                                                                                                                              \
         const uint64_t whole = rows - rows % SPMV__LANES;                                                                          \
@@ -486,11 +581,11 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
                 SPMV__AHEAD(val + i + ahead);                                                                                      \
                 SPMV__AHEAD(col + i + ahead);                                                                                      \
             }                                                                                                                      \
-            if (SPMV__O(run)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                            \
+            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                        \
             else {                                                                                                                 \
-                int pads = SPMV__O(pads)(col + i);                                                                                 \
+                int pads = SPMV__O(vpads##w)(col + i);                                                                             \
                 if (pads == 2) continue;                                                                                           \
-                in = pads ? SPMV__O(pick)(x, col + i) : SPMV__O(gather)(x, col + i);                                               \
+                in = pads ? SPMV__O(vpick##w)(x, col + i) : SPMV__O(vgather##w)(x, col + i);                                       \
             }                                                                                                                      \
             found = 1;                                                                                                             \
             SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                           \
@@ -501,9 +596,57 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
             sum[i] += val[i] * x[col[i]];                                                                                          \
         }                                                                                                                          \
         return found;                                                                                                              \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,              \
+                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                              \
+    {                                                                                                                              \
+        int pads;                                                                                                                  \
+        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                       \
+        pads = SPMV__O(vpads##w)(col);                                                                                             \
+        if (pads == 2) return sum;                                                                                                 \
+        return SPMV__O(vfma)(SPMV__F(vload)(val), pads ? SPMV__O(vpick##w)(x, col) : SPMV__O(vgather##w)(x, col), sum);            \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
+                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)        \
+    {                                                                                                                              \
+        const uint64_t L = SPMV__LANES;                                                                                            \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
+        uint64_t at;                                                                                                               \
+        for (at = 0; at < slots; at += height) {                                                                                   \
+            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                     \
+            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                            \
+            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                    \
+            if (vectors > 3) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                    \
+        }                                                                                                                          \
+        SPMV__O(vput)(sum, s0);                                                                                                    \
+        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                               \
+        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                           \
+        if (vectors > 3) SPMV__O(vput)(sum + 3 * L, s3);                                                                           \
+    }                                                                                                                              \
+    static void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, uint64_t slots, \
+                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                                       \
+    {                                                                                                                              \
+        const uint64_t L = SPMV__LANES;                                                                                            \
+        uint64_t i = 0, at;                                                                                                        \
+        if (height == L) { /* a constant height, for the compiler */                                                               \
+            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                 \
+            return;                                                                                                                \
+        }                                                                                                                          \
+        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);            \
+        if (i + 2 * L <= height) {                                                                                                 \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                \
+            i += 2 * L;                                                                                                            \
+        }                                                                                                                          \
+        if (i + L <= height) {                                                                                                     \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                \
+            i += L;                                                                                                                \
+        }                                                                                                                          \
+        for (; i < height; i++)                                                                                                    \
+            for (sum[i] = 0, at = i; at < slots; at += height)                                                                     \
+                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                \
     }
-SPMV__COLUMNS(uint32_t, SPMV_PAD, dot, long_dot, column, vgather, vpick, vpads, vrun)
-SPMV__COLUMNS(uint16_t, SPMV_PAD16, dot16, long_dot16, column16, vgather16, vpick16, vpads16, vrun16)
+SPMV__COLUMNS(uint32_t, SPMV_PAD, )
+SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
 
 #ifndef SPMV_NO_DENSE
@@ -547,7 +690,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
     while (k < end) {
         uint64_t first = k;
         while (k < n && row[k] == row[first]) k++;
-        y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
+        y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, n - first, x);
     }
 }
 #endif
@@ -560,15 +703,15 @@ SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const
 {
     const uint64_t piece = spmv__piece(n);
     SPMV__T sum = 0;
-    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(dot)(val, col, piece, x);
-    return sum + SPMV__F(dot)(val, col, n, x);
+    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(long_dot)(val, col, piece, x);
+    return sum + SPMV__F(long_dot)(val, col, n, x);
 }
 
-/* The sum of a row of n nonzeros. */
+/* The sum of a row of n nonzeros; room is that of dot. */
 SPMV__FORCE_INLINE SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                            const SPMV__T *SPMV__RESTRICT x)
+                                            uint64_t room, const SPMV__T *SPMV__RESTRICT x)
 {
-    return n > SPMV__PIECE ? SPMV__F(csr_pieces)(val, col, n, x) : SPMV__F(dot)(val, col, n, x);
+    return n > SPMV__PIECE ? SPMV__F(csr_pieces)(val, col, n, x) : SPMV__F(dot)(val, col, n, room, x);
 }
 
 /* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
@@ -581,15 +724,16 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__T sum = 0;
     uint64_t i;
     if (share < shares) {
-        job->partial[share] = (double)SPMV__F(dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        job->partial[share] = (double)SPMV__F(long_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
         return;
     }
     for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
     SPMV__F(set)(p, job->row, alpha, sum, beta, y);
 }
 
-/* Rows i .. end - 1. The plain case, pointers of 32 bits, all rows, y only written, is half of the time of short rows. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+/* Rows i .. end - 1 without those that have more than most nonzeros, one after another. The plain case, pointers of 32 bits, all rows, y
+ * only written, takes half as long as the others where rows are short. */
+static void SPMV__F(csr_each)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
     const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
@@ -597,17 +741,55 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint
     const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
     uint64_t first, next;
     if (p->a[SPMV_CSR_PTR].width == 4 && !p->list.count && beta == 0) {
-        uint32_t at = ptr[i], stop;
-        for (; i < end; i++, at = stop) {
-            stop = ptr[i + 1];
-            if (stop - at <= most) y[i] = alpha * SPMV__F(csr_row)(val + at, col + at, stop - at, x);
+        for (first = ptr[i]; i < end; i++, first = next) {
+            next = ptr[i + 1];
+            if (next - first <= most) y[i] = alpha * SPMV__F(csr_row)(val + first, col + first, next - first, p->nnz - first, x);
         }
         return;
     }
-    first = spmv__at(&p->a[SPMV_CSR_PTR], i);
-    for (; i < end; i++, first = next) {
+    for (first = spmv__at(&p->a[SPMV_CSR_PTR], i); i < end; i++, first = next) {
         next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        if (next - first <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, x), beta, y);
+        if (next - first <= most)
+            SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, p->nnz - first, x), beta, y);
+    }
+}
+
+/* 1 if the block of rows of which row i is the first is summed by eights: most of them are alike or short. */
+SPMV__FORCE_INLINE int SPMV__F(csr_block_fits)(const spmv_part *p, uint64_t i)
+{
+    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
+    int r, fits = 0;
+    if (i % SPMV__BLOCK_ROWS || !spmv__csr_low_block(p, i)) return 0;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) fits += SPMV__L(fits)(ptr + r);
+    return fits >= SPMV__BLOCK_FITS;
+}
+
+/* The sums of such a block. */
+static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
+    int r, k;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT, ptr += SPMV__EIGHT)
+        if (!SPMV__F(eight_rows)(val, col, ptr, p->nnz, x, sum + r))
+            for (k = 0; k < SPMV__EIGHT; k++)
+                sum[r + k] = SPMV__F(dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
+}
+
+/* Rows i .. end - 1, by blocks or one after another. The sums of several blocks are written at once, because a vector cannot be loaded
+ * soon after its lanes were stored one by one. */
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+{
+    SPMV__T sum[SPMV__TILE];
+    while (i < end) {
+        uint64_t first = i;
+        while (i < end && !SPMV__F(csr_block_fits)(p, i)) i = spmv__smaller(i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS, end);
+        if (first < i) SPMV__F(csr_each)(p, first, i, most, alpha, x, beta, y);
+        for (first = i; i < end && i - first < SPMV__TILE && SPMV__F(csr_block_fits)(p, i); i += SPMV__BLOCK_ROWS)
+            SPMV__F(csr_block)(p, i, x, sum + (i - first));
+        SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
     }
 }
 
@@ -617,16 +799,26 @@ static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, co
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
     const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
+    const uint32_t *ptr = p->a[SPMV_CSR_PTR].width == 4 ? (const uint32_t *)p->a[SPMV_CSR_PTR].data : NULL;
+    SPMV__T sum[SPMV__TILE];
     uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
     x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
     if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
-        SPMV__T sum = SPMV__F(dot16)(val + at, col + at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, sum, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
+        const SPMV__T piece = SPMV__F(dot16)(val + at, col + at, stop - at, stop - at, x);
+        SPMV__F(set)(p, i, alpha, piece, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
-    for (; i < row[run + 1]; i++, at = next) {
-        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        SPMV__F(set)(p, i, alpha, SPMV__F(dot16)(val + at, col + at, next - at, x), beta, y);
+    while (i < row[run + 1]) {
+        const uint64_t first = i, end = spmv__smaller(i + SPMV__TILE, row[run + 1]);
+        while (i < end) {
+            const uint64_t last = spmv__smaller(i + SPMV__EIGHT, end);
+            if (ptr && last - i == SPMV__EIGHT && SPMV__F(eight_rows16)(val, col, ptr + i, stop, x, sum + (i - first))) i = last;
+            else for (at = spmv__at(&p->a[SPMV_CSR_PTR], i); i < last; i++, at = next) {
+                next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
+                sum[i - first] = SPMV__F(dot16)(val + at, col + at, next - at, stop - at, x);
+            }
+        }
+        SPMV__F(set_rows)(p, first, end - first, alpha, sum, beta, y);
     }
 }
 
@@ -661,7 +853,11 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     }
     i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
     end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
+    if (p->nnz / SPMV__SHORT < p->rows) { /* otherwise no rows are worth a look */
+        i = spmv__csr_share_row(p, i);
+        end = spmv__csr_share_row(p, end);
+        SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
+    } else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 
@@ -774,8 +970,8 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
-/* One slice, SPMV__TILE rows at a time. */
-static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+/* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
+static void SPMV__F(high_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
@@ -784,24 +980,43 @@ static void SPMV__F(slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const 
     uint64_t first = spmv__slice_first(p, t), end = spmv__slice_end(p, t), done;
     if (base) x += base[t];
     for (done = 0; first < end; done += SPMV__TILE, first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE];
+        SPMV__T sum[SPMV__TILE] = { 0 };
         uint64_t rows = spmv__smaller(height - done, SPMV__TILE), at = slot + done;
         int found = 1;
-        memset(sum, 0, (size_t)rows * sizeof *sum); /* slices may be much lower */
         for (; at < last && found; at += height)
             found = base ? SPMV__F(column16)(val + at, narrow + at, rows, 0, x, sum) : SPMV__F(column)(val + at, col + at, rows, 0, x, sum);
         SPMV__F(set_rows)(p, first, spmv__smaller(end - first, rows), alpha, sum, beta, y);
     }
 }
 
-/* Shares of sell are slices. */
+/* Shares of sell are slices. The sums of several low slices are formed before they are written. */
 static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
     uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
-    (void)val;
-    for (; t < end; t++) SPMV__F(slice)(p, t, alpha, x, beta, y);
+    uint64_t first = spmv__slice_first(p, t), at = spmv__at(&p->a[SPMV_SELL_PTR], t), held = 0;
+    SPMV__T sum[SPMV__TILE];
+    for (; t < end; t++) {
+        const uint64_t height = spmv__slice_height(p, t), next = spmv__at(&p->a[SPMV_SELL_PTR], t + 1);
+        if (held + height > SPMV__TILE) {
+            SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
+            first += held;
+            held = 0;
+        }
+        if (height > SPMV__TILE) {
+            SPMV__F(high_slice)(p, t, alpha, x, beta, y);
+            first = spmv__slice_end(p, t);
+        } else {
+            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);
+            else SPMV__F(slice)(val + at, col + at, height, next - at, x, sum + held);
+            held += spmv__slice_end(p, t) - spmv__slice_first(p, t);
+        }
+        at = next;
+    }
+    SPMV__F(set_rows)(p, first, held, alpha, sum, beta, y);
 }
 #endif
 
@@ -1011,12 +1226,12 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
         for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
             end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
-            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, end - at, x), beta, y);
         }
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, end - at, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */

@@ -19,8 +19,15 @@
  *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
  *                            lane (vrun16)
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
- *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q)
+ *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
+ *
+ * and for each level:
+ *   spmv__alike_<level>(ptr) the number of nonzeros of each of eight rows of CSR, or UINT32_MAX if it is not the same
+ *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
+ *   spmv__fits_<level>(ptr)  1 if one of the two holds, with at most eight nonzeros a row
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
@@ -40,6 +47,13 @@
 #define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
 #else
 #define SPMV__AHEAD(p) ((void)(p))
+#endif
+
+/* Keeps a compiler from making vectors of a loop over p: from strided loads it makes shuffles that take twice as long. */
+#ifdef __GNUC__
+#define SPMV__NO_VECTORS(p) __asm__("" : "+r"(p))
+#else
+#define SPMV__NO_VECTORS(p) ((void)(p))
 #endif
 
 /* ---- plain C ------------------------------------------------------------------------------------------------------ */
@@ -79,7 +93,44 @@
         spmv__quad_##S q = { a.a + b.a, a.b + b.b, a.c + b.c, a.d + b.d };                                                         \
         return q;                                                                                                                  \
     }                                                                                                                              \
-    SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }
+    SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }                                    \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qgather_##S(const T *x, const uint32_t *c)                                             \
+    {                                                                                                                              \
+        spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qgather16_##S(const T *x, const uint16_t *c)                                           \
+    {                                                                                                                              \
+        spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qfirst_##S(spmv__quad_##S q, uint64_t n)                                               \
+    {                                                                                                                              \
+        spmv__quad_##S v = { n > 0 ? q.a : 0, n > 1 ? q.b : 0, n > 2 ? q.c : 0, n > 3 ? q.d : 0 };                                 \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE void spmv__qsums_##S(T *to, spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c, spmv__quad_##S d)         \
+    {                                                                                                                              \
+        to[0] = spmv__qsum_##S(a);                                                                                                 \
+        to[1] = spmv__qsum_##S(b);                                                                                                 \
+        to[2] = spmv__qsum_##S(c);                                                                                                 \
+        to[3] = spmv__qsum_##S(d);                                                                                                 \
+    }
+
+SPMV__FORCE_INLINE uint32_t spmv__alike_plain(const uint32_t *ptr)
+{
+    const uint32_t n = ptr[1] - ptr[0];
+    if (ptr[8] - ptr[0] != 8 * n) return UINT32_MAX; /* soon found */
+    return ptr[2] - ptr[1] == n && ptr[3] - ptr[2] == n && ptr[4] - ptr[3] == n && ptr[5] - ptr[4] == n && ptr[6] - ptr[5] == n &&
+                   ptr[7] - ptr[6] == n ? n : UINT32_MAX;
+}
+SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
+{
+    int i = 0;
+    while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
+    return i == 8;
+}
+SPMV__FORCE_INLINE int spmv__fits_plain(const uint32_t *ptr) { return spmv__alike_plain(ptr) <= 8; }
 
 /* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
 #define SPMV__PLAIN_LOAD(S, TS, V, T)                                                                                              \
@@ -148,6 +199,29 @@ SPMV__PLAIN_LOAD(mixed_plain, f64_plain, float, double)
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
+SPMV__FORCE_INLINE __m256i spmv__lengths_avx2(const uint32_t *ptr)
+{
+    return _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)(ptr + 1)), _mm256_loadu_si256((const __m256i *)ptr));
+}
+/* 1 if none of eight lengths is above most. */
+SPMV__FORCE_INLINE int spmv__below_avx2(__m256i n, int most)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(n, _mm256_set1_epi32(most)), _mm256_set1_epi32(most))) == -1;
+}
+SPMV__FORCE_INLINE int spmv__same_avx2(__m256i n)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(n, _mm256_broadcastd_epi32(_mm256_castsi256_si128(n)))) == -1;
+}
+SPMV__FORCE_INLINE uint32_t spmv__alike_avx2(const uint32_t *ptr)
+{
+    return spmv__same_avx2(spmv__lengths_avx2(ptr)) ? ptr[1] - ptr[0] : UINT32_MAX;
+}
+SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
+SPMV__FORCE_INLINE int spmv__fits_avx2(const uint32_t *ptr)
+{
+    const __m256i n = spmv__lengths_avx2(ptr);
+    return (spmv__same_avx2(n) & spmv__below_avx2(n, 8)) | spmv__below_avx2(n, 4); /* without branches, which would be mispredicted */
+}
 typedef __m256 spmv__vec_f32_avx2;
 typedef __m128 spmv__quad_f32_avx2;
 SPMV__FORCE_INLINE __m256 spmv__vload_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
@@ -195,59 +269,108 @@ SPMV__FORCE_INLINE __m128 spmv__qload_f32_avx2(const float *p, int n)
     if (n == 2) return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p));
     return _mm_movelh_ps(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p)), _mm_load_ss(p + 2));
 }
+SPMV__FORCE_INLINE __m128 spmv__qgather_f32_avx2(const float *x, const uint32_t *c) { return _mm_setr_ps(SPMV__GET4(SPMV__AT)); }
+SPMV__FORCE_INLINE __m128 spmv__qgather16_f32_avx2(const float *x, const uint16_t *c) { return _mm_setr_ps(SPMV__GET4(SPMV__AT)); }
+SPMV__FORCE_INLINE __m128 spmv__qfirst_f32_avx2(__m128 q, uint64_t n)
+{
+    static const int32_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
+    return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(first + 4 - n))));
+}
+SPMV__FORCE_INLINE void spmv__qsums_f32_avx2(float *to, __m128 a, __m128 b, __m128 c, __m128 d)
+{
+    _mm_storeu_ps(to, _mm_hadd_ps(_mm_hadd_ps(a, b), _mm_hadd_ps(c, d)));
+}
 SPMV__FORCE_INLINE __m128 spmv__qfrom_f32_avx2(const float *p, int n) { return spmv__qload_f32_avx2(p, n); }
 SPMV__FORCE_INLINE __m128 spmv__qzero_f32_avx2(void) { return _mm_setzero_ps(); }
 SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
 SPMV__FORCE_INLINE __m128 spmv__qfma_f32_avx2(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
 
 #ifndef SPMV_NO_F64
-typedef __m256d spmv__vec_f64_avx2, spmv__quad_f64_avx2;
-SPMV__FORCE_INLINE __m256d spmv__vload_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
-SPMV__FORCE_INLINE __m256d spmv__vload_mixed_avx2(const float *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-SPMV__FORCE_INLINE __m256d spmv__vfrom_f64_avx2(const double *p) { return _mm256_loadu_pd(p); }
-SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, __m256d v) { _mm256_storeu_pd(p, v); }
-SPMV__FORCE_INLINE __m256d spmv__vzero_f64_avx2(void) { return _mm256_setzero_pd(); }
-SPMV__FORCE_INLINE __m256d spmv__vall_f64_avx2(double e) { return _mm256_set1_pd(e); }
-SPMV__FORCE_INLINE __m256d spmv__vfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
-SPMV__FORCE_INLINE __m256d spmv__vmul_f64_avx2(__m256d a, __m256d b) { return _mm256_mul_pd(a, b); }
-SPMV__FORCE_INLINE __m256d spmv__vadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
-SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(__m256d v)
+typedef struct { __m256d low, high; } spmv__vec_f64_avx2; /* as many lanes as f32, so that columns are tested eight at a time */
+typedef __m256d spmv__quad_f64_avx2;
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__pair_f64_avx2(__m256d low, __m256d high)
 {
-    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    spmv__vec_f64_avx2 v;
+    v.low = low;
+    v.high = high;
+    return v;
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_f64_avx2(const double *p)
+{
+    return spmv__pair_f64_avx2(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vload_mixed_avx2(const float *p)
+{
+    return spmv__pair_f64_avx2(_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4)));
+}
+#define spmv__vfrom_f64_avx2 spmv__vload_f64_avx2
+SPMV__FORCE_INLINE void spmv__vput_f64_avx2(double *p, spmv__vec_f64_avx2 v)
+{
+    _mm256_storeu_pd(p, v.low);
+    _mm256_storeu_pd(p + 4, v.high);
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vall_f64_avx2(double e) { return spmv__pair_f64_avx2(_mm256_set1_pd(e), _mm256_set1_pd(e)); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vzero_f64_avx2(void) { return spmv__vall_f64_avx2(0); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vfma_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b, spmv__vec_f64_avx2 c)
+{
+    return spmv__pair_f64_avx2(_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vmul_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b)
+{
+    return spmv__pair_f64_avx2(_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high));
+}
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vadd_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b)
+{
+    return spmv__pair_f64_avx2(_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high));
+}
+SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q)
+{
+    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(q), _mm256_extractf128_pd(q, 1));
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
 }
-SPMV__GATHERS(f64_avx2, double, 4)
-SPMV__FORCE_INLINE int spmv__vrun_f64_avx2(const uint32_t *c)
+SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(spmv__vec_f64_avx2 v) { return spmv__qsum_f64_avx2(_mm256_add_pd(v.low, v.high)); }
+#define SPMV__PAIR(G) spmv__pair_f64_avx2(_mm256_setr_pd(SPMV__GET4(G)), _mm256_setr_pd(G(4), G(5), G(6), G(7)))
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather_f64_avx2(const double *x, const uint32_t *c) { return SPMV__PAIR(SPMV__AT); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather16_f64_avx2(const double *x, const uint16_t *c) { return SPMV__PAIR(SPMV__AT); }
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick_f64_avx2(const double *x, const uint32_t *c)
 {
-    const __m128i run = _mm_add_epi32(_mm_set1_epi32((int)*c), _mm_setr_epi32(0, 1, 2, 3));
-    return *c < SPMV_PAD - 3 && _mm_movemask_epi8(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), run)) == 65535;
+    static const double none = 0;
+    const uint32_t pad = SPMV_PAD;
+    return SPMV__PAIR(SPMV__AT_OR_0);
 }
-SPMV__FORCE_INLINE int spmv__vrun16_f64_avx2(const uint16_t *c)
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick16_f64_avx2(const double *x, const uint16_t *c)
 {
-    const __m128i run = _mm_add_epi16(_mm_set1_epi16((short)*c), _mm_setr_epi16(0, 1, 2, 3, 0, 0, 0, 0));
-    return *c < SPMV_PAD16 - 3 && (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), run)) & 255) == 255;
+    static const double none = 0;
+    const uint16_t pad = SPMV_PAD16;
+    return SPMV__PAIR(SPMV__AT_OR_0);
 }
-SPMV__FORCE_INLINE int spmv__vpads_f64_avx2(const uint32_t *c)
-{
-    int bits = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)c), _mm_set1_epi32(-1))));
-    return bits == 15 ? 2 : bits != 0;
-}
-SPMV__FORCE_INLINE int spmv__vpads16_f64_avx2(const uint16_t *c)
-{
-    int bits = _mm_movemask_epi8(_mm_cmpeq_epi16(_mm_loadl_epi64((const __m128i *)c), _mm_set1_epi16(-1))) & 255;
-    return bits == 255 ? 2 : bits != 0;
-}
+#undef SPMV__PAIR
+#define spmv__vrun_f64_avx2 spmv__vrun_f32_avx2 /* as many columns */
+#define spmv__vrun16_f64_avx2 spmv__vrun16_f32_avx2
+#define spmv__vpads_f64_avx2 spmv__vpads_f32_avx2
+#define spmv__vpads16_f64_avx2 spmv__vpads16_f32_avx2
 SPMV__FORCE_INLINE __m256d spmv__qload_f64_avx2(const double *p, int n)
 {
     if (n == 4) return _mm256_loadu_pd(p);
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), n == 2 ? _mm_setzero_pd() : _mm_load_sd(p + 2), 1);
 }
 SPMV__FORCE_INLINE __m256d spmv__qload_mixed_avx2(const float *p, int n) { return _mm256_cvtps_pd(spmv__qload_f32_avx2(p, n)); }
+SPMV__FORCE_INLINE __m256d spmv__qgather_f64_avx2(const double *x, const uint32_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
+SPMV__FORCE_INLINE __m256d spmv__qgather16_f64_avx2(const double *x, const uint16_t *c) { return _mm256_setr_pd(SPMV__GET4(SPMV__AT)); }
+SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
+{
+    static const int64_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
+    return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(first + 4 - n))));
+}
+SPMV__FORCE_INLINE void spmv__qsums_f64_avx2(double *to, __m256d a, __m256d b, __m256d c, __m256d d)
+{
+    const __m256d ab = _mm256_hadd_pd(a, b), cd = _mm256_hadd_pd(c, d);
+    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20), _mm256_permute2f128_pd(ab, cd, 0x31)));
+}
 SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return spmv__qload_f64_avx2(p, n); }
 SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
 SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
 SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
-SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64_avx2(q); }
 #endif
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -264,6 +387,9 @@ SPMV__FORCE_INLINE double spmv__qsum_f64_avx2(__m256d q) { return spmv__vsum_f64
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx2,fma")
 #endif
+#define spmv__alike_avx512 spmv__alike_avx2
+#define spmv__short_avx512 spmv__short_avx2
+#define spmv__fits_avx512 spmv__fits_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
 SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
@@ -296,6 +422,10 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 }
 #define spmv__qload_f32_avx512 spmv__qload_f32_avx2
 #define spmv__qfrom_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qgather_f32_avx512 spmv__qgather_f32_avx2
+#define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
+#define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
+#define spmv__qsums_f32_avx512 spmv__qsums_f32_avx2
 #define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
 #define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
 #define spmv__qfma_f32_avx512 spmv__qfma_f32_avx2
@@ -322,6 +452,10 @@ SPMV__GATHERS(f64_avx512, double, 8)
 #define spmv__qload_f64_avx512 spmv__qload_f64_avx2
 #define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
 #define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
+#define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
+#define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
+#define spmv__qsums_f64_avx512 spmv__qsums_f64_avx2
 #define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
 #define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
 #define spmv__qfma_f64_avx512 spmv__qfma_f64_avx2
@@ -339,6 +473,9 @@ SPMV__GATHERS(f64_avx512, double, 8)
 
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
+#define spmv__alike_neon spmv__alike_plain
+#define spmv__short_neon spmv__short_plain
+#define spmv__fits_neon(ptr) (spmv__alike_plain(ptr) <= 8 || spmv__short_plain(ptr))
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
@@ -380,6 +517,17 @@ SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0
 SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
 SPMV__FORCE_INLINE float spmv__qsum_f32_neon(float32x4_t q) { return vaddvq_f32(q); }
+#define spmv__qgather_f32_neon spmv__vgather_f32_neon
+#define spmv__qgather16_f32_neon spmv__vgather16_f32_neon
+SPMV__FORCE_INLINE float32x4_t spmv__qfirst_f32_neon(float32x4_t q, uint64_t n)
+{
+    static const uint32_t first[8] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0 };
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(first + 4 - n)));
+}
+SPMV__FORCE_INLINE void spmv__qsums_f32_neon(float *to, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d)
+{
+    vst1q_f32(to, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
+}
 
 #ifndef SPMV_NO_F64
 typedef float64x2_t spmv__vec_f64_neon;
@@ -434,6 +582,33 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfma_f64_neon(spmv__quad_f64_neon a
     return c;
 }
 SPMV__FORCE_INLINE double spmv__qsum_f64_neon(spmv__quad_f64_neon q) { return vaddvq_f64(vaddq_f64(q.low, q.high)); }
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qgather_f64_neon(const double *x, const uint32_t *c)
+{
+    spmv__quad_f64_neon q;
+    q.low = spmv__vgather_f64_neon(x, c);
+    q.high = spmv__vgather_f64_neon(x, c + 2);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qgather16_f64_neon(const double *x, const uint16_t *c)
+{
+    spmv__quad_f64_neon q;
+    q.low = spmv__vgather16_f64_neon(x, c);
+    q.high = spmv__vgather16_f64_neon(x, c + 2);
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfirst_f64_neon(spmv__quad_f64_neon q, uint64_t n)
+{
+    static const uint64_t first[8] = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, 0, 0 };
+    q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(first + 4 - n)));
+    q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(first + 6 - n)));
+    return q;
+}
+SPMV__FORCE_INLINE void spmv__qsums_f64_neon(double *to, spmv__quad_f64_neon a, spmv__quad_f64_neon b, spmv__quad_f64_neon c,
+                                             spmv__quad_f64_neon d)
+{
+    vst1q_f64(to, vpaddq_f64(vaddq_f64(a.low, a.high), vaddq_f64(b.low, b.high)));
+    vst1q_f64(to + 2, vpaddq_f64(vaddq_f64(c.low, c.high), vaddq_f64(d.low, d.high)));
+}
 #endif
 #endif /* SPMV__SIMD_NEON */
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/reproducible.sh [DEVICE [TYPE...]] - "spmv mul --reproducible" must write the same bytes on the host, with one thread and with
-# all, and on an OpenCL device (default 0), with several group sizes and other knobs: in every format that has reproducible products, in
-# f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of the program on the device: RUN="oclgrind --build-options -O0".
-# MOST=32: only groups of 32, for a device that takes no larger ones. ZEROS=1: the device may write -0 for 0.
+# all and at every level of vector instructions that this machine has, and on an OpenCL device (default 0), with several group sizes and
+# other knobs: in every format that has reproducible products, in f64 and f32 (TYPE), with beta 0 and another beta. RUN is a prefix of
+# the program on the device: RUN="oclgrind --build-options -O0". MOST=32: only groups of 32, for a device that takes no larger ones.
+# ZEROS=1: the device may write -0 for 0.
 # The data are reals over many binades, so that another order of additions or another rounding shows; the script checks that it does.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -43,6 +44,12 @@ product() { # product OUT PROGRAM OPTIONS...
 same() {
     if [ "${ZEROS:-}" ]; then sed 's/^-0$/0/' "$dir/$1" | cmp -s "$dir/host" -; else cmp -s "$dir/host" "$dir/$1"; fi
 }
+levels=
+for level in plain avx2 avx512 neon; do # the host chooses the best of them by itself
+    if product level build/spmv --plan csr --simd $level >/dev/null; then levels="$levels $level"
+    else echo "not usable here: level $level"; fi
+done
+case $levels in *plain*) ;; *) cat "$dir/said"; exit 1 ;; esac
 formats=$(build/spmv plan --list | sed -n 's/^format \([^ ]*\) .*reproducible.*/\1/p')
 [ -n "$formats" ] || { echo "spmv plan --list names no format with reproducible products"; exit 1; }
 plans_of() { # plans_of TYPE: every format with one group size, which differs between the types; and knobs that must not change the order
@@ -65,6 +72,10 @@ for type in $types; do
             count $? "$what on the host"
             OMP_NUM_THREADS=1 product one build/spmv "$@" --plan "${plan%/*}" && same one
             count $? "$what: one thread gives other bits than all"
+            for level in $levels; do
+                product level build/spmv "$@" --plan "${plan%/*}" --simd "$level" && same level
+                count $? "$what: level $level gives other bits than the best"
+            done
             product device "${RUN:-} build/spmv" "$@" --plan "$plan" --device "$device" && same device
             count $? "$what: $device gives other bits than the host"
         done
@@ -79,6 +90,6 @@ for type in $types; do
     count $? "$type: products that are rounded before they are added give the same bits"
     unset SPMV_DEFECT
 done
-rm -f "$dir"/host "$dir"/one "$dir"/device
+rm -f "$dir"/host "$dir"/one "$dir"/device "$dir"/level
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
