@@ -88,15 +88,22 @@ struct tree_symbol {
     tree_expr  *type_if;      /* the text's condition, or NULL */
     tree_type   type_else;
     tree_expr  *size;         /* number of elements; it may depend on parameters and on elements of other arrays */
-    int         reuse;        /* 1: declared __reuse */
+    int         reuse;        /* 1: declared __reuse: the paper's hint that its elements are read many times */
+    int         unique;       /* 1: declared __unique: no number occurs twice, as in a row list; the validator checks it */
     int         absent;       /* set by check.c: 1: the size is the number 0, so no statement reads it; the array is not passed */
 
     /* locals, _row and _col: one of the two is set */
     tree_expr  *value;        /* the right side of its only assignment */
     tree_stmt  *loop;         /* the loop that runs over it */
+    struct tree_memo *memo;   /* of tree.c, so that locals which are read often are followed once */
 };
 
 enum { TREE_MAX_CONSTANT = 1 << 20 }; /* the largest value of a constant, so that folding never overflows */
+
+enum {
+    TREE_MAX_DEPTH = 100, /* levels of an expression, counting those of the locals in it */
+    TREE_MAX_NEST = 24    /* blocks in each other */
+};
 
 /* ---- expressions -------------------------------------------------------------------------------------------------- */
 typedef enum tree_expr_kind {
@@ -132,6 +139,7 @@ struct tree_expr {
     const char *name;         /* as written, for TREE_NAME, TREE_ELEMENT and TREE_PAD */
     tree_symbol *symbol;      /* set by check.c */
     tree_expr  *a, *b, *c;
+    int         depth;        /* levels of expressions below it; at most TREE_MAX_DEPTH, so that functions may recurse */
 };
 
 /* ---- statements --------------------------------------------------------------------------------------------------- */
@@ -180,7 +188,7 @@ typedef enum tree_order {
     TREE_ORDER_OTHER
 } tree_order;
 
-enum { TREE_MAX_LOOPS = 8 };
+enum { TREE_MAX_LOOPS = 8 }; /* around the element */
 
 typedef struct tree_shape {
     tree_rows   rows;
@@ -233,6 +241,11 @@ void *tree_alloc(tree_format *f, size_t bytes);
 const char *tree_text(tree_format *f, const char *text, size_t length);
 /* Frees all that belongs to the format; f itself belongs to the caller. */
 void tree_free(tree_format *f);
+
+/* A new symbol, expression or statement; it copies the name, which may be NULL. */
+tree_symbol *tree_new_symbol(tree_format *f, tree_symbol_kind kind, const char *name, tree_place place);
+tree_expr *tree_new_expr(tree_format *f, tree_expr_kind kind, tree_place place);
+tree_stmt *tree_new_stmt(tree_format *f, tree_stmt_kind kind, tree_place place);
 
 /* A type as written, its bits (0: depends on options) and whether it is signed. */
 const char *tree_type_name(tree_type t);
