@@ -276,8 +276,9 @@ static void check_arrays(checker *c)
             else if (!s->type_if->number) s->type = s->type_else;
         }
     for (s = c->part->arrays; s; s = s->next) {
+        const int before = c->r->errors;
         s->size = resolve(c, s->size);
-        s->absent = s->size->kind == TREE_NUMBER && s->size->number == 0;
+        s->absent = c->r->errors == before && s->size->kind == TREE_NUMBER && s->size->number == 0;
         if (s->size->kind == TREE_NUMBER && s->size->number < 0)
             report_error(c->r, c->f, s->size->place, "the size of '%s' is %lld; expected at least 0", s->name, (long long)s->size->number);
         if (s->unique && (s->type == TREE_DATA_TYPE || s->type == TREE_SIGNED_TYPE))
@@ -348,22 +349,25 @@ static void bind(checker *c, tree_stmt *s)
     c->visible = top;
 }
 
-/* Checks "_val = array[index]". */
-static void check_val(checker *c, tree_stmt *s)
+/* Checks "_val = array[index]". Returns 0 if _val was assigned before. */
+static int check_val(checker *c, tree_stmt *s)
 {
     tree_expr *e = s->a;
     tree_symbol *a = e->kind == TREE_ELEMENT ? find_declared(c, e->name) : NULL;
-    if (c->val)
+    if (c->val) {
         report_error(c->r, c->f, s->place, "_val is assigned a second time in this part; the first is on line %d", c->val->place.line);
+        return 0;
+    }
     c->val = s;
     if (!a || a->kind != TREE_ARRAY || a->type != TREE_DATA_TYPE) {
         report_error(c->r, c->f, e->place, "_val needs an element of an array of DATA_TYPE; expected _val = array[index]");
-        return;
+        return 1;
     }
     e->a = resolve(c, e->a);
     e->symbol = a;
     e->depth = e->a->depth + 1;
     check_reads(c, e);
+    return 1;
 }
 
 /* Checks a loop's header and sets its trip count. */
@@ -406,8 +410,7 @@ static tree_stmt *check_block(checker *c, tree_stmt *first, tree_stmt *parent)
         s->parent = parent;
         if (s->kind == TREE_WITHIN) check_within(c, s);
         else if (s->kind == TREE_LET && kind_of(s->name) == TREE_VAL) {
-            check_val(c, s);
-            bind(c, s);
+            if (check_val(c, s)) bind(c, s);
         } else if (s->kind == TREE_LET) {
             s->a = resolve(c, s->a);
             check_reads(c, s->a);
