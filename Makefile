@@ -154,7 +154,12 @@ build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
-	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< $(EXTRA) -o $(NEW) -lm && mv $(NEW) $@
+
+# fuzz_fmt fuzzes the generator, which is compiled with it
+FUZZ_GEN = $(filter-out tools/gen/spmvgen.c,$(wildcard tools/gen/*.c)) build/gen/scan.c build/gen/parse.c
+build/fuzz/fuzz_fmt: $(FUZZ_GEN) $(wildcard tools/gen/*.h)
+build/fuzz/fuzz_fmt: EXTRA = $(FUZZ_GEN) -Ibuild/gen -Wno-unused-function -O0
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
