@@ -27,7 +27,10 @@ messages() {
     for f in tests/gen/bad/*.fmt; do
         options=$(sed -n 's/^# options: //p' "$f")
         # shellcheck disable=SC2086 # the options are words
-        if (cd tests/gen/bad && ../../../$gen "$(basename "$f")" --target c $options -o ../../../$work/none) >$work/out 2>&1; then bad "$f was accepted"; continue; fi
+        if (cd tests/gen/bad && ../../../$gen "$(basename "$f")" --target c $options -o ../../../$work/none) >$work/out 2>&1; then
+            bad "$f was accepted"
+            continue
+        fi
         if [ "${UPDATE-}" ]; then cp $work/out "${f%.fmt}.txt"; fi # to be read before it is committed
         if cmp -s $work/out "${f%.fmt}.txt"; then good; else bad "$f"; diff "${f%.fmt}.txt" $work/out; fi
         [ ! -e $work/none ] || bad "$f left a file"
@@ -126,14 +129,14 @@ END
         tail -n 40 $work/log
     fi
     for h in $work/g*_f32.h; do # users may compile generated code as C++, and by clang
-        echo "#include \"$h\"" >>$work/all.cc
+        echo "#include \"${h##*/}\"" >>$work/all.cc
     done
-    if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -I. -fsyntax-only $work/all.cc; then good; else bad "generated code as C++"; fi
-    if ! command -v clang >/dev/null || clang -x c -std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I. -fsyntax-only $work/all.cc; then
-        good
-    else
-        bad "generated code by clang"
-    fi
+    $gen tests/gen/figure2.fmt --target c -o $work/figure2.h && echo "#include \"figure2.h\"" >>$work/all.cc
+    strict='-pedantic -Wall -Wextra -Werror -fsyntax-only'
+    # shellcheck disable=SC2086
+    if ${CXX:-c++} -std=c++11 $strict $work/all.cc; then good; else bad "generated code as C++"; fi
+    # shellcheck disable=SC2086
+    if clang -x c -std=c99 $strict -Wshadow -Wconversion $work/all.cc; then good; else bad "generated code by clang"; fi
 }
 
 case ${1-} in

@@ -270,8 +270,6 @@ static tree_expr *leaf(front *p, tree_place at, tree_expr_kind kind, const char 
     return e;
 }
 
-static int deepest(int depth, const tree_expr *e) { return e && e->depth >= depth ? e->depth + 1 : depth; }
-
 /* Makes an expression of up to three others. check.c refuses it if its depth exceeds TREE_MAX_DEPTH. */
 static tree_expr *node(front *p, tree_place at, tree_expr_kind kind, tree_expr *a, tree_expr *b, tree_expr *c)
 {
@@ -279,7 +277,7 @@ static tree_expr *node(front *p, tree_place at, tree_expr_kind kind, tree_expr *
     e->a = a;
     e->b = b;
     e->c = c;
-    e->depth = deepest(deepest(deepest(1, a), b), c);
+    e->depth = tree_depth_above(a, b, c);
     if (e->depth > TREE_MAX_DEPTH && !p->stop) {
         report_error(p->errors, p->format, at, "this expression has more than %d levels; expected locals for parts of it", TREE_MAX_DEPTH);
         p->stop = 1;
