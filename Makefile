@@ -31,6 +31,7 @@ all: build/spmv
 
 help:
 	@echo 'make              builds the command line, build/spmv'
+	@echo 'make build/spmvgen  builds the compiler for format descriptions (needs flex and bison)'
 	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
 	@echo 'make test-all     runs every test, those of make test first; about a quarter of an hour'

@@ -3,7 +3,7 @@
 # tests/gen.sh messages|c - tests spmvgen. Needs build/spmvgen; ends with "N passed, N failed".
 #   messages  the messages for malformed descriptions (tests/gen/bad), and the command line
 #   c         the C code for every description of formats/ on arrays that the library stored
-# UPDATE=1 writes the messages to tests/gen/bad instead of comparing them.
+# UPDATE=1 writes the expected texts to tests/gen/bad and tests/gen/odd instead of comparing with them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 gen=build/spmvgen
@@ -36,6 +36,11 @@ messages() {
         [ ! -e $work/none ] || bad "$f left a file"
     done
     [ "$(ls tests/gen/bad/*.fmt | wc -l)" -ge 40 ] || bad "fewer than 40 malformed descriptions"
+
+    # ---- shapes: what spmvgen understands of the formats, and of descriptions that are easily misunderstood ----
+    for f in formats/*.fmt tests/gen/odd/*.fmt; do $gen "$f" --explain --target c; done >$work/explain 2>&1
+    if [ "${UPDATE-}" ]; then cp $work/explain tests/gen/odd/explain.txt; fi
+    if cmp -s $work/explain tests/gen/odd/explain.txt; then good; else bad "--explain"; diff tests/gen/odd/explain.txt $work/explain; fi
 
     # ---- the command line ----
     status 0 --help
@@ -132,6 +137,10 @@ END
         echo "#include \"${h##*/}\"" >>$work/all.cc
     done
     $gen tests/gen/figure2.fmt --target c -o $work/figure2.h && echo "#include \"figure2.h\"" >>$work/all.cc
+    for f in formats/*.fmt; do
+        name=wide_$(basename "$f" .fmt)
+        $gen "$f" --target c --set type=mixed --set offset=64 --set prefix="$name" -o "$work/$name.h" && echo "#include \"$name.h\"" >>$work/all.cc
+    done
     strict='-pedantic -Wall -Wextra -Werror -fsyntax-only'
     # shellcheck disable=SC2086
     if ${CXX:-c++} -std=c++11 $strict $work/all.cc; then good; else bad "generated code as C++"; fi

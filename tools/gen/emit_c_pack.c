@@ -225,7 +225,7 @@ static pack recognize(const tree_format *f)
         const tree_symbol *row = s->row_let->symbol;
         p = no_pack("its rows are stored in slices");
         if (s->row_loops != 1) return p;
-        p = no_pack("it has more than one loop over the slots of a row");
+        p = no_pack("a row is not walked by exactly one loop");
         if (!loop || s->block_loops) return p;
         p = no_pack("the place of an entry depends on more than its row, its number in the row and one array");
         if (s->row_let->kind != TREE_FOR || counts_to(s->row_let) != f->num_rows) return p;

@@ -144,13 +144,14 @@ static int set_rows(tree_format *f, tree_shape *s, const loops *l, report *error
 {
     tree_expr name;
     const tree_expr *row = row_value(s, &name);
-    int clear, count = 0;
+    int clear = 1, count = 0, i;
     s->height = 1;
     if (s->within) {
         while (count < l->count && tree_depends(s->within->a, l->loop[count]->symbol)) count++;
+        for (i = count; i < l->count; i++) clear &= !tree_depends(s->within->a, l->loop[i]->symbol);
         s->rows = TREE_ROWS_STRIP;
         s->height = s->within->trip;
-        if (!separates(l, count, s->within->a, s->height))
+        if (!clear || !separates(l, count, s->within->a, s->height))
             report_error(errors, f, s->within->place, "strips may overlap; expected the first row to grow by %lld from strip to strip",
                          (long long)s->height);
         return count;
