@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
+# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, FLEX, BISON, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
 CLANG  = clang
+FLEX   = flex
+BISON  = bison
 OPT    = -O2
 # OpenMP if the compiler has it; "make OMP=" builds without. This and CAIRO are determined once, when they are first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
@@ -103,12 +105,12 @@ build/gen/%.o: build/gen/%.c $(wildcard tools/gen/*.h)
 	$(GEN_CC) -Wno-unused-function -c $< -o $(NEW) && mv $(NEW) $@
 
 build/gen/scan.c: tools/gen/scan.l build/gen/parse.c
-	flex -o $(NEW) $< && mv $(NEW) $@
+	$(FLEX) -o $(NEW) $< && mv $(NEW) $@
 
-# bison writes parse.h beside parse.c
+# bison writes parse.h as well
 build/gen/parse.c: tools/gen/parse.y
 	@mkdir -p $(@D)
-	bison -Wall -Wno-yacc -Werror --header=build/gen/parse.h -o $@ $<
+	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
 
 # This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags

@@ -4,6 +4,7 @@
  */
 %define api.pure full
 %define api.prefix {front_yy}
+%define api.header.include {"parse.h"}
 %define api.location.type {tree_place}
 %define parse.error custom
 %define parse.lac full
