@@ -99,13 +99,13 @@ sell|sell:idx=16|IDX=16
 sellv|sell:h=16,grow=0.2|
 sellv|sell:h=8,grow=0.3,idx=16|IDX=16
 bell|bell|
-bell|bell:b=3x3|BH=3 BW=3 UW=3
+bell|bell:b=3x3|BH=3 BW=3
 bell|bell:b=2x8,idx=16|BH=2 BW=8 IDX=16
 sbell|sbell:h=4|H=4
-sbell|sbell:b=6x6,h=2|BH=6 BW=6 UW=2 H=2
+sbell|sbell:b=6x6,h=2|BH=6 BW=6 H=2
 sbell|sbell:b=1x4,h=8,idx=16|BH=1 H=8 IDX=16
 bcsr|bcsr|
-bcsr|bcsr:b=2x2|BH=2 BW=2 UW=2
+bcsr|bcsr:b=2x2|BH=2 BW=2
 bcsr|bcsr:b=8x4,idx=16|BH=8 IDX=16
 cmrs|cmrs|
 cmrs|cmrs:h=16,sort=1|HEIGHT=16

@@ -118,11 +118,44 @@ static int is_choice(const tree_symbol *s, int64_t value)
     return 0;
 }
 
-/* Checks the values of a constant and sets the one in use. */
-static void set_constant(checker *c, tree_symbol *s)
+/* Says which values --set accepts for a constant. */
+static void report_choices(checker *c, const tree_symbol *s, const backend_setting *t)
 {
-    backend_setting *t = setting_of(c, s);
-    tree_place nowhere = { 0, 0, 0 };
+    const tree_place nowhere = { 0, 0, 0 };
+    char list[256] = "";
+    size_t used = 0;
+    int i;
+    if (!s->choices) {
+        report_error(c->r, c->f, nowhere, "--set %s=%s: its value follows from other constants; expected %lld", t->name, t->value,
+                     (long long)s->number);
+        return;
+    }
+    for (i = 0; s->choices > 1 && i < s->choices && used < sizeof list - 32; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)s->choice[i]);
+    if (s->choices == 1) snprintf(list, sizeof list, "1 to %d", TREE_MAX_CONSTANT);
+    report_error(c->r, c->f, nowhere, "--set %s=%s: expected one of %s", t->name, t->value, list);
+}
+
+static tree_expr *resolve(checker *c, tree_expr *e);
+
+/* Works out a constant that follows from others. */
+static void set_by_formula(checker *c, tree_symbol *s)
+{
+    const int before = c->r->errors;
+    c->in_size = 1;
+    s->formula = resolve(c, s->formula);
+    c->in_size = 0;
+    if (s->formula->kind == TREE_NUMBER) s->number = s->formula->number;
+    if (c->r->errors > before) return;
+    if (s->formula->kind != TREE_NUMBER)
+        report_error(c->r, c->f, s->formula->place, "the value of '%s' depends on the matrix; expected constants", s->name);
+    else if (s->number < 0 || s->number > TREE_MAX_CONSTANT)
+        report_error(c->r, c->f, s->formula->place, "'%s' is %lld; expected 0 to %d", s->name, (long long)s->number, TREE_MAX_CONSTANT);
+}
+
+/* Checks the values that a constant may have, and sets the first. */
+static void set_by_choice(checker *c, tree_symbol *s)
+{
     int i;
     s->number = s->choice[0];
     for (i = 0; i < s->choices; i++)
@@ -131,17 +164,20 @@ static void set_constant(checker *c, tree_symbol *s)
                          TREE_MAX_CONSTANT);
     if (s->choices == 1 && s->choice[0] < 1)
         report_error(c->r, c->f, s->place, "'%s' has the only value 0; expected a positive number, or a list such as '0 | 1'", s->name);
+}
+
+/* Sets a constant to the value of --set, or to its usual one. */
+static void set_constant(checker *c, tree_symbol *s)
+{
+    backend_setting *t = setting_of(c, s);
+    if (s->formula) set_by_formula(c, s);
+    else set_by_choice(c, s);
+    s->known = 1;
     if (t) {
         char *end;
         const long long value = strtoll(t->value, &end, 10);
-        if (*end || !*t->value || !is_choice(s, value)) {
-            char list[256] = "";
-            size_t used = 0;
-            for (i = 0; s->choices > 1 && i < s->choices && used < sizeof list - 32; i++)
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)s->choice[i]);
-            if (s->choices == 1) snprintf(list, sizeof list, "1 to %d", TREE_MAX_CONSTANT);
-            report_error(c->r, c->f, nowhere, "--set %s=%s: expected one of %s", t->name, t->value, list);
-        } else s->number = value;
+        if (*end || !*t->value || !(s->formula ? value == s->number : is_choice(s, value))) report_choices(c, s, t);
+        else s->number = value;
     }
 }
 
@@ -180,12 +216,14 @@ static tree_expr *resolve_name(checker *c, tree_expr *e)
         e->number = s->value->number;
     } else if (s && s->kind == TREE_LOCAL) e->depth = s->value ? s->value->depth + 1 : 1;
     else if (s && (s->kind == TREE_ROW || s->kind == TREE_COL)) e->depth = s->value ? s->value->depth + 1 : 1;
-    else if (s && s->kind == TREE_CONSTANT) {
+    else if (s && s->kind == TREE_CONSTANT && s->known) {
         e->kind = TREE_NUMBER;
         e->number = s->number;
     } else if (s && s->kind == TREE_PARAMETER) return e;
     else {
-        if (s && s->kind == TREE_ARRAY)
+        if (s && s->kind == TREE_CONSTANT)
+            report_error(c->r, c->f, e->place, "'%s' is declared later; expected a constant from above", e->name);
+        else if (s && s->kind == TREE_ARRAY)
             report_error(c->r, c->f, e->place, "'%s' is an array; expected an index behind it, as in %s[0]", e->name, e->name);
         else if (kind_of(e->name) == TREE_VAL)
             report_error(c->r, c->f, e->place, "_val is a value of the matrix; expected an integer");
