@@ -42,6 +42,12 @@ messages() {
     if [ "${UPDATE-}" ]; then cp $work/explain tests/gen/odd/explain.txt; fi
     if cmp -s $work/explain tests/gen/odd/explain.txt; then good; else bad "--explain"; diff tests/gen/odd/explain.txt $work/explain; fi
 
+    # ---- operators ----
+    f=tests/gen/odd/operators.fmt
+    sed -n 's/^  \([A-Z]\) = .*# \([0-9]*\)$/  \1 = \2, which follows from other constants/p' $f >$work/want
+    $gen $f --list | grep follows >$work/out
+    if [ -s $work/want ] && cmp -s $work/want $work/out; then good; else bad $f; diff $work/want $work/out; fi
+
     # ---- the command line ----
     status 0 --help
     status 0 formats/bell.fmt --list
