@@ -23,6 +23,7 @@ typedef struct checker {
     int               number;   /* of the part */
     scope            *visible;
     tree_stmt        *val;      /* the assignment of _val, once it was found */
+    tree_stmt        *within;   /* the range of rows of a strip, once it was found */
     int               in_size;  /* 1: the expression is the size of an array or the condition of a type */
 } checker;
 
@@ -73,7 +74,7 @@ static tree_symbol_kind kind_of(const char *name)
     return !strcmp(name, "_row") ? TREE_ROW : !strcmp(name, "_col") ? TREE_COL : !strcmp(name, "_val") ? TREE_VAL : TREE_LOCAL;
 }
 
-/* Checks that a declared name is allowed and new. before is the list in which it stands, up to the name itself. */
+/* Checks that a declared name is allowed, and that none of others before it has the same name. */
 static void check_name(checker *c, const char *name, tree_place at, const tree_symbol *others)
 {
     const tree_symbol *s;
@@ -434,6 +435,12 @@ static void check_within(checker *c, tree_stmt *s)
     s->b = resolve(c, s->b);
     check_reads(c, s->a);
     check_reads(c, s->b);
+    if (c->within)
+        report_error(c->r, c->f, s->place, "line %d limits the rows already; expected one range of rows in each part",
+                     c->within->place.line);
+    c->within = s;
+    if (c->val)
+        report_error(c->r, c->f, s->place, "this range of rows has no effect behind the loop; expected it before the loop");
     if (kind_of(s->name) != TREE_ROW)
         report_error(c->r, c->f, s->place, "'%s in' declares a range of rows; expected _row in [first : last], or %s = value", s->name,
                      s->name);
@@ -484,23 +491,24 @@ static tree_stmt *check_block(checker *c, tree_stmt *first, tree_stmt *parent)
     return first;
 }
 
-/* The statement of a block that sets a built-in variable, or NULL. */
-static tree_stmt *setter_in(tree_stmt *s, tree_symbol_kind kind)
+/* The statement among those from s to before end that sets a built-in variable, or NULL. */
+static tree_stmt *setter_in(tree_stmt *s, const tree_stmt *end, tree_symbol_kind kind)
 {
-    while (s && !(s->kind == TREE_LET && s->symbol->kind == kind)) s = s->next;
-    return s;
+    for (; s && s != end; s = s->next)
+        if (s->kind == TREE_LET && s->symbol->kind == kind) return s;
+    return NULL;
 }
 
-/* The statement that sets a built-in variable for the element: in the block of _val, or in a block around it. */
+/* The statement that sets a built-in variable for the element: in the block of _val, or before it in a block around it. */
 static tree_stmt *setter_of(const checker *c, tree_symbol_kind kind)
 {
-    tree_stmt *s = c->val->parent;
-    for (; s; s = s->parent) {
-        tree_stmt *found = setter_in(s->body, kind);
+    tree_stmt *s = c->val->parent, *inner = NULL;
+    for (; s; inner = s, s = s->parent) {
+        tree_stmt *found = setter_in(s->body, inner, kind);
         if (found) return found;
         if (s->kind == TREE_FOR && s->symbol->kind == kind) return s;
     }
-    return setter_in(c->part->access, kind);
+    return setter_in(c->part->access, inner, kind);
 }
 
 /* Reports loops and branches that do not lead to the element. */
@@ -559,6 +567,7 @@ static void check_part(checker *c)
     const int before = c->r->errors;
     const tree_part *other;
     c->val = NULL;
+    c->within = NULL;
     c->visible = NULL;
     if (c->part->name[0]) {
         check_name(c, c->part->name, c->part->place, NULL);
