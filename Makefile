@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
+# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, FLEX, BISON, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
 CLANG  = clang
+FLEX   = flex
+BISON  = bison
 OPT    = -O2
 # OpenMP if the compiler has it; "make OMP=" builds without. This and CAIRO are determined once, when they are first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
@@ -31,6 +33,7 @@ all: build/spmv
 
 help:
 	@echo 'make              builds the command line, build/spmv'
+	@echo 'make build/spmvgen  builds the compiler for format descriptions (needs flex and bison)'
 	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
 	@echo 'make test-all     runs every test, those of make test first; about half an hour'
@@ -60,7 +63,7 @@ help:
 
 # ---- programs ----
 # Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
-TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!p]*/*.c))
+TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c))
 DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
 OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
@@ -84,6 +87,30 @@ build/obj-defect/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
 	$(TOOL_CC) -O1 -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
+
+# The generator of code from format descriptions, from sources of its own. What flex and bison write is compiled with fewer warnings.
+GEN      = $(patsubst tools/gen/%.c,%,$(wildcard tools/gen/*.c))
+GEN_OBJECTS = $(patsubst %,build/gen/%.o,$(GEN) scan parse)
+GEN_CC   = $(CC) $(C99) -Ibuild/gen $(OPT) $(WARN) $(CFLAGS)
+GEN_WARN = -pedantic -Wshadow -Wconversion -Wmissing-prototypes
+
+build/spmvgen: $(GEN_OBJECTS)
+	$(CC) $(OPT) $(CFLAGS) $(GEN_OBJECTS) -o $(NEW) $(LDFLAGS) && mv $(NEW) $@
+
+build/gen/%.o: tools/gen/%.c $(wildcard tools/gen/*.h)
+	@mkdir -p $(@D)
+	$(GEN_CC) $(GEN_WARN) -c $< -o $(NEW) && mv $(NEW) $@
+
+build/gen/%.o: build/gen/%.c $(wildcard tools/gen/*.h)
+	$(GEN_CC) -Wno-unused-function -c $< -o $(NEW) && mv $(NEW) $@
+
+build/gen/scan.c: tools/gen/scan.l build/gen/parse.c
+	$(FLEX) -o $(NEW) $< && mv $(NEW) $@
+
+# bison writes parse.h as well
+build/gen/parse.c: tools/gen/parse.y
+	@mkdir -p $(@D)
+	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
 
 # This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags
@@ -130,7 +157,12 @@ build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
-	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< $(EXTRA) -o $(NEW) -lm && mv $(NEW) $@
+
+# fuzz_fmt fuzzes the generator, which is compiled with it
+FUZZ_GEN = $(filter-out tools/gen/spmvgen.c,$(wildcard tools/gen/*.c)) build/gen/scan.c build/gen/parse.c
+build/fuzz/fuzz_fmt: $(FUZZ_GEN) $(wildcard tools/gen/*.h)
+build/fuzz/fuzz_fmt: EXTRA = $(FUZZ_GEN) -Ibuild/gen -Wno-unused-function -O0
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build

@@ -4,7 +4,7 @@
 # A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
+# Groups: self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
 # By name only: rusticl (needs Mesa's OpenCL driver).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
@@ -12,7 +12,7 @@
 # nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
+all='self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
 select=every list_only=
 while :; do
     case ${1-} in
@@ -61,7 +61,7 @@ export POCL_CACHE_DIR
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
-    cli/bench | cli/suite) ;;
+    cli/bench | cli/suite | gen/messages) ;;
     compile/*/all | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/gcc/examples | compile/gcc/host | compile/gcc/two-units | compile/gcc/single | compile/g++/single) ;;
     *) return 1 ;;
@@ -240,6 +240,9 @@ group() { # group NAME: lists its checks
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
+    gen)
+        check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"
+        check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
         check oclgrind/plans plain "make -s build/spmv && sh tests/oclgrind.sh plans"
