@@ -237,7 +237,9 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
     X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
     X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
-    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")
+    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")                                                     \
+    X(GEN,   0,   0,  "csr without run: 0 the hand-written body; 2, 4 the one that spmvgen wrote, with vectors of so many " \
+                      "slots")
 
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
@@ -1309,7 +1311,8 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
 {
     int runs = spmv__csr_in_runs(p);
     switch (k) {
-    case SPMV_KNOB_L: return !runs;
+    case SPMV_KNOB_L:
+    case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
     case SPMV_KNOB_UNROLL:
@@ -2051,9 +2054,9 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
 /* Reproducible products add in the order of SPMV_REPEATS, so the knobs that would change it have only one legal value. */
 static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
-    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE };
+    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_GEN };
     int i, lanes = spmv__dev_format_of(p->spec.format)->repeat_lanes;
-    for (i = 0; p->reproducible && i < 3; i++) {
+    for (i = 0; p->reproducible && i < (int)(sizeof knobs / sizeof *knobs); i++) {
         spmv_knob k = knobs[i];
         int value = k == SPMV_KNOB_L ? lanes : 0;
         if (!spmv__dev_knob_taken(p->spec.format, k)) continue;
