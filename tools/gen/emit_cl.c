@@ -291,12 +291,24 @@ static void loop_head(emitter *e, const tree_stmt *s, int lanes)
     cl_kind k = cl_kind_of_symbol(s->symbol);
     const char *name = cl_name(s->symbol);
     int zero = s->a->kind == TREE_NUMBER && s->a->number == 0;
+    if (s->b->kind != TREE_NUMBER) {
+        indent(e);
+        fprintf(e->out, "const %s %s_end = ", cl_kind_name(k), name);
+        cl_print_end(&e->pr, s->b, k);
+        fputs(";\n", e->out);
+    }
+    if (lanes) {
+        fputs("#if UNROLL > 1\n", e->out);
+        line(e, "#pragma unroll UNROLL");
+        fputs("#endif\n", e->out);
+    }
     indent(e);
     fprintf(e->out, "for (%s %s = ", cl_kind_name(k), name);
     if (!lanes || !zero) cl_print(&e->pr, s->a, k, 0);
     if (lanes) fprintf(e->out, zero ? "lane" : " + lane");
     fprintf(e->out, "; %s < ", name);
-    cl_print_end(&e->pr, s->b, k);
+    if (s->b->kind != TREE_NUMBER) fprintf(e->out, "%s_end", name);
+    else cl_print_end(&e->pr, s->b, k);
     if (lanes) fprintf(e->out, "; %s += L)", name);
     else fprintf(e->out, "; %s++)", name);
     open_block(e);
@@ -305,9 +317,6 @@ static void loop_head(emitter *e, const tree_stmt *s, int lanes)
 /* The loop over slots that the lanes of a row share, one slot at a time. */
 static void slots_single(emitter *e, const tree_stmt *s)
 {
-    fputs("#if UNROLL > 1\n", e->out);
-    line(e, "#pragma unroll UNROLL");
-    fputs("#endif\n", e->out);
     loop_head(e, s, 1);
     walk(e, s->body);
     close_block(e);
@@ -503,7 +512,7 @@ static void block_once(emitter *e, const tree_stmt *s)
 /* The loops over a block; s is the outer one. Testing values needs them before x, so with ZERO the loops are as written. */
 static void block(emitter *e, const tree_stmt *s)
 {
-    if (e->o->xonce && options_xonce_fits(e->p) && e->to == TO_BLOCK) {
+    if (e->o->xonce && options_xonce_fits(e->p) && s == e->p->shape.block_loop[0]) {
         fputs("#if !ZERO\n", e->out);
         line(e, "{");
         e->depth++;
