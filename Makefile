@@ -60,7 +60,7 @@ help:
 
 # ---- programs ----
 # Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
-TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!p]*/*.c))
+TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c))
 DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
 OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
@@ -84,6 +84,30 @@ build/obj-defect/%.o: tools/%.c build/obj/flags
 	@mkdir -p $(@D)
 	$(TOOL_CC) -O1 -include tests/self/defect.h -MMD -MP -MF $(NEW).d -MT $@ -c $< -o $(NEW) && \
 	    mv $(NEW).d $(@:.o=.d) && mv $(NEW) $@
+
+# The generator of code from format descriptions, from sources of its own. What flex and bison write is compiled with fewer warnings.
+GEN      = $(patsubst tools/gen/%.c,%,$(wildcard tools/gen/*.c))
+GEN_OBJECTS = $(patsubst %,build/gen/%.o,$(GEN) scan parse)
+GEN_CC   = $(CC) $(C99) -Ibuild/gen $(OPT) $(WARN) $(CFLAGS)
+GEN_WARN = -pedantic -Wshadow -Wconversion -Wmissing-prototypes
+
+build/spmvgen: $(GEN_OBJECTS)
+	$(CC) $(OPT) $(CFLAGS) $(GEN_OBJECTS) -o $(NEW) $(LDFLAGS) && mv $(NEW) $@
+
+build/gen/%.o: tools/gen/%.c $(wildcard tools/gen/*.h)
+	@mkdir -p $(@D)
+	$(GEN_CC) $(GEN_WARN) -c $< -o $(NEW) && mv $(NEW) $@
+
+build/gen/%.o: build/gen/%.c $(wildcard tools/gen/*.h)
+	$(GEN_CC) -Wno-unused-function -c $< -o $(NEW) && mv $(NEW) $@
+
+build/gen/scan.c: tools/gen/scan.l build/gen/parse.c
+	flex -o $(NEW) $< && mv $(NEW) $@
+
+# bison writes parse.h beside parse.c
+build/gen/parse.c: tools/gen/parse.y
+	@mkdir -p $(@D)
+	bison -Wall -Wno-yacc -Werror --header=build/gen/parse.h -o $@ $<
 
 # This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags

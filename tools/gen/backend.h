@@ -8,7 +8,7 @@
 #include "tools/gen/tree.h"
 #include <stdio.h>
 
-/* One --set OPTION=VALUE of the command line. */
+/* One --set OPTION=VALUE of the command line; the last of those with the same name counts. */
 typedef struct backend_setting {
     const char *name, *value;
     int         used;       /* 1: it set a constant of the description or an option of the back end */
@@ -19,18 +19,18 @@ typedef struct backend_settings {
     int              count;
 } backend_settings;
 
-/* An option of a back end. values lists what it accepts, separated by spaces, the default first: "f64 f32 mixed"; "*" behind the default
- * means any text. */
+/* One option of a back end. */
 typedef struct backend_option {
-    const char *name, *values, *what;
+    const char *name, *usual; /* usual: the value without --set */
+    const char *values;       /* the values that it accepts, separated by blanks; "*" is any text */
+    const char *what;         /* for --help */
 } backend_option;
 
-/* Writes messages that are about no place of the description, such as "atomic needs ...", to stderr. */
 typedef struct backend {
     const char *name;              /* for --target */
     const char *what;              /* for --help */
     const backend_option *options; /* ends with a zeroed one */
-    /* Writes the code for a checked tree. Returns 0, or -1 after a message that says why these options do not fit this description. */
+    /* Writes the code for a checked tree. Returns 0, or -1 after a message on stderr that says why the options do not fit the description. */
     int (*emit)(const tree_format *f, const backend_settings *set, FILE *out);
     /* Prints the combinations of options that are legal for the description, one a line, as they would be given to --set. */
     void (*list)(const tree_format *f, const backend_settings *set, FILE *out);
@@ -38,7 +38,9 @@ typedef struct backend {
     void (*explain)(const tree_format *f, const backend_settings *set, FILE *out);
 } backend;
 
-/* The value that --set gives the option, or its default. Never NULL if the option is one of the back end. */
+/* 1 if the option accepts the value. */
+int backend_accepts(const backend_option *o, const char *value);
+/* The value that --set gives the option, or its usual one. Never NULL if the option is one of the back end. */
 const char *backend_value(const backend *b, const backend_settings *set, const char *option);
 
 /* The back ends, each in a source of its own; spmvgen.c lists them. */

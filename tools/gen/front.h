@@ -8,7 +8,7 @@
 #include "tools/gen/report.h"
 #include "tools/gen/tree.h"
 
-enum { FRONT_MOST_BYTES = 65536 }; /* of a description; each is a screen of text */
+enum { FRONT_MOST_BYTES = 16384 }; /* of a description; each is a screen of text */
 
 /* What the scanner and the parser share while they read one description. */
 typedef struct front {

@@ -10,7 +10,7 @@
  * parse.y makes expressions and statements and leaves symbols unresolved. check.c then
  *   - resolves every name to a tree_symbol,
  *   - gives each constant (a parameter with a value, such as "BH = 4") its value from --set or its default, and folds: what depends on
- *     constants alone becomes a TREE_NUMBER, and branches that can never be taken are removed,
+ *     constants alone becomes a TREE_NUMBER (so does a local whose value is a number), and branches that can never be taken are removed,
  *   - sets the results below "set by check.c", among them the tree_shape of each part.
  * Back ends read only checked trees. All integer arithmetic in a description is exact and signed; the validator of emit_c.c makes sure
  * that nothing in a stored matrix exceeds 63 bits. Loops include both ends of their range, as in Figure 2 of the paper.
@@ -77,6 +77,8 @@ struct tree_symbol {
     tree_symbol *next;        /* the next parameter, constant or array of its part, in the order of the text */
     int         part;         /* the number of its part; -1: shared by all parts (parameters before the first part) */
     int         index;        /* parameters: number among those of the whole description; arrays: likewise */
+    int         read;         /* set by check.c: 1: a statement or a size reads it; an assignment of a local that nothing reads, because
+                                 of folding, may be left out */
 
     /* constants */
     int64_t     number;       /* the value in use */
@@ -90,6 +92,7 @@ struct tree_symbol {
     tree_expr  *size;         /* number of elements; it may depend on parameters and on elements of other arrays */
     int         reuse;        /* 1: declared __reuse: the paper's hint that its elements are read many times */
     int         unique;       /* 1: declared __unique: no number occurs twice, as in a row list; the validator checks it */
+    int         position;     /* set by check.c: its number among the arrays of its part */
     int         absent;       /* set by check.c: 1: the size is the number 0, so no statement reads it; the array is not passed */
 
     /* locals, _row and _col: one of the two is set */
@@ -102,7 +105,8 @@ enum { TREE_MAX_CONSTANT = 1 << 20 }; /* the largest value of a constant, so tha
 
 enum {
     TREE_MAX_DEPTH = 100, /* levels of an expression, counting those of the locals in it */
-    TREE_MAX_NEST = 24    /* blocks in each other */
+    TREE_MAX_NEST = 24,   /* blocks in each other */
+    TREE_MAX_SYMBOLS = 32 /* parameters or arrays of one section */
 };
 
 /* ---- expressions -------------------------------------------------------------------------------------------------- */

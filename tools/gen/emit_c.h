@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/gen/emit_c.h - what the parts of the C99 back end share.
+ */
+#ifndef SPMV_TOOLS_GEN_EMIT_C_H
+#define SPMV_TOOLS_GEN_EMIT_C_H
+
+#include "tools/gen/emit_text.h"
+#include "tools/gen/tree.h"
+
+/* The state of one output. */
+typedef struct emit_c {
+    emit_text          text;
+    const tree_format *f;
+    int                offset_bits;
+} emit_c;
+
+/* The C type of an array's elements. */
+const char *emit_c_type(const emit_c *e, const tree_symbol *array);
+/* Writes the member of the matrix that a parameter or array is, behind "m->". */
+void emit_c_member(const emit_c *e, const tree_symbol *s);
+
+/* Says why there is no packer for the description; NULL: there is one. */
+const char *emit_c_pack_reason(const tree_format *f);
+/* Writes the packer, and a function that frees its arrays. */
+void emit_c_pack(const emit_c *e);
+
+#endif
