@@ -7,8 +7,6 @@
 
 #include "tools/gen/options.h"
 
-extern const backend emit_cl_backend, emit_cuda_backend;
-
 /* As backend.emit, list and explain say. */
 int emit_cl(const backend *b, const tree_format *f, const backend_settings *set, FILE *out);
 void explain_cl_list(const backend *b, const tree_format *f, const backend_settings *set, FILE *out);

@@ -9,20 +9,21 @@
 #include <string.h>
 
 const backend_option options_table[] = {
-    {"form", "file standalone body",
+    {"form", "file", "file standalone body",
      "file: to be compiled between kernels/common.cl and shell.cl; standalone: with their text; body: its function alone"},
-    {"strategy", "auto rows sequential atomic", "rows: each row has its items; for formats whose rows come in any order: sequential, atomic"},
-    {"vector", "1 2 4 open", "adjacent slots of a row, or elements of a block, that are loaded at once; open: the macro VECTOR"},
-    {"within", "1 2 4", "entries of a row that are stored together and loaded at once, in a changed layout"},
-    {"reuse", "buffer constant local image", "how arrays declared __reuse are read"},
-    {"xonce", "1 0", "1 loads x once for each column of a block"},
-#define X(NAME, values, what) {#NAME, values, what},
+    {"strategy", "auto", "auto rows sequential atomic",
+     "rows: each row has its items; for formats whose rows come in any order: sequential, atomic"},
+    {"vector", "1", "1 2 4 open", "adjacent slots of a row, or elements of a block, that are loaded at once; open: the macro VECTOR"},
+    {"within", "1", "1 2 4", "entries of a row that are stored together and loaded at once, in a changed layout"},
+    {"reuse", "buffer", "buffer constant local image", "how arrays declared __reuse are read"},
+    {"xonce", "1", "1 0", "1 loads x once for each column of a block"},
+#define X(NAME, values, what) {#NAME, "open", values, what},
     OPTIONS_KNOB_LIST(X)
 #undef X
-    {"type", "open f32 f64 mixed", "values and vectors of a standalone text; open: the macros VAL and VEC"},
-    {"offset", "open 32 64", "bits of OFFSET_TYPE in a standalone text; open: the macro OFF"},
-    {"arguments", "description *", "the kernel's arguments, separated by commas; *NAME is a pointer that the kernel does not use"},
-    {NULL, NULL, NULL}};
+    {"type", "open", "open f32 f64 mixed", "values and vectors of a standalone text; open: the macros VAL and VEC"},
+    {"offset", "open", "open 32 64", "bits of OFFSET_TYPE in a standalone text; open: the macro OFF"},
+    {"arguments", "description", "*", "the kernel's arguments, separated by commas; *NAME is a pointer that the kernel does not use"},
+    {NULL, NULL, NULL, NULL}};
 
 const char *options_knob_name(options_knob k)
 {
