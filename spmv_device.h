@@ -226,7 +226,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
-    X(SHUF,  0,   0,  "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)")                 \
+    X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
@@ -1307,6 +1307,8 @@ static const spmv__dev_format spmv__coo_device = {
 /* 1: csr with key run, whose kernel walks runs instead of rows. */
 static int spmv__csr_in_runs(const spmv_part *p) { return p->spec.key[SPMV_KEY_RUN] != 0; }
 
+enum { SPMV__SHUFFLE_LANES = 32 /* the most lanes whose sums shuffles can add: LANES_BY_SHUFFLE of kernels/common.cl */ };
+
 static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     int runs = spmv__csr_in_runs(p);
@@ -1315,8 +1317,8 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL:
-    case SPMV_KNOB_SHUF: return runs && v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_UNROLL: return runs && v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_SHUF: return runs ? v->value[SPMV_KNOB_STREAM] : v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
     default: return 1;
     }
 }
@@ -1334,7 +1336,7 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, spmv__csr_in_runs(p), 0); /* not measured without runs */
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) return;

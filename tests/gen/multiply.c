@@ -336,7 +336,7 @@ static int try_job(const job *j)
     d.info.backend = &own;
     snprintf(file, sizeof file, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
     replaced = file;
-    for (t = SPMV_F32; t <= SPMV_MIXED; t++) {
+    for (t = 0; t < SPMV_TYPE_COUNT; t++) {
         if (strcmp(j->types, "all") && strcmp(j->types, spmv_type_name((spmv_type)t))) continue;
         if (t != SPMV_F32 && !d.info.f64) continue;
         for (kind = 0; kind < KINDS; kind++)

@@ -529,3 +529,17 @@ int cl_reads_at(const tree_expr *e, const tree_symbol *array, const tree_expr *i
     if (e->kind == TREE_ELEMENT && e->symbol == array && cl_same(e->a, index)) return 1;
     return cl_reads_at(e->a, array, index) || cl_reads_at(e->b, array, index) || cl_reads_at(e->c, array, index);
 }
+
+static int floor_in(const tree_expr *e)
+{
+    if (!e) return 0;
+    if (e->kind == TREE_BINARY && (e->op == TREE_DIV || e->op == TREE_MOD || e->op == TREE_CEIL) && kind_of_binary(e) == CL_LONG) return 1;
+    return floor_in(e->a) || floor_in(e->b) || floor_in(e->c);
+}
+
+int cl_needs_floor(const tree_stmt *s)
+{
+    for (; s; s = s->next)
+        if (floor_in(s->a) || floor_in(s->b) || cl_needs_floor(s->body)) return 1;
+    return 0;
+}

@@ -81,6 +81,9 @@ int cl_in_units(const tree_expr *e, const tree_symbol *s, int64_t n, const tree_
 /* 1 if e contains the element of the array with that index. Locals are not followed: the statements that set them are asked, too. */
 int cl_reads_at(const tree_expr *e, const tree_symbol *array, const tree_expr *index);
 
+/* 1 if the part's access divides numbers that may be negative, for which C has no operators that round down. */
+int cl_needs_floor(const tree_stmt *s);
+
 /* Whole subscripts are never negative, so locals that are used as such have the kind IDX even if they are differences. This takes note of
  * all of them in a part; it is called before anything is printed. */
 void cl_note_subscripts(const tree_part *p);
