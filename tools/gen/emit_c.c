@@ -233,6 +233,21 @@ static void put_line(const emit_c *e, int line, walk w)
     fprintf(e->text.out, "c->line = %d;\n", line);
 }
 
+/* The outermost loop over elements of one row, whose products are summed before they are added to y; NULL if there is none. */
+static const tree_stmt *sum_loop(const tree_shape *shape)
+{
+    const tree_stmt *s, *found = NULL, *end = shape->row_let->kind == TREE_FOR ? shape->row_let : shape->row_let->parent;
+    for (s = shape->val_let->parent; s && s != end; s = s->parent)
+        if (s->kind == TREE_FOR) found = s;
+    return found;
+}
+
+/* Writes the check of _row, where a product adds to an element of y. */
+static void put_row_check(const emit_c *e)
+{
+    emit_text_line(&e->text, "if (row < 0 || row >= m->num_rows) @_fail(c, \"_row is outside of the matrix\", row, m->num_rows);");
+}
+
 /* Writes what happens with a complete element. */
 static void put_element(const emit_c *e, const tree_shape *shape, const tree_expr *val, int sum, walk w)
 {
@@ -248,7 +263,7 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         emit_c_member(e, val->symbol);
         fputs(".count;\n", out);
         emit_text_line(&e->text, "if (slot < 0 || slot >= count) @_fail(c, \"an index of the values is outside of their array\", slot, count);");
-        emit_text_line(&e->text, "if (row < 0 || row >= m->num_rows) @_fail(c, \"_row is outside of the matrix\", row, m->num_rows);");
+        put_row_check(e);
         emit_text_line(&e->text, "if (col < 0 || col >= m->num_cols) @_fail(c, \"_col is outside of the matrix\", col, m->num_cols);");
         put_verdict(e, w);
         return;
@@ -290,35 +305,34 @@ static void put_words(const emit_c *e, const char *text, const tree_symbol *loca
 static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int sum, walk w)
 {
     FILE *out = e->text.out;
-    const int own_sum = w == WALK_PRODUCT && s == shape->row_let && !s->complete;
-    emit_text_line(&e->text, "{");
-    e->text.indent++;
+    const int sums = s == sum_loop(shape), own_sum = sums && w == WALK_PRODUCT;
+    if (sums && w == WALK_CHECK) {
+        put_row_check(e);
+        put_verdict(e, w);
+    }
+    if (own_sum) emit_text_line(&e->text, "~ sum = 0;");
     put_line(e, s->place.line, w);
     begin(e);
-    put_words(e, "const int64_t first_%", s->symbol, " = ");
+    put_words(e, w == WALK_CHECK ? "const int64_t first_% = " : "for (int64_t % = ", s->symbol, "");
     put_expr(e, s->a, w);
-    put_words(e, ", last_%", s->symbol, " = ");
+    put_words(e, ", last_% = ", s->symbol, "");
     put_expr(e, s->b, w);
-    fputs(";\n", out);
-    begin(e);
-    put_words(e, "int64_t %;", s->symbol, "\n");
     if (w == WALK_CHECK) {
+        fputs(";\n", out);
         begin(e);
-        put_words(e, "if (last_% < first_% && last_% + 1 < first_%)", s->symbol, " ");
+        put_words(e, "if (last_% < first_% && last_% + 1 < first_%) ", s->symbol, "");
         emit_text_put(&e->text, "@_fail(c, \"a range has a negative length\", ");
         put_words(e, "first_%, last_%);", s->symbol, "\n");
+        put_verdict(e, w);
+        begin(e);
+        put_words(e, "for (int64_t % = first_%", s->symbol, "");
     }
-    put_verdict(e, w);
-    begin(e);
-    put_words(e, "for (% = first_%; % <= last_%; %++) {", s->symbol, "\n");
+    put_words(e, "; % <= last_%; %++) {", s->symbol, "\n");
     e->text.indent++;
-    if (own_sum) emit_text_line(&e->text, "~ sum = 0;");
     put_block(e, shape, s->body, s->complete, sum || own_sum, w);
+    e->text.indent--;
+    emit_text_line(&e->text, "}");
     if (own_sum) emit_text_line(&e->text, "y[row] += alpha * sum;");
-    e->text.indent--;
-    emit_text_line(&e->text, "}");
-    e->text.indent--;
-    emit_text_line(&e->text, "}");
 }
 
 static void put_if(emit_c *e, const tree_shape *shape, const tree_stmt *s, int sum, walk w)
@@ -351,21 +365,15 @@ static void put_let(const emit_c *e, const tree_stmt *s, walk w)
     put_verdict(e, w);
 }
 
-/* Writes the statements of a block, and its element if the element is complete here. The products of a row are summed before they are
- * added to y, if _row is assigned outside of the innermost block. */
+/* Writes the statements of a block, and its element if the element is complete here. sum is 1 within sum_loop. */
 static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, int complete, int sum, walk w)
 {
     const tree_expr *val = NULL;
-    int own_sum = 0;
     for (; s; s = s->next) {
         switch (s->kind) {
         case TREE_LET:
             put_let(e, s, w);
             if (s == shape->val_let) val = s->a;
-            if (w == WALK_PRODUCT && s == shape->row_let && !complete) {
-                emit_text_line(&e->text, "~ sum = 0;");
-                own_sum = 1;
-            }
             break;
         case TREE_WITHIN:
             if (w != WALK_CHECK) break;
@@ -378,12 +386,11 @@ static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, in
             fputs(";\n", e->text.out);
             put_verdict(e, w);
             break;
-        case TREE_FOR: put_for(e, shape, s, sum || own_sum, w); break;
-        case TREE_IF: put_if(e, shape, s, sum || own_sum, w); break;
+        case TREE_FOR: put_for(e, shape, s, sum, w); break;
+        case TREE_IF: put_if(e, shape, s, sum, w); break;
         }
     }
     if (complete && val) put_element(e, shape, val, sum, w);
-    if (own_sum) emit_text_line(&e->text, "y[row] += alpha * sum;");
 }
 
 static void put_parts(emit_c *e, walk w)
@@ -474,6 +481,23 @@ static void size_symbol(const emit_c *e, const tree_symbol *s, int number)
     fprintf(e->text.out, "sizeof(%s), ", emit_c_type(e, s));
 }
 
+/* Writes what generated programs can ask of the constants in use. */
+static void put_constants(const emit_c *e, int names)
+{
+    const tree_part *p = NULL;
+    const tree_symbol *s = e->f->shared;
+    for (;;) {
+        for (; s; s = s->next) {
+            if (s->kind != TREE_CONSTANT) continue;
+            if (names) name_symbol(e, s, 0);
+            else fprintf(e->text.out, "%lld, ", (long long)s->number);
+        }
+        p = p ? p->next : e->f->part;
+        if (!p) return;
+        s = p->parameters;
+    }
+}
+
 static void each_parameter(const emit_c *e, on_symbol *act)
 {
     const tree_part *p;
@@ -497,7 +521,7 @@ static void each_array(const emit_c *e, on_symbol *act)
 static void put_binding(emit_c *e)
 {
     FILE *out = e->text.out;
-    emit_text_put(&e->text, "\n/* Names and numbers of the members, for programs that handle matrices of several formats alike. */\n");
+    emit_text_put(&e->text, "\n/* Names and numbers of the members, and the constants in use, for programs that handle matrices of several formats alike. */\n");
     emit_text_put(&e->text, "enum { @_parameters = ");
     fprintf(out, "%d", e->f->parameters);
     emit_text_put(&e->text, ", @_arrays = ");
@@ -508,6 +532,10 @@ static void put_binding(emit_c *e)
     each_array(e, name_symbol);
     emit_text_put(&e->text, "NULL };\nstatic const size_t @_array_width[] = { ");
     each_array(e, size_symbol);
+    emit_text_put(&e->text, "0 };\nstatic const char *const @_constant_name[] = { ");
+    put_constants(e, 1);
+    emit_text_put(&e->text, "NULL };\nstatic const int64_t @_constant_value[] = { ");
+    put_constants(e, 0);
     emit_text_put(&e->text, "0 };\n\n"
         "/* Sets every member: the parameters, the arrays, and their numbers of elements, in the order of the names above. */\n"
         "static inline void @_bind(@_matrix *m, const int64_t *parameter, const void *const *data, const int64_t *count)\n{\n");
