@@ -233,7 +233,9 @@ static void load_vector(emitter *e, const tree_symbol *a, const char *to, const 
     number++;
     line(e, "%s %s[%s];", type, to, n);
     indent(e);
-    fprintf(e->out, "const CAT(%s, %s) t%d_ = LOAD_VECTOR(%s, %s, %s + ", type, n, number, type, n, cl_name(a));
+    fprintf(e->out, "const CAT(%s, %s) t%d_ = ", type, n, number);
+    if (a->type == TREE_UINT8_TYPE) fprintf(e->out, "*(__global const CAT(uchar, %s) *)(%s + ", n, cl_name(a)); /* common.cl loads no bytes */
+    else fprintf(e->out, "LOAD_VECTOR(%s, %s, %s + ", type, n, cl_name(a));
     if (index) cl_print(&e->pr, index, CL_IDX, 1);
     else fputs(at, e->out);
     fprintf(e->out, ");\n");
@@ -322,22 +324,13 @@ static void slots_single(emitter *e, const tree_stmt *s)
     close_block(e);
 }
 
-/* 1 if a statement reads the element of an array with that index. */
-static int is_read_at(const tree_stmt *s, const tree_symbol *array, const tree_expr *index)
-{
-    for (; s; s = s->next)
-        if (cl_reads_at(s->a, array, index) || cl_reads_at(s->b, array, index) || is_read_at(s->body, array, index)) return 1;
-    return 0;
-}
-
 /* Loads vectors of all arrays that have the values' index. */
 static void load_slots(emitter *e, const char *n, const char *at)
 {
-    const tree_expr *index = e->p->shape.val_let->a->a;
     const tree_symbol *a;
     for (a = e->p->arrays; a; a = a->next) {
         char name[96];
-        if (!is_read_at(options_slots(e->p)->body, a, index)) continue;
+        if (!options_with_values(e->p, a)) continue;
         snprintf(name, sizeof name, "%s_", cl_name(a));
         load_vector(e, a, name, n, NULL, at);
     }

@@ -67,6 +67,18 @@ const tree_symbol *options_reused(const tree_part *p)
     return NULL;
 }
 
+static int is_read_at(const tree_stmt *s, const tree_symbol *array, const tree_expr *index)
+{
+    for (; s; s = s->next)
+        if (cl_reads_at(s->a, array, index) || cl_reads_at(s->b, array, index) || is_read_at(s->body, array, index)) return 1;
+    return 0;
+}
+
+int options_with_values(const tree_part *p, const tree_symbol *array)
+{
+    return is_read_at(options_slots(p)->body, array, p->shape.val_let->a->a);
+}
+
 const char *options_knob_values(const tree_part *p, const options *o, options_knob k)
 {
     int rows = p->shape.rows != TREE_ROWS_ANY;
@@ -225,7 +237,7 @@ static int fit_strategy(const tree_part *p, options *o, char *reason)
     int any = p->shape.rows == TREE_ROWS_ANY;
     if (o->strategy == OPTIONS_AUTO) o->strategy = any ? OPTIONS_SEQUENTIAL : OPTIONS_ROWS;
     if (any && o->strategy == OPTIONS_ROWS)
-        return refuse(reason, "strategy=rows: the access of %s enumerates no rows, so the elements of one row cannot be found", p->name);
+        return refuse(reason, "strategy=rows: the access enumerates no rows, so the elements of one row cannot be found");
     if (!any && o->strategy != OPTIONS_ROWS)
         return refuse(reason, "strategy=%s: each row can be found, so rows need no %s", o->strategy == OPTIONS_ATOMIC ? "atomic" : "sequential",
                       o->strategy == OPTIONS_ATOMIC ? "atomic additions" : "single item for all of them");
@@ -238,6 +250,15 @@ static int fit_strategy(const tree_part *p, options *o, char *reason)
     if (!any && p->shape.row_loops == 2 && !p->shape.varying && p->shape.row_loop[1]->trip < 1)
         return refuse(reason, "the number of rows in a slice is neither static nor that of a slice of varying height");
     return 1;
+}
+
+/* An array that would have to be loaded as vectors, of a type of which kernels have none; NULL: there is none. */
+static const tree_symbol *without_vectors(const tree_part *p)
+{
+    const tree_symbol *a;
+    for (a = p->arrays; a; a = a->next)
+        if ((a->type == TREE_OFFSET_TYPE || a->type == TREE_SIGNED_TYPE) && options_with_values(p, a)) return a;
+    return NULL;
 }
 
 static int fit_vector(const tree_part *p, const options *o, char *reason)
@@ -258,6 +279,7 @@ static int fit_vector(const tree_part *p, const options *o, char *reason)
     }
     if (!options_slots(p)) return refuse(reason, "vector=%d: the access has no loop over slots", n);
     if (p->shape.block_loops) return refuse(reason, "vector=%d: the slots have loops of their own", n);
+    if (without_vectors(p)) return refuse(reason, "vector=%d: there are no vectors of the type of %s", n, without_vectors(p)->name);
     if (!slots_adjacent(p))
         return refuse(reason, "vector=%d: adjacent slots of a row are not adjacent in %s, so they cannot be loaded as one block", n, values_name(p));
     return 1;
@@ -276,6 +298,7 @@ static int fit_within(const tree_part *p, const options *o, char *reason)
         return refuse(reason, "within=%d: the loop over slots does not begin with 0", n);
     if (p->shape.slot_loops > 1) return refuse(reason, "within=%d: the access has %d loops over slots", n, p->shape.slot_loops);
     if (!slots_linear(p)) return refuse(reason, "within=%d: the slots of a row are not equally far apart in %s", n, values_name(p));
+    if (without_vectors(p)) return refuse(reason, "within=%d: there are no vectors of the type of %s", n, without_vectors(p)->name);
     if (p->shape.varying) return refuse(reason, "within=%d: slices of varying height", n);
     return 1;
 }

@@ -67,6 +67,8 @@ int options_xonce_fits(const tree_part *p);
 int64_t options_row(const tree_part *p, int64_t at, unsigned point);
 /* 1 if the part stores the rows of the matrix in their order. */
 int options_rows_in_order(const tree_part *p);
+/* 1 if the body of the innermost slot loop reads the element of the array with the values' index. */
+int options_with_values(const tree_part *p, const tree_symbol *array);
 /* The innermost slot loop, or NULL. */
 const tree_stmt *options_slots(const tree_part *p);
 /* The block loop that does not enumerate rows, or NULL. */
