@@ -132,7 +132,7 @@ try() {
         else bad "$name $target $*"; fi
     done
     [ -n "$plan" ] || return 0
-    echo "$plan $knobs $types $(within_of "$*") $file.cuda" >>$work/$mode/cuda.list
+    [ ! -e "$file.cuda" ] || echo "$plan $knobs $types $(within_of "$*") $file.cuda" >>$work/$mode/cuda.list
     case $* in *reuse=image*) return 0 ;; esac # the library passes no image of an array
     echo "$plan $knobs $types $(within_of "$*") $file.opencl" >>$work/$mode/opencl.list
 }
