@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, OPT, OMP, LIBS, CAIRO.
+# A plain Makefile; "make help" lists the targets. Variables to set on the command line: CC, CXX, FLEX, BISON, OPT, OMP, LIBS, CAIRO.
 
 CC     = cc
 CXX    = c++
 CLANG  = clang
+FLEX   = flex
+BISON  = bison
 OPT    = -O2
 # OpenMP if the compiler has it; "make OMP=" builds without. This and CAIRO are determined once, when they are first needed.
 OMP    = $(eval OMP := $(shell sh tools/openmp.sh $(CC)))$(OMP)
@@ -31,6 +33,7 @@ all: build/spmv
 
 help:
 	@echo 'make              builds the command line, build/spmv'
+	@echo 'make build/spmvgen  builds the compiler for format descriptions (needs flex and bison)'
 	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
 	@echo 'make test-all     runs every test, those of make test first; about a quarter of an hour'
@@ -104,12 +107,12 @@ build/gen/%.o: build/gen/%.c $(wildcard tools/gen/*.h)
 	$(GEN_CC) -Wno-unused-function -c $< -o $(NEW) && mv $(NEW) $@
 
 build/gen/scan.c: tools/gen/scan.l build/gen/parse.c
-	flex -o $(NEW) $< && mv $(NEW) $@
+	$(FLEX) -o $(NEW) $< && mv $(NEW) $@
 
-# bison writes parse.h beside parse.c
+# bison writes parse.h as well
 build/gen/parse.c: tools/gen/parse.y
 	@mkdir -p $(@D)
-	bison -Wall -Wno-yacc -Werror --header=build/gen/parse.h -o $@ $<
+	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
 
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
 build/gen/multiply: tests/gen/multiply.c $(HEADERS)
@@ -166,7 +169,12 @@ build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz
 	$(CLANG) $(C99) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined $(WARN) $(CFLAGS) \
-	    -DSPMV_ONLY=SPMV_BIT_CSR $< -o $(NEW) -lm && mv $(NEW) $@
+	    -DSPMV_ONLY=SPMV_BIT_CSR $< $(EXTRA) -o $(NEW) -lm && mv $(NEW) $@
+
+# fuzz_fmt fuzzes the generator, which is compiled with it
+FUZZ_GEN = $(filter-out tools/gen/spmvgen.c,$(wildcard tools/gen/*.c)) build/gen/scan.c build/gen/parse.c
+build/fuzz/fuzz_fmt: $(FUZZ_GEN) $(wildcard tools/gen/*.h)
+build/fuzz/fuzz_fmt: EXTRA = $(FUZZ_GEN) -Ibuild/gen -Wno-unused-function -O0
 
 build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build

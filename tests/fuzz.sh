@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/fuzz.sh [--replay] NAME... - runs the fuzzers build/fuzz/NAME for FUZZ_SECONDS (60) each; with --replay on the files of
-# tests/fuzz/corpus/NAME and then on FUZZ_RUNS (20000) inputs from a fixed seed. Findings stay in build/fuzz.
+# tests/fuzz/corpus/NAME (fuzz_fmt: formats) and then on FUZZ_RUNS (20000) inputs from a fixed seed. Findings stay in build/fuzz.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 replay=
@@ -9,6 +9,7 @@ replay=
 rc=0
 for name; do
     corpus=tests/fuzz/corpus/$name
+    [ "$name" != fuzz_fmt ] || corpus=formats
     dict=tests/fuzz/$name.dict
     work=build/fuzz/corpus.$name
     mkdir -p "$work"

@@ -1,29 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/gen.sh - tests spmvgen: the messages for malformed descriptions (tests/gen/bad), the command line, and the C code for every description
-# of formats/ on arrays that the library stored. Needs build/spmvgen. Ends with "N passed, N failed".
+# tests/gen.sh messages|c - tests spmvgen. Needs build/spmvgen; ends with "N passed, N failed".
+#   messages  the messages for malformed descriptions (tests/gen/bad), and the command line
+#   c         the C code for every description of formats/ on arrays that the library stored
+# UPDATE=1 writes the expected texts to tests/gen/bad and tests/gen/odd instead of comparing with them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 gen=build/spmvgen
-work=build/gen/test
+work=build/gen/test-${1-}
 rm -rf $work
 mkdir -p $work || exit 1
 passed=0 failed=0
 good() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); echo "FAIL $*"; }
 
-# ---- messages: each description of tests/gen/bad must fail with the text of the file beside it ----
-for f in tests/gen/bad/*.fmt; do
-    options=$(sed -n 's/^# options: //p' "$f")
-    # shellcheck disable=SC2086 # the options are words
-    if (cd tests/gen/bad && ../../../$gen "$(basename "$f")" --target c $options -o ../../../$work/none) >$work/out 2>&1; then bad "$f was accepted"; continue; fi
-    if [ "${UPDATE-}" ]; then cp $work/out "${f%.fmt}.txt"; fi # to be read before it is committed
-    if cmp -s $work/out "${f%.fmt}.txt"; then good; else bad "$f"; diff "${f%.fmt}.txt" $work/out; fi
-    [ ! -e $work/none ] || bad "$f left a file"
-done
-[ "$(ls tests/gen/bad/*.fmt | wc -l)" -ge 40 ] || bad "fewer than 40 malformed descriptions"
-
-# ---- the command line ----
 status() { # status NUMBER ARGUMENTS...: the exit status of spmvgen with these arguments
     want=$1
     shift
@@ -31,48 +21,72 @@ status() { # status NUMBER ARGUMENTS...: the exit status of spmvgen with these a
     got=$?
     if [ $got = "$want" ]; then good; else bad "spmvgen $*: exit status $got, not $want"; cat $work/out; fi
 }
-status 0 --help
-status 0 formats/bell.fmt --list
-status 0 formats/bell.fmt --explain --set BH=2
-status 2
-status 2 formats/csr.fmt
-status 2 formats/csr.fmt --target c
-status 2 formats/csr.fmt --target fortran -o $work/none
-status 2 formats/csr.fmt --target c --set type=f16 -o $work/none
-status 2 formats/csr.fmt --target c --set nothing=1 -o $work/none
-status 2 formats/csr.fmt --target c --set type -o $work/none
-status 2 formats/csr.fmt --target c --nothing -o $work/none
-status 1 formats/none.fmt --target c -o $work/none
-status 1 formats/csr.fmt --target c -o $work/none/none
-status 1 formats/csr.fmt --target c --set prefix=a-b -o $work/none
-status 1 formats/bell.fmt --target c --set BH=5 -o $work/none
-status 1 formats/bell.fmt --target c --set pack=1 -o $work/none
-status 0 tests/gen/figure2.fmt --target c -o $work/figure2.h
-[ ! -e $work/none ] || bad "a failed call left a file"
 
-# ---- the C code: description, plan, settings ----
-n=0
-: >$work/cases.h
-: >$work/table
-while IFS='|' read -r file plan settings; do
-    n=$((n + 1))
-    types='f32 f64'
-    case $plan in *idx=16*) types=f32 ;; *b=* | *h=*) types=f64 ;; esac
-    for type in $types; do
-        prefix=g${n}_$file.$type
-        prefix=$(echo "$prefix" | tr . _)
-        set -- --set type=$type --set prefix="$prefix"
-        for s in $settings; do set -- "$@" --set "$s"; done
-        $gen formats/$file.fmt --target c "$@" -o $work/$prefix.h || { bad "$prefix"; continue; }
-        real=float kind=SPMV_F32
-        [ $type = f32 ] || { real=double; kind=SPMV_F64; }
-        pack=NULL wrap=WRAP
-        if grep -q "_pack(" $work/$prefix.h; then pack=${prefix}_p wrap=WRAP_PACK; fi
-        printf '#include "%s.h"\n%s(%s, %s)\n' $prefix $wrap $prefix $real >>$work/cases.h
-        printf 'CODE(%s, "%s", %s, %s)\n' $prefix "$plan" $kind $pack >>$work/table
-        good
+messages() {
+    # ---- messages: each description of tests/gen/bad must fail with the text of the file beside it ----
+    for f in tests/gen/bad/*.fmt; do
+        options=$(sed -n 's/^# options: //p' "$f")
+        # shellcheck disable=SC2086 # the options are words
+        if (cd tests/gen/bad && ../../../$gen "$(basename "$f")" --target c $options -o ../../../$work/none) >$work/out 2>&1; then
+            bad "$f was accepted"
+            continue
+        fi
+        if [ "${UPDATE-}" ]; then cp $work/out "${f%.fmt}.txt"; fi # to be read before it is committed
+        if cmp -s $work/out "${f%.fmt}.txt"; then good; else bad "$f"; diff "${f%.fmt}.txt" $work/out; fi
+        [ ! -e $work/none ] || bad "$f left a file"
     done
-done <<END
+    [ "$(ls tests/gen/bad/*.fmt | wc -l)" -ge 40 ] || bad "fewer than 40 malformed descriptions"
+
+    # ---- shapes: what spmvgen understands of the formats, and of descriptions that are easily misunderstood ----
+    for f in formats/*.fmt tests/gen/odd/*.fmt; do $gen "$f" --explain --target c; done >$work/explain 2>&1
+    if [ "${UPDATE-}" ]; then cp $work/explain tests/gen/odd/explain.txt; fi
+    if cmp -s $work/explain tests/gen/odd/explain.txt; then good; else bad "--explain"; diff tests/gen/odd/explain.txt $work/explain; fi
+
+    # ---- the command line ----
+    status 0 --help
+    status 0 formats/bell.fmt --list
+    status 0 formats/bell.fmt --explain --set BH=2
+    status 2
+    status 2 formats/csr.fmt
+    status 2 formats/csr.fmt --target c
+    status 2 formats/csr.fmt --target fortran -o $work/none
+    status 2 formats/csr.fmt --target c --set type=f16 -o $work/none
+    status 2 formats/csr.fmt --target c --set nothing=1 -o $work/none
+    status 2 formats/csr.fmt --target c --set type -o $work/none
+    status 2 formats/csr.fmt --target c --nothing -o $work/none
+    status 1 formats/none.fmt --target c -o $work/none
+    status 1 formats/csr.fmt --target c -o $work/none/none
+    status 1 formats/csr.fmt --target c --set prefix=a-b -o $work/none
+    status 1 formats/bell.fmt --target c --set BH=5 -o $work/none
+    status 1 formats/bell.fmt --target c --set pack=1 -o $work/none
+    status 0 tests/gen/figure2.fmt --target c -o $work/figure2.h
+    [ ! -e $work/none ] || bad "a failed call left a file"
+}
+
+# Generates the code of each case, a line "description|plan|settings", and compiles and runs all of it together with tests/gen/run.c.
+c_code() {
+    n=0
+    : >$work/cases.h
+    : >$work/table
+    while IFS='|' read -r file plan settings; do
+        n=$((n + 1))
+        types='f32 f64'
+        case $plan in *idx=16*) types=f32 ;; *b=* | *h=*) types=f64 ;; esac
+        for type in $types; do
+            prefix=g${n}_$file.$type
+            prefix=$(echo "$prefix" | tr . _)
+            set -- --set type=$type --set prefix="$prefix"
+            for s in $settings; do set -- "$@" --set "$s"; done
+            $gen formats/$file.fmt --target c "$@" -o $work/$prefix.h || { bad "$prefix"; continue; }
+            real=float kind=SPMV_F32
+            [ $type = f32 ] || { real=double; kind=SPMV_F64; }
+            pack=NULL wrap=WRAP
+            if grep -q "_pack(" $work/$prefix.h; then pack=${prefix}_p wrap=WRAP_PACK; fi
+            printf '#include "%s.h"\n%s(%s, %s)\n' $prefix $wrap $prefix $real >>$work/cases.h
+            printf 'CODE(%s, "%s", %s, %s)\n' $prefix "$plan" $kind $pack >>$work/table
+            good
+        done
+    done <<END
 csr|csr|
 coo|coo|
 dense|dense|
@@ -99,34 +113,45 @@ cmrs|cmrs:h=2,wide=1|HEIGHT=2 PACKED=0
 hyb|ell:w=2+csr:rows=nonempty|
 hyb|ell:w=3+csr:rows=sorted|
 END
-for f in formats/*.fmt; do
-    grep -q "_$(basename "$f" .fmt)_f64" $work/table || bad "$f is not among the cases"
-    if [ "$(wc -l <"$f")" -le 60 ]; then good; else bad "$f is longer than a screen"; fi
-done
-printf 'static const code codes[] = {\n' >>$work/cases.h
-cat $work/table >>$work/cases.h
-printf '};\n' >>$work/cases.h
+    for f in formats/*.fmt; do
+        grep -q "_$(basename "$f" .fmt)_f64" $work/table || bad "$f is not among the cases"
+        if [ "$(wc -l <"$f")" -le 60 ]; then good; else bad "$f is longer than a screen"; fi
+    done
+    printf 'static const code codes[] = {\n' >>$work/cases.h
+    cat $work/table >>$work/cases.h
+    printf '};\n' >>$work/cases.h
 
-# The library is compiled without sanitizers, which takes a tenth of the time; the generated code with them.
-flags='-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -I. -DSPMV_NO_SIMD'
-sanitize='-g -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
-# shellcheck disable=SC2086
-if echo '#include "spmv_plan.h"' | ${CC:-cc} $flags -DSPMV_IMPLEMENTATION -x c -c - -o $work/library.o &&
-    ${CC:-cc} $flags -pedantic -Wshadow -Wconversion $sanitize -I$work tests/gen/run.c $work/library.o -o $work/run -lm &&
-    $work/run >$work/log 2>&1; then
-    passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p' $work/log)))
-else
-    bad "tests/gen/run.c"
-    tail -n 40 $work/log
-fi
-for h in $work/g*_f32.h; do # users may compile generated code as C++, and by clang
-    echo "#include \"$h\"" >>$work/all.cc
-done
-if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -I. -fsyntax-only $work/all.cc; then good; else bad "generated code as C++"; fi
-if ! command -v clang >/dev/null || clang -x c -std=c99 -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I. -fsyntax-only $work/all.cc; then
-    good
-else
-    bad "generated code by clang"
-fi
+    # The library is compiled without sanitizers, which takes a tenth of the time; the generated code with them.
+    flags='-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -I. -DSPMV_NO_SIMD'
+    sanitize='-g -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+    # shellcheck disable=SC2086
+    if echo '#include "spmv_plan.h"' | ${CC:-cc} $flags -DSPMV_IMPLEMENTATION -x c -c - -o $work/library.o &&
+        ${CC:-cc} $flags -pedantic -Wshadow -Wconversion $sanitize -I$work tests/gen/run.c $work/library.o -o $work/run -lm &&
+        $work/run >$work/log 2>&1; then
+        passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p' $work/log)))
+    else
+        bad "tests/gen/run.c"
+        tail -n 40 $work/log
+    fi
+    for h in $work/g*_f32.h; do # users may compile generated code as C++, and by clang
+        echo "#include \"${h##*/}\"" >>$work/all.cc
+    done
+    $gen tests/gen/figure2.fmt --target c -o $work/figure2.h && echo "#include \"figure2.h\"" >>$work/all.cc
+    for f in formats/*.fmt; do
+        name=wide_$(basename "$f" .fmt)
+        $gen "$f" --target c --set type=mixed --set offset=64 --set prefix="$name" -o "$work/$name.h" && echo "#include \"$name.h\"" >>$work/all.cc
+    done
+    strict='-pedantic -Wall -Wextra -Werror -fsyntax-only'
+    # shellcheck disable=SC2086
+    if ${CXX:-c++} -std=c++11 $strict $work/all.cc; then good; else bad "generated code as C++"; fi
+    # shellcheck disable=SC2086
+    if clang -x c -std=c99 $strict -Wshadow -Wconversion $work/all.cc; then good; else bad "generated code by clang"; fi
+}
+
+case ${1-} in
+messages) messages ;;
+c) c_code ;;
+*) echo "usage: tests/gen.sh messages|c" >&2; exit 2 ;;
+esac
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -4,7 +4,7 @@
 # A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
+# Groups: self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
 # By name only: rusticl (needs Mesa's OpenCL driver), generator (every kernel that spmvgen can write for devices).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
@@ -12,7 +12,7 @@
 # nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-all='self tidy headers unit cli oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
+all='self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
 select=every list_only=
 while :; do
     case ${1-} in
@@ -61,7 +61,7 @@ export POCL_CACHE_DIR
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
-    cli/bench | cli/suite | package/cmake-subdirectory | package/pkg-config) ;;
+    cli/bench | cli/suite | gen/messages | gen/fresh | package/cmake-subdirectory | package/pkg-config) ;;
     compile/mingw/*) return 1 ;;
     compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/gcc/two-units | compile/gcc/single | compile/gcc/single-host) ;;
@@ -179,19 +179,12 @@ group() { # group NAME: lists its checks
     tidy) sh tests/tidy.sh list >>"$out/part" ;;
     headers)
         check headers/fresh plain "sh tests/headers.sh"
-        if command -v flex >/dev/null && command -v bison >/dev/null; then # users and most builds need no generator
-            check headers/kernels sum "make -s build/spmvgen && sh tests/generator.sh fresh"
-        fi
         check headers/tools plain "make -s build/spmv && sh tests/tools.sh" ;;
     compile) sh tests/compile/list.sh >>"$out/part" || check compile/list plain false ;;
     kernels)
         for k in kernels/*.cl; do
             have "$k" && check "kernels/$(basename "$k" .cl)" plain "sh tests/lint.sh $k"
         done
-        if command -v flex >/dev/null && command -v bison >/dev/null; then
-            check kernels/generated sum "make -s build/spmvgen build/gen/multiply &&" \
-                "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh quick"
-        fi
         formats=$(sed -n '/^#define SPMV_FORMAT_LIST(X)/,/[^\\]$/s/^ *X([A-Z]*, *\([a-z]*\), .*/\1/p' spmv_formats.h)
         for f in $formats; do
             check "kernels/cuda-$f" plain "make -s build/cuda/compile && sh tests/cuda.sh $f"
@@ -245,6 +238,12 @@ group() { # group NAME: lists its checks
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
+    gen)
+        check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"
+        check gen/c sum "make -s build/spmvgen && sh tests/gen.sh c"
+        check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
+        check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \
+            "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh quick" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
         check oclgrind/plans plain "make -s build/spmv && sh tests/oclgrind.sh plans"

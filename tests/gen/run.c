@@ -21,11 +21,13 @@ typedef struct code {
     const size_t *width;
     const int64_t *value;
     int (*check)(const int64_t *parameter, const void *const *data, const int64_t *count, char *message, size_t size);
-    void (*multiply)(const int64_t *parameter, const void *const *data, const int64_t *count, double alpha, const void *x, double beta, void *y);
-    int64_t (*entries)(const int64_t *parameter, const void *const *data, const int64_t *count, int64_t most, int64_t *row, int64_t *col, void *val);
+    void (*multiply)(const int64_t *parameter, const void *const *data, const int64_t *count, double alpha, const void *x, double beta,
+                     void *y);
+    int64_t (*entries)(const int64_t *parameter, const void *const *data, const int64_t *count, int64_t most, int64_t *row, int64_t *col,
+                       void *val);
     /* Packs, checks, multiplies and unpacks in one; NULL if there is no packer. */
-    int (*pack)(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const void *val, double alpha, const void *x, double beta, void *y,
-                int64_t most, int64_t *out_row, int64_t *out_col, void *out_val);
+    int (*pack)(int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const void *val, double alpha, const void *x,
+                double beta, void *y, int64_t most, int64_t *out_row, int64_t *out_col, void *out_val);
 } code;
 
 static int tests_passed, tests_failed;
@@ -204,18 +206,19 @@ static int bind_store(bound *b, const code *c, const spmv_store *s)
     }
     for (p = 0; p < s->count; p++) {
         const names *n = &name_of[s->part[p].spec.format];
+        const char *format = s->count > 1 ? spmv_format_name(s->part[p].spec.format) : "", *dot = s->count > 1 ? "." : "";
         char name[64];
         for (i = 0; n->array[i]; i++) {
-            snprintf(name, sizeof name, "%s%s%s", s->count > 1 ? spmv_format_name(s->part[p].spec.format) : "", s->count > 1 ? "." : "", n->array[i]);
+            snprintf(name, sizeof name, "%s%s%s", format, dot, n->array[i]);
             TEST(!s->part[p].a[i].count || find(c->array, name) >= 0, "%s: the description lacks array '%s'", c->name, name);
         }
         for (i = 0; n->integer[i]; i++) {
-            snprintf(name, sizeof name, "%s%s%s", s->count > 1 ? spmv_format_name(s->part[p].spec.format) : "", s->count > 1 ? "." : "", n->integer[i]);
+            snprintf(name, sizeof name, "%s%s%s", format, dot, n->integer[i]);
             k = find(c->constant, name);
             if (k >= 0) TEST(c->value[k] == (int64_t)s->part[p].n[i], "%s: %s is %d", c->name, name, (int)s->part[p].n[i]);
             else
-                TEST(!s->part[p].n[i] || find(c->parameter, name) >= 0 || s->part[p].spec.key[SPMV_KEY_GROW], "%s: the description lacks '%s'",
-                     c->name, name);
+                TEST(!s->part[p].n[i] || find(c->parameter, name) >= 0 || s->part[p].spec.key[SPMV_KEY_GROW],
+                     "%s: the description lacks '%s'", c->name, name);
         }
     }
     return tests_failed == before;
@@ -223,7 +226,11 @@ static int bind_store(bound *b, const code *c, const spmv_store *s)
 
 /* ---- the tests ---- */
 
-static double get(const void *v, int64_t i, spmv_type vector) { return vector == SPMV_F32 ? ((const float *)v)[i] : ((const double *)v)[i]; }
+static double get(const void *v, int64_t i, spmv_type vector)
+{
+    return vector == SPMV_F32 ? ((const float *)v)[i] : ((const double *)v)[i];
+}
+
 static void set(void *v, int64_t i, double to, spmv_type vector)
 {
     if (vector == SPMV_F32) ((float *)v)[i] = (float)to;
@@ -258,8 +265,9 @@ static void same_vector(const code *c, const void *y, const void *expected, uint
     TEST(!wrong, "%s: %d of %d rows differ, %s", c->name, (int)wrong, (int)n, what);
 }
 
-/* Copies every array to a block of its exact size, so that the address sanitizer sees any access beside it, changes one number in the arrays,
- * their sizes or the parameters, and runs the validator; and the product and the unpacker if it accepts the matrix. Returns 1 if not. */
+/* Copies every array to a block of its exact size, so that the address sanitizer sees any access beside it, changes one number in the
+ * arrays, their sizes or the parameters, and runs the validator; and the product and the unpacker if it accepts the matrix. Returns 1 if
+ * it does not. */
 static int change_and_check(const code *c, const bound *b, const void *x, void *y)
 {
     static int64_t row[4], col[4];
@@ -276,7 +284,7 @@ static int change_and_check(const code *c, const bound *b, const void *x, void *
     }
     i = (int)random_below((uint64_t)c->arrays);
     if (what == 0) t.count[i] += (int64_t)random_below(5) - 3;
-    else if (what == 1) t.parameter[2 % c->parameters + (int)random_below((uint64_t)(c->parameters - 2 % c->parameters))] += (int64_t)random_below(9) - 4;
+    else if (what == 1) t.parameter[random_below((uint64_t)c->parameters)] += (int64_t)random_below(9) - 4;
     else if (t.count[i]) {
         unsigned char *byte = (unsigned char *)(uintptr_t)t.data[i];
         const size_t width = c->width[i], at = (size_t)random_below((uint64_t)t.count[i]) * width;
@@ -351,7 +359,13 @@ static void run_sample(const code *c, const sample *sample_)
 
 int main(void)
 {
-    static const sample samples[] = { { 5, 7, 500, 0, -1 }, { 40, 40, 900, 2, -1 }, { 70, 50, 120, 0, 9 }, { 33, 90, 80, 0, -1 }, { 96, 33, 200, 9, 3 } };
+    static const sample samples[] = {
+        { 5, 7, 500, 0, -1 },
+        { 40, 40, 900, 2, -1 },
+        { 70, 50, 120, 0, 9 },
+        { 33, 90, 80, 0, -1 },
+        { 96, 33, 200, 9, 3 }
+    };
     size_t i, k;
     for (i = 0; i < sizeof codes / sizeof codes[0]; i++)
         for (k = 0; k < sizeof samples / sizeof samples[0]; k++) run_sample(&codes[i], &samples[k]);

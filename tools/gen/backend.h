@@ -30,7 +30,7 @@ typedef struct backend {
     const char *name;              /* for --target */
     const char *what;              /* for --help */
     const backend_option *options; /* ends with a zeroed one */
-    /* Writes the code for a checked tree. Returns 0, or -1 after a message on stderr that says why the options do not fit the description. */
+    /* Writes the code for a checked tree. Returns 0, or -1 after a message on stderr that says why the options do not fit. */
     int (*emit)(const tree_format *f, const backend_settings *set, FILE *out);
     /* Prints the combinations of options that are legal for the description, one a line, as they would be given to --set. */
     void (*list)(const tree_format *f, const backend_settings *set, FILE *out);

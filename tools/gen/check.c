@@ -30,9 +30,9 @@ typedef struct checker {
 
 /* Words that cannot be names of parameters, arrays or parts, because generated code uses the names in structs of C, C++ and OpenCL C. */
 static const char *const reserved[] = {
-    "alignas", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "default", "delete", "do",
-    "double", "else", "enum", "explicit", "export", "extern", "false", "float", "friend", "global", "goto", "half", "image", "inline", "int",
-    "kernel", "local", "long", "mutable", "namespace", "new", "nullptr", "operator", "private", "protected", "public", "register",
+    "alignas", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const", "constexpr", "continue", "default", "delete",
+    "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float", "friend", "global", "goto", "half", "image", "inline",
+    "int", "kernel", "local", "long", "mutable", "namespace", "new", "nullptr", "operator", "private", "protected", "public", "register",
     "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef",
     "typename", "uchar", "uint", "ulong", "union", "unsigned", "ushort", "using", "virtual", "void", "volatile", "while", "constant",
     "max", "min", "ceil", "PAD", NULL
@@ -127,7 +127,8 @@ static void set_constant(checker *c, tree_symbol *s)
     s->number = s->choice[0];
     for (i = 0; i < s->choices; i++)
         if (s->choice[i] > TREE_MAX_CONSTANT)
-            report_error(c->r, c->f, s->place, "'%s' may be %lld; expected at most %d", s->name, (long long)s->choice[i], TREE_MAX_CONSTANT);
+            report_error(c->r, c->f, s->place, "'%s' may be %lld; expected at most %d", s->name, (long long)s->choice[i],
+                         TREE_MAX_CONSTANT);
     if (s->choices == 1 && s->choice[0] < 1)
         report_error(c->r, c->f, s->place, "'%s' has the only value 0; expected a positive number, or a list such as '0 | 1'", s->name);
     if (t) {
@@ -168,8 +169,6 @@ static void declare_list(checker *c, tree_symbol *list)
 
 /* ---- expressions ---- */
 
-static int deepest(int depth, const tree_expr *e) { return e && e->depth >= depth ? e->depth + 1 : depth; }
-
 /* Replaces a constant by its number; an unknown name by 0, after an error. */
 static tree_expr *resolve_name(checker *c, tree_expr *e)
 {
@@ -195,7 +194,8 @@ static tree_expr *resolve_name(checker *c, tree_expr *e)
         else if (c->in_size)
             report_error(c->r, c->f, e->place, "'%s' is not declared; expected a parameter", e->name);
         else
-            report_error(c->r, c->f, e->place, "'%s' has no value here; expected a parameter, a loop variable or a name assigned before", e->name);
+            report_error(c->r, c->f, e->place, "'%s' has no value here; expected a parameter, a loop variable or a name assigned before",
+                         e->name);
         e->kind = TREE_NUMBER;
         e->number = 0;
         e->symbol = NULL;
@@ -232,7 +232,7 @@ static tree_expr *resolve(checker *c, tree_expr *e)
     if (e->a) e->a = resolve(c, e->a);
     if (e->b) e->b = resolve(c, e->b);
     if (e->c) e->c = resolve(c, e->c);
-    e->depth = deepest(deepest(deepest(1, e->a), e->b), e->c);
+    e->depth = tree_depth_above(e->a, e->b, e->c);
     if (e->depth > TREE_MAX_DEPTH) {
         report_error(c->r, c->f, e->place, "this has more than %d levels, with those of the locals in it; expected a simpler access",
                      TREE_MAX_DEPTH);
@@ -276,8 +276,9 @@ static void check_arrays(checker *c)
             else if (!s->type_if->number) s->type = s->type_else;
         }
     for (s = c->part->arrays; s; s = s->next) {
+        const int before = c->r->errors;
         s->size = resolve(c, s->size);
-        s->absent = s->size->kind == TREE_NUMBER && s->size->number == 0;
+        s->absent = c->r->errors == before && s->size->kind == TREE_NUMBER && s->size->number == 0;
         if (s->size->kind == TREE_NUMBER && s->size->number < 0)
             report_error(c->r, c->f, s->size->place, "the size of '%s' is %lld; expected at least 0", s->name, (long long)s->size->number);
         if (s->unique && (s->type == TREE_DATA_TYPE || s->type == TREE_SIGNED_TYPE))
@@ -287,8 +288,8 @@ static void check_arrays(checker *c)
     c->in_size = 0;
 }
 
-/* Follows the arrays that a size reads. Returns an array whose size depends on itself, or NULL; *state is 1 while an array is being followed
- * and 2 when it is known to be sound. */
+/* Follows the arrays that a size reads. Returns an array whose size depends on itself, or NULL; *state is 1 while an array is being
+ * followed and 2 when it is known to be sound. */
 static const tree_symbol *circle_in(const tree_expr *e, int *state)
 {
     const tree_symbol *found = NULL;
@@ -319,7 +320,8 @@ static void check_sizes(checker *c)
         found = circle_in(s->size, state);
         state[s->position] = 2;
         if (!found) continue;
-        report_error(c->r, c->f, found->size->place, "the size of '%s' depends on itself; expected parameters, or other arrays", found->name);
+        report_error(c->r, c->f, found->size->place, "the size of '%s' depends on itself; expected parameters, or other arrays",
+                     found->name);
         return;
     }
 }
@@ -335,7 +337,8 @@ static void bind(checker *c, tree_stmt *s)
     if (before)
         report_error(c->r, c->f, s->place, "'%s' has a value here, from line %d; expected a new name", s->name, before->place.line);
     else if (find_declared(c, s->name))
-        report_error(c->r, c->f, s->place, "'%s' is declared on line %d; expected a new name", s->name, find_declared(c, s->name)->place.line);
+        report_error(c->r, c->f, s->place, "'%s' is declared on line %d; expected a new name", s->name,
+                     find_declared(c, s->name)->place.line);
     else if (s->name[0] == '_' && kind == TREE_LOCAL)
         report_error(c->r, c->f, s->place, "there is no built-in variable '%s'; expected _row, _col or _val", s->name);
     s->symbol = tree_new_symbol(c->f, kind, s->name, s->place);
@@ -348,22 +351,25 @@ static void bind(checker *c, tree_stmt *s)
     c->visible = top;
 }
 
-/* Checks "_val = array[index]". */
-static void check_val(checker *c, tree_stmt *s)
+/* Checks "_val = array[index]". Returns 0 if _val was assigned before. */
+static int check_val(checker *c, tree_stmt *s)
 {
     tree_expr *e = s->a;
     tree_symbol *a = e->kind == TREE_ELEMENT ? find_declared(c, e->name) : NULL;
-    if (c->val)
+    if (c->val) {
         report_error(c->r, c->f, s->place, "_val is assigned a second time in this part; the first is on line %d", c->val->place.line);
+        return 0;
+    }
     c->val = s;
     if (!a || a->kind != TREE_ARRAY || a->type != TREE_DATA_TYPE) {
         report_error(c->r, c->f, e->place, "_val needs an element of an array of DATA_TYPE; expected _val = array[index]");
-        return;
+        return 1;
     }
     e->a = resolve(c, e->a);
     e->symbol = a;
     e->depth = e->a->depth + 1;
     check_reads(c, e);
+    return 1;
 }
 
 /* Checks a loop's header and sets its trip count. */
@@ -391,7 +397,8 @@ static void check_within(checker *c, tree_stmt *s)
     check_reads(c, s->a);
     check_reads(c, s->b);
     if (kind_of(s->name) != TREE_ROW)
-        report_error(c->r, c->f, s->place, "'%s in' declares a range of rows; expected _row in [first : last], or %s = value", s->name, s->name);
+        report_error(c->r, c->f, s->place, "'%s in' declares a range of rows; expected _row in [first : last], or %s = value", s->name,
+                     s->name);
     if (!fold_difference(s->b, s->a, &s->trip) || s->trip < 0 || s->trip >= 256)
         report_error(c->r, c->f, s->place, "the height of a strip must be known and from 1 to 256; expected _row in [e : e + HEIGHT - 1]");
     else s->trip++;
@@ -406,8 +413,7 @@ static tree_stmt *check_block(checker *c, tree_stmt *first, tree_stmt *parent)
         s->parent = parent;
         if (s->kind == TREE_WITHIN) check_within(c, s);
         else if (s->kind == TREE_LET && kind_of(s->name) == TREE_VAL) {
-            check_val(c, s);
-            bind(c, s);
+            if (check_val(c, s)) bind(c, s);
         } else if (s->kind == TREE_LET) {
             s->a = resolve(c, s->a);
             check_reads(c, s->a);
@@ -492,8 +498,10 @@ static int check_element(checker *c)
     shape->val_let = c->val;
     shape->row_let = setter_of(c, TREE_ROW);
     shape->col_let = setter_of(c, TREE_COL);
-    if (!shape->row_let) report_error(c->r, c->f, c->val->place, "this element has no row; expected _row as a loop variable or an assignment");
-    if (!shape->col_let) report_error(c->r, c->f, c->val->place, "this element has no column; expected _col as a loop variable or an assignment");
+    if (!shape->row_let)
+        report_error(c->r, c->f, c->val->place, "this element has no row; expected _row as a loop variable or an assignment");
+    if (!shape->col_let)
+        report_error(c->r, c->f, c->val->place, "this element has no column; expected _col as a loop variable or an assignment");
     c->val->parent->complete = 1;
     check_purpose(c, c->part->access);
     return shape->row_let && shape->col_let;

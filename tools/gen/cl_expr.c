@@ -159,6 +159,12 @@ cl_kind cl_kind_of(const tree_expr *e)
     }
 }
 
+const tree_symbol *cl_root(const tree_expr *e)
+{
+    while (e->kind == TREE_NAME && e->symbol->value) e = e->symbol->value;
+    return e->kind == TREE_NAME ? e->symbol : NULL;
+}
+
 const tree_expr *cl_end(const tree_expr *last)
 {
     int one = last->kind == TREE_BINARY && last->op == TREE_SUB && last->b->kind == TREE_NUMBER && last->b->number == 1;

@@ -49,6 +49,8 @@ typedef struct cl_printer {
 
 /* Prints the expression as a C expression of that kind, which must hold it. tight: 1 puts parentheses around sums and the like. */
 void cl_print(cl_printer *p, const tree_expr *e, cl_kind kind, int tight);
+/* The local, parameter, _row or _col that an expression is; locals that were assigned such a name are followed to it. NULL: another one. */
+const tree_symbol *cl_root(const tree_expr *e);
 /* The expression in front of "- 1" of the last value of a loop, or NULL if it does not end so. */
 const tree_expr *cl_end(const tree_expr *last);
 /* The end of a loop, which its range includes, as the first value behind it: "e - 1" is printed as "e". */

@@ -254,7 +254,8 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
     FILE *out = e->text.out;
     put_line(e, val->place.line, w);
     if (shape->within && w == WALK_CHECK)
-        emit_text_line(&e->text, "if (row < strip_first || row > strip_last) @_fail(c, \"_row is outside of its strip\", row, strip_last);");
+        emit_text_line(&e->text,
+                       "if (row < strip_first || row > strip_last) @_fail(c, \"_row is outside of its strip\", row, strip_last);");
     if (w == WALK_CHECK) {
         begin(e);
         fputs("const int64_t slot = ", out);
@@ -262,7 +263,8 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         fprintf(out, ", count = m->");
         emit_c_member(e, val->symbol);
         fputs(".count;\n", out);
-        emit_text_line(&e->text, "if (slot < 0 || slot >= count) @_fail(c, \"an index of the values is outside of their array\", slot, count);");
+        emit_text_line(&e->text,
+                       "if (slot < 0 || slot >= count) @_fail(c, \"an index of the values is outside of their array\", slot, count);");
         put_row_check(e);
         emit_text_line(&e->text, "if (col < 0 || col >= m->num_cols) @_fail(c, \"_col is outside of the matrix\", col, m->num_cols);");
         put_verdict(e, w);
@@ -430,7 +432,8 @@ static void put_members(emit_c *e, const tree_symbol *parameters, const tree_sym
 static void put_struct(emit_c *e)
 {
     const tree_part *p;
-    emit_text_put(&e->text, "\n/* The stored matrix: its parameters, and its arrays with their numbers of elements. */\ntypedef struct @_matrix {\n");
+    emit_text_put(&e->text,
+                  "\n/* The stored matrix: its parameters, and its arrays with their numbers of elements. */\ntypedef struct @_matrix {\n");
     e->text.indent = 1;
     put_members(e, e->f->shared, NULL);
     for (p = e->f->part; p; p = p->next) {
@@ -521,7 +524,8 @@ static void each_array(const emit_c *e, on_symbol *act)
 static void put_binding(emit_c *e)
 {
     FILE *out = e->text.out;
-    emit_text_put(&e->text, "\n/* Names and numbers of the members, and the constants in use, for programs that handle matrices of several formats alike. */\n");
+    emit_text_put(&e->text, "\n/* Names and numbers of the members, and the constants in use, for programs that handle matrices of "
+                            "several formats alike. */\n");
     emit_text_put(&e->text, "enum { @_parameters = ");
     fprintf(out, "%d", e->f->parameters);
     emit_text_put(&e->text, ", @_arrays = ");
@@ -581,8 +585,9 @@ static const char *const checked_arithmetic =
     "static inline int64_t @_checked_ceil(@_checker *c, int64_t a, int64_t b) { return @_ceil(a, @_positive(c, b)); }\n\n"
     "static inline int64_t @_distance(@_checker *c, int64_t b)\n{\n"
     "    return b >= 0 && b < 62 ? b : @_fail(c, \"a shift is not from 0 to 61\", b, 61);\n}\n\n"
-    "static inline int64_t @_checked_shl(@_checker *c, int64_t a, int64_t b) { return @_checked_mul(c, a, (int64_t)1 << @_distance(c, b)); }\n"
-    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b)); }\n";
+    "static inline int64_t @_checked_shl(@_checker *c, int64_t a, int64_t b)\n{\n"
+    "    return @_checked_mul(c, a, (int64_t)1 << @_distance(c, b));\n}\n"
+    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b));\n}\n";
 
 /* Writes the function that reads an element of an array, or fails. */
 static void put_load(const emit_c *e, const tree_symbol *s, int number)
@@ -668,7 +673,8 @@ static void check_unique(const emit_c *e, const tree_symbol *s, int number)
     if (!s->unique || s->absent) return;
     fprintf(out, "    c->line = %d;\n    {\n        const int64_t count = m->", s->place.line);
     emit_c_member(e, s);
-    emit_text_put(&e->text, ".count;\n        int64_t i, *copy = NULL;\n        for (i = 1; i < count; i++)\n            if (@_checked_load_");
+    emit_text_put(&e->text,
+                  ".count;\n        int64_t i, *copy = NULL;\n        for (i = 1; i < count; i++)\n            if (@_checked_load_");
     fprintf(out, "%d(c, m, i) <= ", number);
     emit_text_put(&e->text, "@_checked_load_");
     fprintf(out, "%d(c, m, i - 1)) break;\n", number);
@@ -732,7 +738,8 @@ static void put_validator(emit_c *e)
 
 static void put_product(emit_c *e)
 {
-    emit_text_put(&e->text, "\n/* y = alpha A x + beta y. If beta is 0, y is not read. The matrix must be sound (@_check); x has num_cols and y num_rows elements,\n"
+    emit_text_put(&e->text, "\n/* y = alpha A x + beta y. If beta is 0, y is not read. The matrix must be sound (@_check); x has num_cols "
+                            "and y num_rows elements,\n"
         " * which may not overlap. */\n"
         "static inline void @_multiply(const @_matrix *m, ~ alpha, const ~ *x, ~ beta, ~ *y)\n{\n"
         "    int64_t r;\n"
@@ -745,7 +752,8 @@ static void put_product(emit_c *e)
 
 static void put_entries(emit_c *e)
 {
-    emit_text_put(&e->text, "\n/* Returns the number of stored entries of a sound matrix, zeros that fill up blocks or diagonals included, and writes the first of\n"
+    emit_text_put(&e->text, "\n/* Returns the number of stored entries of a sound matrix, zeros that fill up blocks or diagonals "
+                            "included, and writes the first of\n"
         " * them, at most capacity, as coordinates. With capacity 0 the arrays may be NULL. */\n"
         "static inline int64_t @_entries(const @_matrix *m, int64_t capacity, int64_t *out_row, int64_t *out_col, $ *out_val)\n{\n"
         "    int64_t n = 0;\n");
@@ -848,4 +856,5 @@ static void explain(const tree_format *f, const backend_settings *set, FILE *out
     else fprintf(out, "It has a packer from CSR.\n");
 }
 
-const backend emit_c_backend = { "c", "a C99 header: product, validator, unpacker, and packer where possible", options, emit, list, explain };
+const backend emit_c_backend = { "c", "a C99 header: product, validator, unpacker, and packer where possible", options, emit, list,
+                                explain };

@@ -33,37 +33,31 @@ typedef struct pack {
 
 /* ---- recognition ---- */
 
-static const tree_expr *behind(const tree_expr *e)
-{
-    while (e->kind == TREE_NAME && e->symbol->value) e = e->symbol->value;
-    return e;
-}
-
 static int is_number(const tree_expr *e, int64_t n) { return e->kind == TREE_NUMBER && e->number == n; }
 
 static int is_op(const tree_expr *e, tree_op op) { return e->kind == TREE_BINARY && e->op == op; }
 
-static int is_symbol(const tree_expr *e, const tree_symbol *s) { return behind(e)->kind == TREE_NAME && behind(e)->symbol == s; }
+static int is_symbol(const tree_expr *e, const tree_symbol *s) { return tree_behind(e)->kind == TREE_NAME && tree_behind(e)->symbol == s; }
 
 /* The symbol that e is, if it is a parameter; otherwise NULL. */
 static const tree_symbol *parameter(const tree_expr *e)
 {
-    e = behind(e);
+    e = tree_behind(e);
     return e->kind == TREE_NAME && e->symbol->kind == TREE_PARAMETER ? e->symbol : NULL;
 }
 
 /* The parameter n of a loop over [0 : n - 1], or NULL. */
 static const tree_symbol *counts_to(const tree_stmt *loop)
 {
-    const tree_expr *b = behind(loop->b);
-    if (!is_number(behind(loop->a), 0) || !is_op(b, TREE_SUB) || !is_number(b->b, 1)) return NULL;
+    const tree_expr *b = tree_behind(loop->b);
+    if (!is_number(tree_behind(loop->a), 0) || !is_op(b, TREE_SUB) || !is_number(b->b, 1)) return NULL;
     return parameter(b->a);
 }
 
 /* The array of array[index], if the index is the symbol alone; otherwise NULL. */
 static const tree_symbol *array_at(const tree_expr *e, const tree_symbol *index)
 {
-    e = behind(e);
+    e = tree_behind(e);
     return e->kind == TREE_ELEMENT && is_symbol(e->a, index) ? e->symbol : NULL;
 }
 
@@ -82,12 +76,12 @@ static int conditions(const tree_part *p, const tree_stmt **out)
 static int takes_index(pack *p, const tree_expr *e, const tree_symbol *row, const tree_symbol *k)
 {
     const tree_expr *product, *rest;
-    e = behind(e);
+    e = tree_behind(e);
     if (!is_op(e, TREE_ADD)) return 0;
-    product = behind(e->a);
+    product = tree_behind(e->a);
     rest = e->b;
     if (!is_op(product, TREE_MUL)) {
-        product = behind(e->b);
+        product = tree_behind(e->b);
         rest = e->a;
     }
     if (!is_op(product, TREE_MUL)) return 0;
@@ -100,13 +94,11 @@ static int takes_index(pack *p, const tree_expr *e, const tree_symbol *row, cons
                                   || (is_symbol(product->b, row) && parameter(product->a) == p->count));
 }
 
-/* 1 if a and b are the same element of an array, or indices into one at the same place as far as takes_index knows. */
-static int same_index(const tree_expr *a, const tree_expr *b, const tree_symbol *row, const tree_symbol *k)
+/* 1 if the index e is made of the row and k in the same way as the one that takes_index accepted before. */
+static int same_index(const pack *p, const tree_expr *e, const tree_symbol *row, const tree_symbol *k)
 {
-    pack p, q;
-    memset(&p, 0, sizeof p);
-    memset(&q, 0, sizeof q);
-    return takes_index(&p, a, row, k) && takes_index(&q, b, row, k) && p.apart == q.apart;
+    pack q = *p;
+    return takes_index(&q, e, row, k) && q.apart == p->apart;
 }
 
 static pack no_pack(const char *reason)
@@ -136,13 +128,13 @@ static pack recognize_coo(const tree_part *part)
 static int recognize_csr(pack *p, const tree_part *part, const tree_stmt *loop, const tree_symbol *row)
 {
     const tree_shape *s = &part->shape;
-    const tree_expr *a = behind(loop->a), *b = behind(loop->b), *next;
+    const tree_expr *a = tree_behind(loop->a), *b = tree_behind(loop->b), *next;
     const tree_stmt *condition;
     if (!is_op(b, TREE_SUB) || !is_number(b->b, 1)) return 0;
-    next = behind(b->a);
+    next = tree_behind(b->a);
     p->pointer = array_at(a, row);
     if (!p->pointer || next->kind != TREE_ELEMENT || next->symbol != p->pointer) return 0;
-    next = behind(next->a);
+    next = tree_behind(next->a);
     if (!is_op(next, TREE_ADD) || !is_symbol(next->a, row) || !is_number(next->b, 1)) return 0;
     p->col = s->col_let->kind == TREE_LET ? array_at(s->col_let->a, loop->symbol) : NULL;
     p->val = array_at(s->val_let->a, loop->symbol);
@@ -155,18 +147,14 @@ static int recognize_csr(pack *p, const tree_part *part, const tree_stmt *loop, 
 static int recognize_ell(pack *p, const tree_part *part, const tree_stmt *loop, const tree_symbol *row)
 {
     const tree_shape *s = &part->shape;
-    const tree_expr *col = s->col_let->kind == TREE_LET ? behind(s->col_let->a) : NULL, *tested;
+    const tree_expr *col = s->col_let->kind == TREE_LET ? tree_behind(s->col_let->a) : NULL, *tested;
     const tree_stmt *condition;
     if (!p->count || !col || col->kind != TREE_ELEMENT || conditions(part, &condition) != 1) return 0;
     if (!is_op(condition->a, TREE_NE) || condition->a->b->kind != TREE_PAD || condition->a->b->symbol != col->symbol) return 0;
-    tested = behind(condition->a->a);
+    tested = tree_behind(condition->a->a);
     if (tested->kind != TREE_ELEMENT || tested->symbol != col->symbol) return 0;
     if (!takes_index(p, s->val_let->a->a, row, loop->symbol)) return 0;
-    if (p->apart && (!same_index(col->a, s->val_let->a->a, row, loop->symbol) || !same_index(tested->a, col->a, row, loop->symbol))) return 0;
-    if (!p->apart) {
-        pack q = *p;
-        if (!takes_index(&q, col->a, row, loop->symbol) || q.apart || !takes_index(&q, tested->a, row, loop->symbol) || q.apart) return 0;
-    }
+    if (!same_index(p, col->a, row, loop->symbol) || !same_index(p, tested->a, row, loop->symbol)) return 0;
     p->col = col->symbol;
     p->val = s->val_let->a->symbol;
     p->kind = PACK_ELL;
@@ -188,7 +176,7 @@ static int keeps_inside(const tree_expr *e, const tree_symbol *col, const tree_s
 static int recognize_dia(pack *p, const tree_format *f, const tree_part *part, const tree_stmt *loop, const tree_symbol *row)
 {
     const tree_shape *s = &part->shape;
-    const tree_expr *col = s->col_let->kind == TREE_LET ? behind(s->col_let->a) : NULL;
+    const tree_expr *col = s->col_let->kind == TREE_LET ? tree_behind(s->col_let->a) : NULL;
     const tree_stmt *condition;
     if (!p->count || !col || !is_op(col, TREE_ADD) || conditions(part, &condition) != 1) return 0;
     p->pointer = is_symbol(col->a, row) ? array_at(col->b, loop->symbol) : array_at(col->a, loop->symbol);
@@ -237,7 +225,7 @@ static pack recognize(const tree_format *f)
         const tree_symbol *row = s->row_let->symbol;
         p = no_pack("its rows are stored in slices");
         if (s->row_loops != 1) return p;
-        p = no_pack("it has more than one loop over the slots of a row");
+        p = no_pack("a row is not walked by exactly one loop");
         if (!loop || s->block_loops) return p;
         p = no_pack("the place of an entry depends on more than its row, its number in the row and one array");
         if (s->row_let->kind != TREE_FOR || counts_to(s->row_let) != f->num_rows) return p;
@@ -378,7 +366,8 @@ static void put_ell(const emit_c *e, const pack *p)
     snprintf(pad, sizeof pad, "%s", most_of(e, p->col));
     emit_text_put(&e->text, "    for (i = 0; i < width * rows; i++) ");
     put_store(e, p->col, "i", pad);
-    emit_text_put(&e->text, "    for (r = 0; r < rows; r++)\n        for (i = ptr[r]; i < ptr[r + 1]; i++) {\n            const int64_t slot = ");
+    emit_text_put(&e->text,
+                  "    for (r = 0; r < rows; r++)\n        for (i = ptr[r]; i < ptr[r + 1]; i++) {\n            const int64_t slot = ");
     emit_text_put(&e->text, p->apart ? "(i - ptr[r]) * rows + r;\n            " : "r * width + i - ptr[r];\n            ");
     put_store(e, p->col, "slot", "col[i]");
     emit_text_put(&e->text, "            ");
@@ -392,7 +381,7 @@ static void put_dia(const emit_c *e, const pack *p)
     put_fits(e, p->pointer, "rows");
     put_fits(e, p->pointer, "cols");
     emit_text_put(&e->text,
-        "    int64_t *const number = (int64_t *)@_new(&failed, rows + cols, sizeof *number); /* of diagonal col - row, at col - row + rows */\n"
+        "    int64_t *const number = (int64_t *)@_new(&failed, rows + cols, sizeof *number); /* of diagonal d, at d + rows */\n"
         "    int64_t d;\n"
         "    if (failed) {\n        @_free(m);\n        return -1;\n    }\n"
         "    for (r = 0; r < rows; r++)\n        for (i = ptr[r]; i < ptr[r + 1]; i++) number[col[i] - r + rows] = 1;\n"
@@ -415,7 +404,8 @@ static void put_dia(const emit_c *e, const pack *p)
 static void put_free(const emit_c *e)
 {
     const tree_symbol *s;
-    emit_text_put(&e->text, "\n/* Frees the arrays of a matrix that @_pack made, and zeroes it. */\nstatic inline void @_free(@_matrix *m)\n{\n");
+    emit_text_put(&e->text,
+                  "\n/* Frees the arrays of a matrix that @_pack made, and zeroes it. */\nstatic inline void @_free(@_matrix *m)\n{\n");
     for (s = e->f->part->arrays; s; s = s->next)
         if (!s->absent) put(e, "    free((void *)(uintptr_t)m->%.data);\n", s);
     emit_text_put(&e->text, "    memset(m, 0, sizeof *m);\n}\n");
@@ -433,7 +423,7 @@ void emit_c_pack(const emit_c *e)
         "    if (!p) *failed = 1;\n    return p;\n}\n");
     put_free(e);
     emit_text_put(&e->text,
-        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; its arrays are allocated, and freed by @_free.\n"
+        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n"
         " * Returns 0, or -1 if memory is short or a number does not fit its array; m is then zeroed. */\n"
         "static inline int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val)\n{\n"
         "    const int64_t nnz = ptr[rows] - ptr[0];\n"

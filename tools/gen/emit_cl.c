@@ -342,7 +342,7 @@ static void slots_vector(emitter *e, const tree_stmt *s)
 {
     const tree_expr *index = e->p->shape.val_let->a->a;
     const tree_symbol *k = s->symbol;
-    int shifted = tree_root(index) != k; /* the index is not the loop's variable itself */
+    int shifted = cl_root(index) != k; /* the index is not the loop's variable itself */
     const char *minus = shifted ? " - shift" : "";
     int bound = e->pr.count;
     char n[24];
@@ -668,7 +668,7 @@ static const tree_symbol *rows_of(const emitter *e)
 {
     const tree_shape *s = &e->p->shape;
     const tree_expr *end = s->rows == TREE_ROWS_SINGLE && s->row_loops == 1 ? cl_end(s->row_loop[0]->b) : NULL;
-    const tree_symbol *root = end ? tree_root(end) : NULL;
+    const tree_symbol *root = end ? cl_root(end) : NULL;
     return root && root->kind == TREE_PARAMETER ? root : e->f->num_rows;
 }
 

@@ -15,6 +15,7 @@ typedef struct front {
     tree_format *format;
     report      *errors;
     int          line, column; /* of the next byte */
+    tree_place   last;         /* the last word */
     int          depth;        /* of statements in each other */
     int          stop;         /* 1: an error was reported that ends the parse, so the parser does not report another one */
 } front;

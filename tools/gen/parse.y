@@ -4,6 +4,7 @@
  */
 %define api.pure full
 %define api.prefix {front_yy}
+%define api.header.include {"parse.h"}
 %define api.location.type {tree_place}
 %define parse.error custom
 %define parse.lac full
@@ -49,7 +50,9 @@ int front_scan_lex(union FRONT_YYSTYPE *value, tree_place *at, void *scanner);
 int front_scan_lex_init_extra(front *user, void **scanner);
 int front_scan_lex_destroy(void *scanner);
 struct yy_buffer_state *front_scan__scan_bytes(const char *text, int bytes, void *scanner);
-#define front_yylex front_scan_lex
+front *front_scan_get_extra(void *scanner);
+static int next_word(union FRONT_YYSTYPE *value, tree_place *at, void *scanner);
+#define front_yylex next_word
 
 static void front_yyerror(const tree_place *at, void *scanner, front *p, const char *message);
 static tree_expr *binary(front *p, tree_place at, tree_op op, tree_expr *a, tree_expr *b);
@@ -62,6 +65,7 @@ static tree_symbol *parameter(front *p, tree_place at, const char *name, front_n
 static tree_symbol *array(front *p, tree_place at, front_mark mark, const char *name, tree_expr *size, front_type type);
 static tree_part *part(front *p, tree_place at, const char *name, tree_symbol *parameters, tree_symbol *arrays, tree_stmt *access);
 static int deeper(front *p, tree_place at);
+static void unknown_type(const front *p, tree_place at, const char *name);
 
 #define APPEND(list, item)                                 \
     do {                                                   \
@@ -184,6 +188,7 @@ mark
 type
     : WORD_TYPE { $$.type = $$.other = $1; $$.when = NULL; }
     | expr '?' WORD_TYPE ':' WORD_TYPE { $$.type = $3; $$.other = $5; $$.when = $1; }
+    | WORD_NAME { unknown_type(p, @1, $1); YYABORT; }
     ;
 
 access
@@ -240,6 +245,22 @@ args
 
 %%
 
+/* ---- words ---- */
+
+/* Reads the next word. The end of the file is said to be behind the last word. */
+static int next_word(union FRONT_YYSTYPE *value, tree_place *at, void *scanner)
+{
+    front *p = front_scan_get_extra(scanner);
+    const int word = front_scan_lex(value, at, scanner);
+    if (word) p->last = *at;
+    else {
+        at->line = p->last.line;
+        at->column = p->last.column + p->last.length;
+        at->length = 1;
+    }
+    return word;
+}
+
 /* ---- nodes ---- */
 
 static tree_expr *leaf(front *p, tree_place at, tree_expr_kind kind, const char *name, int64_t number)
@@ -250,8 +271,6 @@ static tree_expr *leaf(front *p, tree_place at, tree_expr_kind kind, const char 
     return e;
 }
 
-static int deepest(int depth, const tree_expr *e) { return e && e->depth >= depth ? e->depth + 1 : depth; }
-
 /* Makes an expression of up to three others. check.c refuses it if its depth exceeds TREE_MAX_DEPTH. */
 static tree_expr *node(front *p, tree_place at, tree_expr_kind kind, tree_expr *a, tree_expr *b, tree_expr *c)
 {
@@ -259,7 +278,7 @@ static tree_expr *node(front *p, tree_place at, tree_expr_kind kind, tree_expr *
     e->a = a;
     e->b = b;
     e->c = c;
-    e->depth = deepest(deepest(deepest(1, a), b), c);
+    e->depth = tree_depth_above(a, b, c);
     if (e->depth > TREE_MAX_DEPTH && !p->stop) {
         report_error(p->errors, p->format, at, "this expression has more than %d levels; expected locals for parts of it", TREE_MAX_DEPTH);
         p->stop = 1;
@@ -356,6 +375,17 @@ static int deeper(front *p, tree_place at)
 
 /* ---- errors ---- */
 
+static void unknown_type(const front *p, tree_place at, const char *name)
+{
+    char list[256] = "";
+    int i;
+    for (i = 0; i < TREE_TYPE_COUNT; i++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", !i ? "" : i == TREE_TYPE_COUNT - 1 ? " or " : ", ", tree_type_name((tree_type)i));
+    }
+    report_error(p->errors, p->format, at, "there is no type '%s'; expected %s", name, list);
+}
+
 /* Reports what bison has to say besides syntax errors: that its stack is full. */
 static void front_yyerror(const tree_place *at, void *scanner, front *p, const char *message)
 {
@@ -428,6 +458,7 @@ int front_parse(tree_format *f, report *errors)
     p.format = f;
     p.errors = errors;
     p.line = p.column = 1;
+    p.last.line = p.last.column = 1;
     if (f->bytes > FRONT_MOST_BYTES) {
         report_error(errors, f, top, "this description has %lu bytes; expected at most %d", (unsigned long)f->bytes, FRONT_MOST_BYTES);
         return -1;

@@ -31,20 +31,13 @@ static int loops_around(loops *out, const tree_stmt *inner)
     return 1;
 }
 
-/* What an expression is after following locals. */
-static const tree_expr *behind(const tree_expr *e)
-{
-    while (e->kind == TREE_NAME && e->symbol && e->symbol->value) e = e->symbol->value;
-    return e;
-}
-
 /* 1 if inner runs over array[e] to array[e'] - 1, where e' is e + 1 and e grows by 1 with outer: neighbouring ranges, none twice. */
 static int runs_over_slices(const tree_stmt *outer, const tree_stmt *inner)
 {
-    const tree_expr *a = behind(inner->a), *b = behind(inner->b);
+    const tree_expr *a = tree_behind(inner->a), *b = tree_behind(inner->b);
     int64_t step = 0, apart = 0;
     if (b->kind != TREE_BINARY || b->op != TREE_SUB || b->b->kind != TREE_NUMBER || b->b->number != 1) return 0;
-    b = behind(b->a);
+    b = tree_behind(b->a);
     return a->kind == TREE_ELEMENT && b->kind == TREE_ELEMENT && a->symbol == b->symbol && fold_difference(b->a, a->a, &apart) && apart == 1
            && tree_step(a->a, outer->symbol, &step) && step == 1;
 }
@@ -55,9 +48,10 @@ static int separates(const loops *l, int count, const tree_expr *e, int64_t heig
 {
     int64_t step = 0;
     int i;
-    e = behind(e);
+    e = tree_behind(e);
     if (e->kind == TREE_ELEMENT && e->symbol->unique && height == 1) return separates(l, count, e->a, 1);
-    if (count == 2 && height == 1 && e->kind == TREE_NAME && e->symbol == l->loop[1]->symbol && runs_over_slices(l->loop[0], l->loop[1])) return 1;
+    if (count == 2 && height == 1 && e->kind == TREE_NAME && e->symbol == l->loop[1]->symbol
+        && runs_over_slices(l->loop[0], l->loop[1])) return 1;
     for (i = count - 1; i >= 0; i--) {
         if (!tree_step(e, l->loop[i]->symbol, &step) || step != height) return 0;
         if (i > 0 && l->loop[i]->trip < 0) return 0;
@@ -150,13 +144,14 @@ static int set_rows(tree_format *f, tree_shape *s, const loops *l, report *error
 {
     tree_expr name;
     const tree_expr *row = row_value(s, &name);
-    int clear, count = 0;
+    int clear = 1, count = 0, i;
     s->height = 1;
     if (s->within) {
         while (count < l->count && tree_depends(s->within->a, l->loop[count]->symbol)) count++;
+        for (i = count; i < l->count; i++) clear &= !tree_depends(s->within->a, l->loop[i]->symbol);
         s->rows = TREE_ROWS_STRIP;
         s->height = s->within->trip;
-        if (!separates(l, count, s->within->a, s->height))
+        if (!clear || !separates(l, count, s->within->a, s->height))
             report_error(errors, f, s->within->place, "strips may overlap; expected the first row to grow by %lld from strip to strip",
                          (long long)s->height);
         return count;

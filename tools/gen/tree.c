@@ -139,10 +139,19 @@ const char *tree_op_text(tree_op op)
 
 /* ---- questions ---- */
 
-const tree_symbol *tree_root(const tree_expr *e)
+const tree_expr *tree_behind(const tree_expr *e)
 {
-    while (e && e->kind == TREE_NAME && e->symbol && e->symbol->value) e = e->symbol->value;
-    return e && e->kind == TREE_NAME ? e->symbol : NULL;
+    while (e->kind == TREE_NAME && e->symbol && e->symbol->value) e = e->symbol->value;
+    return e;
+}
+
+int tree_depth_above(const tree_expr *a, const tree_expr *b, const tree_expr *c)
+{
+    int depth = 1;
+    if (a && a->depth >= depth) depth = a->depth + 1;
+    if (b && b->depth >= depth) depth = b->depth + 1;
+    if (c && c->depth >= depth) depth = c->depth + 1;
+    return depth;
 }
 
 /* Each query has a number, so that the answer for a local is worked out once in it: otherwise a chain of locals, each of which reads the

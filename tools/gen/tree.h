@@ -258,9 +258,10 @@ int tree_type_signed(tree_type t);
 /* An operator as written. */
 const char *tree_op_text(tree_op op);
 
-/* The local, parameter, _row or _col that an expression is, or NULL if it is something else; locals that were assigned such a name are
- * followed to it. */
-const tree_symbol *tree_root(const tree_expr *e);
+/* What an expression is after following the assignments of locals, _row and _col. */
+const tree_expr *tree_behind(const tree_expr *e);
+/* One more than the largest depth of up to three expressions, which may be NULL. */
+int tree_depth_above(const tree_expr *a, const tree_expr *b, const tree_expr *c);
 /* 1 if the value of e depends on the symbol, also by way of locals. */
 int tree_depends(const tree_expr *e, const tree_symbol *s);
 /* Returns 1 and sets *step if e grows by the same number whenever s grows by 1; locals are followed. Returns 0 otherwise. */
