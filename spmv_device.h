@@ -1318,7 +1318,9 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
     case SPMV_KNOB_UNROLL: return runs && v->value[SPMV_KNOB_STREAM];
-    case SPMV_KNOB_SHUF: return runs ? v->value[SPMV_KNOB_STREAM] : v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
+    case SPMV_KNOB_SHUF:
+        if (runs) return v->value[SPMV_KNOB_STREAM];
+        return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
     default: return 1;
     }
 }

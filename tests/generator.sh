@@ -175,10 +175,11 @@ for line in $(printf '%s' "$table" | tr ' ' '~'); do
         # shellcheck disable=SC2086
         write $target "$file" "$name" "" form=standalone type=f64 offset=64 WG=64 $constants || bad "$name standalone"
         if [ $target = opencl ]; then
-            "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror "$file"
+            "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror \
+                "$file"
         else
-            "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -fsyntax-only -Wall -Wextra \
-                -Werror -include tests/cuda/words.h -Wno-unknown-pragmas -Wno-unknown-cuda-version "$file"
+            "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -fsyntax-only -Wall \
+                -Wextra -Werror -include tests/cuda/words.h -Wno-unknown-pragmas -Wno-unknown-cuda-version "$file"
         fi && good || bad "$file"
     done
 done
@@ -190,7 +191,9 @@ done
 multiply
 build/gen/compile $work/$mode/cuda.list
 rc=$?
-if [ $rc = 77 ]; then echo "skipped: no NVRTC, which a CUDA toolkit has"; elif [ $rc = 0 ]; then good; else bad "programs that NVRTC refuses"; fi
+if [ $rc = 77 ]; then echo "skipped: no NVRTC, which a CUDA toolkit has"
+elif [ $rc = 0 ]; then good
+else bad "programs that NVRTC refuses"; fi
 echo "refused, by reason:"
 sed 's/^\([^:]*\): /\1 | /' $work/$mode/refused | sort | uniq -c | sort -rn
 finish

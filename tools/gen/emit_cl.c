@@ -234,8 +234,10 @@ static void load_vector(emitter *e, const tree_symbol *a, const char *to, const 
     line(e, "%s %s[%s];", type, to, n);
     indent(e);
     fprintf(e->out, "const CAT(%s, %s) t%d_ = ", type, n, number);
-    if (a->type == TREE_UINT8_TYPE) fprintf(e->out, "*(__global const CAT(uchar, %s) *)(%s + ", n, cl_name(a)); /* common.cl loads no bytes */
-    else fprintf(e->out, "LOAD_VECTOR(%s, %s, %s + ", type, n, cl_name(a));
+    if (a->type == TREE_UINT8_TYPE) /* common.cl loads no bytes */
+        fprintf(e->out, "*(__global const CAT(uchar, %s) *)(%s + ", n, cl_name(a));
+    else
+        fprintf(e->out, "LOAD_VECTOR(%s, %s, %s + ", type, n, cl_name(a));
     if (index) cl_print(&e->pr, index, CL_IDX, 1);
     else fputs(at, e->out);
     fprintf(e->out, ");\n");
@@ -702,6 +704,14 @@ static const char *parameter_break(const emitter *e)
     return e->o->form == OPTIONS_BODY ? ",\n                 " : ", \\\n               ";
 }
 
+/* Writes an argument that the description does not have: a number, or a pointer if its name begins with '*'. */
+static void print_unused(emitter *e, const char *name, size_t length, int declared)
+{
+    int pointer = *name == '*';
+    if (declared) fputs(pointer ? "__global const uint *restrict " : "ulong ", e->out);
+    fprintf(e->out, "unused_%.*s%s", (int)length - pointer, name + pointer, declared ? " UNUSED" : "");
+}
+
 /* Writes the arguments that the option names, as parameters if declared is 1. */
 static void print_named(emitter *e, int declared)
 {
@@ -712,9 +722,7 @@ static void print_named(emitter *e, int declared)
         if (!s) s = symbol_named(e->p->parameters, at, length);
         if (!s) s = symbol_named(e->f->shared, at, length);
         if (s) print_parameter(e, s, declared);
-        else if (*at == '*')
-            fprintf(e->out, "%sunused_%.*s%s", declared ? "__global const uint *restrict " : "", (int)length - 1, at + 1, declared ? " UNUSED" : "");
-        else fprintf(e->out, "%sunused_%.*s%s", declared ? "ulong " : "", (int)length, at, declared ? " UNUSED" : "");
+        else print_unused(e, at, length, declared);
         if (!at[length]) return;
         at += length + 1;
         fputs(declared ? between : ", ", e->out);
@@ -808,7 +816,7 @@ static void print_shape(emitter *e)
     fprintf(e->out, "#define APART %d\n", s->order != TREE_ORDER_CONTIGUOUS);
     fprintf(e->out, "#define SYNC %d\n", e->o->reuse == OPTIONS_LOCAL);
     if (s->rows == TREE_ROWS_STRIP) fputs("#if STAGE\n#define SCRATCH (W * WG)\n#else\n#define SCRATCH 0\n#endif\n", e->out);
-    else fprintf(e->out, "#define SCRATCH %s\n", e->o->reuse == OPTIONS_LOCAL ? "(2 * REUSED) /* of which each has at least 4 bytes */" : "0");
+    else fprintf(e->out, "#define SCRATCH %s\n", e->o->reuse == OPTIONS_LOCAL ? "(2 * REUSED) /* of at least 4 bytes each */" : "0");
     fputs("#define PARAMS ", e->out);
     print_parameters(e, 1);
     fputs("\n#define ARGS ", e->out);
@@ -958,9 +966,9 @@ static void print_use(emitter *e)
         fprintf(e->out, "/* Groups: (rows + %lld) / %lld block rows, SEQ * WG / L a group. rows is %s. */\n", (long long)s->height - 1,
                 (long long)s->height, rows_of(e)->name);
     if (e->o->within > 1)
-        fprintf(e->out, "/* Changed layout: each row has room for a multiple of %d entries. With start = the described index of the first entry of\n"
-                " * the slice (of the matrix, without slices), entry k of a row lies at start + (where - start) * %d + k %% %d, where \"where\" is\n"
-                " * the described index of entry k / %d. This holds for all arrays with the values' index. */\n",
+        fprintf(e->out, "/* Changed layout: each row has room for a multiple of %d entries. With start = the described index of the first entry\n"
+                " * of the slice (of the matrix, without slices), entry k of a row lies at start + (where - start) * %d + k %% %d, where\n"
+                " * \"where\" is the described index of entry k / %d. This holds for all arrays with the values' index. */\n",
                 e->o->within, e->o->within, e->o->within, e->o->within);
 }
 

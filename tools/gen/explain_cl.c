@@ -231,7 +231,8 @@ static void explain_x(const explainer *x)
 {
     const tree_stmt *col = x->p->shape.col_let;
     fputs("  x: read for each element", x->out);
-    if (x->o->xonce && options_xonce_fits(x->p)) fputs(" of a block's first row only, and used for the whole column (unless ZERO=1)", x->out);
+    if (x->o->xonce && options_xonce_fits(x->p))
+        fputs(" of a block's first row only, and used for the whole column (unless ZERO=1)", x->out);
     fputs("; ", x->out);
     if (col->kind == TREE_LET) explain_step(col->a, x->item, 1, x->out);
     else fputs("adjacent items read adjacent memory: coalesced, or the same element", x->out);
@@ -245,7 +246,8 @@ static void explain_work(const tree_part *p, const options *o, FILE *out)
     if (o->strategy == OPTIONS_SEQUENTIAL) {
         fputs("  one work-item takes all elements, one after another\n", out);
     } else if (o->strategy == OPTIONS_ATOMIC) {
-        fputs("  each work-item takes one slot and adds its product to y atomically: the last bits of y vary from product to product\n", out);
+        fputs("  each work-item takes one slot and adds its product to y atomically: the last bits of y vary from product to product\n",
+              out);
     } else {
         fprintf(out, "  %s work-items (L) sum each %s", strcmp(l, "open") ? l : "1 or more",
                 p->shape.rows == TREE_ROWS_BLOCK ? "block row" : p->shape.rows == TREE_ROWS_STRIP ? "strip" : "row");

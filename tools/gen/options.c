@@ -239,8 +239,8 @@ static int fit_strategy(const tree_part *p, options *o, char *reason)
     if (any && o->strategy == OPTIONS_ROWS)
         return refuse(reason, "strategy=rows: the access enumerates no rows, so the elements of one row cannot be found");
     if (!any && o->strategy != OPTIONS_ROWS)
-        return refuse(reason, "strategy=%s: each row can be found, so rows need no %s", o->strategy == OPTIONS_ATOMIC ? "atomic" : "sequential",
-                      o->strategy == OPTIONS_ATOMIC ? "atomic additions" : "single item for all of them");
+        return refuse(reason, "strategy=%s: each row can be found by itself, so that rows have items of their own",
+                      o->strategy == OPTIONS_ATOMIC ? "atomic" : "sequential");
     if (!any && p->shape.row_loops > 2) return refuse(reason, "the access has %d loops over rows; kernels know two", p->shape.row_loops);
     if (any && !p->shape.slot_loops) return refuse(reason, "the access has no loop over slots");
     if (!any && (p->shape.row_loop[0]->a->kind != TREE_NUMBER || p->shape.row_loop[0]->a->number))
@@ -269,7 +269,8 @@ static int fit_vector(const tree_part *p, const options *o, char *reason)
     if (o->strategy != OPTIONS_ROWS) return refuse(reason, "vector=%d: the product of one slot is added to y before the next is loaded", n);
     if (p->shape.rows == TREE_ROWS_BLOCK) {
         if (o->vector == OPTIONS_OPEN) return refuse(reason, "vector=open: blocks need a number");
-        if (!o->xonce || !options_xonce_fits(p)) return refuse(reason, "vector=%d: blocks need xonce=1, and columns that no row changes", n);
+        if (!o->xonce || !options_xonce_fits(p))
+            return refuse(reason, "vector=%d: blocks need xonce=1, and columns that no row changes", n);
         if (!columns || columns->trip % n) return refuse(reason, "vector=%d: %d does not divide the columns of a block", n, n);
         if (columns->a->kind != TREE_NUMBER || columns->a->number)
             return refuse(reason, "vector=%d: the loop over a block's columns does not begin with 0", n);
@@ -281,7 +282,8 @@ static int fit_vector(const tree_part *p, const options *o, char *reason)
     if (p->shape.block_loops) return refuse(reason, "vector=%d: the slots have loops of their own", n);
     if (without_vectors(p)) return refuse(reason, "vector=%d: there are no vectors of the type of %s", n, without_vectors(p)->name);
     if (!slots_adjacent(p))
-        return refuse(reason, "vector=%d: adjacent slots of a row are not adjacent in %s, so they cannot be loaded as one block", n, values_name(p));
+        return refuse(reason, "vector=%d: adjacent slots of a row are not adjacent in %s, so they cannot be loaded as one block", n,
+                      values_name(p));
     return 1;
 }
 
@@ -331,7 +333,8 @@ static int fit_knobs(const tree_part *p, const options *o, char *reason)
         snprintf(word, sizeof word, " %s ", o->knob[k]);
         if (!strstr(padded, word)) return refuse(reason, "%s=%s: this kernel takes only %s", name, o->knob[k], values);
         if (k == OPTIONS_IMG && o->form != OPTIONS_STANDALONE)
-            return refuse(reason, "IMG=%s: kernels/common.cl has this knob; define it for the OpenCL compiler, or set form=standalone", o->knob[k]);
+            return refuse(reason, "IMG=%s: kernels/common.cl has this knob; define it for the OpenCL compiler, or set form=standalone",
+                          o->knob[k]);
     }
     if (strcmp(o->knob[OPTIONS_L], "open") && strcmp(o->knob[OPTIONS_WG], "open") && atoi(o->knob[OPTIONS_L]) > atoi(o->knob[OPTIONS_WG]))
         return refuse(reason, "L=%s: more items for a row than WG=%s", o->knob[OPTIONS_L], o->knob[OPTIONS_WG]);
@@ -343,6 +346,7 @@ int options_fit(const tree_part *p, options *o, char *reason)
     if (!fit_strategy(p, o, reason) || !fit_vector(p, o, reason) || !fit_within(p, o, reason) || !fit_reuse(p, o, reason)) return 0;
     if (!o->xonce && p->shape.rows != TREE_ROWS_BLOCK) return refuse(reason, "xonce=0: the format has no blocks");
     if (o->form != OPTIONS_STANDALONE && strcmp(o->type, "open")) return refuse(reason, "type=%s: only with form=standalone", o->type);
-    if (o->form != OPTIONS_STANDALONE && strcmp(o->offset, "open")) return refuse(reason, "offset=%s: only with form=standalone", o->offset);
+    if (o->form != OPTIONS_STANDALONE && strcmp(o->offset, "open"))
+        return refuse(reason, "offset=%s: only with form=standalone", o->offset);
     return fit_knobs(p, o, reason);
 }

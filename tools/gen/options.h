@@ -61,7 +61,8 @@ int options_fit(const tree_part *p, options *o, char *reason);
 
 /* The array of the part that is declared __reuse and can be read as the option reuse says; NULL if there is none. */
 const tree_symbol *options_reused(const tree_part *p);
-/* 1 if x can be loaded once for each column of a block: the format has blocks with rows and columns, and _col does not depend on the row. */
+/* 1 if x can be loaded once for each column of a block: the format has blocks with rows and columns, and _col does not depend on
+ * the row. */
 int options_xonce_fits(const tree_part *p);
 /* The row of the matrix that the part stores as row number at, by way of its row loops: the loops' variables are set accordingly. */
 int64_t options_row(const tree_part *p, int64_t at, unsigned point);
