@@ -42,6 +42,12 @@ messages() {
     if [ "${UPDATE-}" ]; then cp $work/explain tests/gen/odd/explain.txt; fi
     if cmp -s $work/explain tests/gen/odd/explain.txt; then good; else bad "--explain"; diff tests/gen/odd/explain.txt $work/explain; fi
 
+    # ---- operators ----
+    f=tests/gen/odd/operators.fmt
+    sed -n 's/^  \([A-Z]\) = .*# \([0-9]*\)$/  \1 = \2, which follows from other constants/p' $f >$work/want
+    $gen $f --list | grep follows >$work/out
+    if [ -s $work/want ] && cmp -s $work/want $work/out; then good; else bad $f; diff $work/want $work/out; fi
+
     # ---- the command line ----
     status 0 --help
     status 0 formats/bell.fmt --list
@@ -99,13 +105,13 @@ sell|sell:idx=16|IDX=16
 sellv|sell:h=16,grow=0.2|
 sellv|sell:h=8,grow=0.3,idx=16|IDX=16
 bell|bell|
-bell|bell:b=3x3|BH=3 BW=3 UW=3
+bell|bell:b=3x3|BH=3 BW=3
 bell|bell:b=2x8,idx=16|BH=2 BW=8 IDX=16
 sbell|sbell:h=4|H=4
-sbell|sbell:b=6x6,h=2|BH=6 BW=6 UW=2 H=2
+sbell|sbell:b=6x6,h=2|BH=6 BW=6 H=2
 sbell|sbell:b=1x4,h=8,idx=16|BH=1 H=8 IDX=16
 bcsr|bcsr|
-bcsr|bcsr:b=2x2|BH=2 BW=2 UW=2
+bcsr|bcsr:b=2x2|BH=2 BW=2
 bcsr|bcsr:b=8x4,idx=16|BH=8 IDX=16
 cmrs|cmrs|
 cmrs|cmrs:h=16,sort=1|HEIGHT=16

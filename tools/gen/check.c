@@ -23,6 +23,7 @@ typedef struct checker {
     int               number;   /* of the part */
     scope            *visible;
     tree_stmt        *val;      /* the assignment of _val, once it was found */
+    tree_stmt        *within;   /* the range of rows of a strip, once it was found */
     int               in_size;  /* 1: the expression is the size of an array or the condition of a type */
 } checker;
 
@@ -73,7 +74,7 @@ static tree_symbol_kind kind_of(const char *name)
     return !strcmp(name, "_row") ? TREE_ROW : !strcmp(name, "_col") ? TREE_COL : !strcmp(name, "_val") ? TREE_VAL : TREE_LOCAL;
 }
 
-/* Checks that a declared name is allowed and new. before is the list in which it stands, up to the name itself. */
+/* Checks that a declared name is allowed, and that none of others before it has the same name. */
 static void check_name(checker *c, const char *name, tree_place at, const tree_symbol *others)
 {
     const tree_symbol *s;
@@ -118,11 +119,44 @@ static int is_choice(const tree_symbol *s, int64_t value)
     return 0;
 }
 
-/* Checks the values of a constant and sets the one in use. */
-static void set_constant(checker *c, tree_symbol *s)
+/* Says which values --set accepts for a constant. */
+static void report_choices(checker *c, const tree_symbol *s, const backend_setting *t)
 {
-    backend_setting *t = setting_of(c, s);
-    tree_place nowhere = { 0, 0, 0 };
+    const tree_place nowhere = { 0, 0, 0 };
+    char list[256] = "";
+    size_t used = 0;
+    int i;
+    if (!s->choices) {
+        report_error(c->r, c->f, nowhere, "--set %s=%s: its value follows from other constants; expected %lld", t->name, t->value,
+                     (long long)s->number);
+        return;
+    }
+    for (i = 0; s->choices > 1 && i < s->choices && used < sizeof list - 32; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)s->choice[i]);
+    if (s->choices == 1) snprintf(list, sizeof list, "1 to %d", TREE_MAX_CONSTANT);
+    report_error(c->r, c->f, nowhere, "--set %s=%s: expected one of %s", t->name, t->value, list);
+}
+
+static tree_expr *resolve(checker *c, tree_expr *e);
+
+/* Works out a constant that follows from others. */
+static void set_by_formula(checker *c, tree_symbol *s)
+{
+    const int before = c->r->errors;
+    c->in_size = 1;
+    s->formula = resolve(c, s->formula);
+    c->in_size = 0;
+    if (s->formula->kind == TREE_NUMBER) s->number = s->formula->number;
+    if (c->r->errors > before) return;
+    if (s->formula->kind != TREE_NUMBER)
+        report_error(c->r, c->f, s->formula->place, "the value of '%s' depends on the matrix; expected constants", s->name);
+    else if (s->number < 0 || s->number > TREE_MAX_CONSTANT)
+        report_error(c->r, c->f, s->formula->place, "'%s' is %lld; expected 0 to %d", s->name, (long long)s->number, TREE_MAX_CONSTANT);
+}
+
+/* Checks the values that a constant may have, and sets the first. */
+static void set_by_choice(checker *c, tree_symbol *s)
+{
     int i;
     s->number = s->choice[0];
     for (i = 0; i < s->choices; i++)
@@ -131,17 +165,20 @@ static void set_constant(checker *c, tree_symbol *s)
                          TREE_MAX_CONSTANT);
     if (s->choices == 1 && s->choice[0] < 1)
         report_error(c->r, c->f, s->place, "'%s' has the only value 0; expected a positive number, or a list such as '0 | 1'", s->name);
+}
+
+/* Sets a constant to the value of --set, or to its usual one. */
+static void set_constant(checker *c, tree_symbol *s)
+{
+    backend_setting *t = setting_of(c, s);
+    if (s->formula) set_by_formula(c, s);
+    else set_by_choice(c, s);
+    s->known = 1;
     if (t) {
         char *end;
         const long long value = strtoll(t->value, &end, 10);
-        if (*end || !*t->value || !is_choice(s, value)) {
-            char list[256] = "";
-            size_t used = 0;
-            for (i = 0; s->choices > 1 && i < s->choices && used < sizeof list - 32; i++)
-                used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", i ? ", " : "", (long long)s->choice[i]);
-            if (s->choices == 1) snprintf(list, sizeof list, "1 to %d", TREE_MAX_CONSTANT);
-            report_error(c->r, c->f, nowhere, "--set %s=%s: expected one of %s", t->name, t->value, list);
-        } else s->number = value;
+        if (*end || !*t->value || !(s->formula ? value == s->number : is_choice(s, value))) report_choices(c, s, t);
+        else s->number = value;
     }
 }
 
@@ -180,12 +217,14 @@ static tree_expr *resolve_name(checker *c, tree_expr *e)
         e->number = s->value->number;
     } else if (s && s->kind == TREE_LOCAL) e->depth = s->value ? s->value->depth + 1 : 1;
     else if (s && (s->kind == TREE_ROW || s->kind == TREE_COL)) e->depth = s->value ? s->value->depth + 1 : 1;
-    else if (s && s->kind == TREE_CONSTANT) {
+    else if (s && s->kind == TREE_CONSTANT && s->known) {
         e->kind = TREE_NUMBER;
         e->number = s->number;
     } else if (s && s->kind == TREE_PARAMETER) return e;
     else {
-        if (s && s->kind == TREE_ARRAY)
+        if (s && s->kind == TREE_CONSTANT)
+            report_error(c->r, c->f, e->place, "'%s' is declared later; expected a constant from above", e->name);
+        else if (s && s->kind == TREE_ARRAY)
             report_error(c->r, c->f, e->place, "'%s' is an array; expected an index behind it, as in %s[0]", e->name, e->name);
         else if (kind_of(e->name) == TREE_VAL)
             report_error(c->r, c->f, e->place, "_val is a value of the matrix; expected an integer");
@@ -396,6 +435,12 @@ static void check_within(checker *c, tree_stmt *s)
     s->b = resolve(c, s->b);
     check_reads(c, s->a);
     check_reads(c, s->b);
+    if (c->within)
+        report_error(c->r, c->f, s->place, "line %d limits the rows already; expected one range of rows in each part",
+                     c->within->place.line);
+    c->within = s;
+    if (c->val)
+        report_error(c->r, c->f, s->place, "this range of rows has no effect behind the loop; expected it before the loop");
     if (kind_of(s->name) != TREE_ROW)
         report_error(c->r, c->f, s->place, "'%s in' declares a range of rows; expected _row in [first : last], or %s = value", s->name,
                      s->name);
@@ -446,23 +491,24 @@ static tree_stmt *check_block(checker *c, tree_stmt *first, tree_stmt *parent)
     return first;
 }
 
-/* The statement of a block that sets a built-in variable, or NULL. */
-static tree_stmt *setter_in(tree_stmt *s, tree_symbol_kind kind)
+/* The statement among those from s to before end that sets a built-in variable, or NULL. */
+static tree_stmt *setter_in(tree_stmt *s, const tree_stmt *end, tree_symbol_kind kind)
 {
-    while (s && !(s->kind == TREE_LET && s->symbol->kind == kind)) s = s->next;
-    return s;
+    for (; s && s != end; s = s->next)
+        if (s->kind == TREE_LET && s->symbol->kind == kind) return s;
+    return NULL;
 }
 
-/* The statement that sets a built-in variable for the element: in the block of _val, or in a block around it. */
+/* The statement that sets a built-in variable for the element: in the block of _val, or before it in a block around it. */
 static tree_stmt *setter_of(const checker *c, tree_symbol_kind kind)
 {
-    tree_stmt *s = c->val->parent;
-    for (; s; s = s->parent) {
-        tree_stmt *found = setter_in(s->body, kind);
+    tree_stmt *s = c->val->parent, *inner = NULL;
+    for (; s; inner = s, s = s->parent) {
+        tree_stmt *found = setter_in(s->body, inner, kind);
         if (found) return found;
         if (s->kind == TREE_FOR && s->symbol->kind == kind) return s;
     }
-    return setter_in(c->part->access, kind);
+    return setter_in(c->part->access, inner, kind);
 }
 
 /* Reports loops and branches that do not lead to the element. */
@@ -521,6 +567,7 @@ static void check_part(checker *c)
     const int before = c->r->errors;
     const tree_part *other;
     c->val = NULL;
+    c->within = NULL;
     c->visible = NULL;
     if (c->part->name[0]) {
         check_name(c, c->part->name, c->part->place, NULL);

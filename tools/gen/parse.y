@@ -112,8 +112,7 @@ static void unknown_type(const front *p, tree_place at, const char *name);
 %type <parts> parts
 %type <part> part
 
-%precedence '?'
-%precedence ':'
+%right '?' ':'
 %left WORD_OR
 %left WORD_AND
 %precedence WORD_NOT
@@ -159,6 +158,10 @@ parameter_list
 parameter
     : WORD_NAME { front_numbers none = { NULL, 0 }; $$ = parameter(p, @1, $1, none); }
     | WORD_NAME '=' choice { $$ = parameter(p, @1, $1, $3); }
+    | WORD_NAME '=' '(' expr ')' {
+          $$ = tree_new_symbol(p->format, TREE_CONSTANT, $1, @1);
+          $$->formula = $4;
+      }
     ;
 
 choice

@@ -159,7 +159,8 @@ static void list_constants(const char *part, const tree_symbol *s)
     int i;
     for (; s; s = s->next) {
         if (s->kind != TREE_CONSTANT) continue;
-        printf("  %s%s%s = %lld", part, *part ? "." : "", s->name, (long long)s->choice[0]);
+        printf("  %s%s%s = %lld", part, *part ? "." : "", s->name, (long long)(s->choices ? s->choice[0] : s->number));
+        if (!s->choices) printf(", which follows from other constants");
         for (i = 1; i < s->choices; i++) printf(" | %lld", (long long)s->choice[i]);
         if (s->choices == 1) printf(", or any other from 1 to %d", TREE_MAX_CONSTANT);
         printf("\n");

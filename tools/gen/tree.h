@@ -83,7 +83,9 @@ struct tree_symbol {
     /* constants */
     int64_t     number;       /* the value in use */
     int64_t    *choice;       /* the values that --set accepts, the default first; with one choice alone, any from 1 to TREE_MAX_CONSTANT */
-    int         choices;
+    int         choices;      /* 0: the value follows from constants before it */
+    tree_expr  *formula;      /* how, or NULL */
+    int         known;        /* set by check.c: 1: number is set */
 
     /* arrays */
     tree_type   type;         /* set by check.c if the text says "cond ? TYPE : TYPE" */
