@@ -43,6 +43,7 @@ help:
 	@echo '                  (and its manual pages, if "make man" was run before)'
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
 	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
+	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
 	@echo 'make check-headers   fails if they are not up to date'
 	@echo 'make examples     compiles the examples and runs them'
 	@echo 'make compile-checks  compiles with several compilers, languages and macros, and checks the symbols'
@@ -51,6 +52,7 @@ help:
 	@echo 'make pairs        tries every pair of values of two knobs on the first OpenCL device; takes some minutes'
 	@echo 'make suite        generates every matrix of the papers and checks its size; takes a minute or two'
 	@echo 'make oclgrind     runs every listed variant under a simulator that detects races and uninitialised memory'
+	@echo 'make generator    tests every description of formats/ with every legal combination of options of spmvgen; takes some minutes'
 	@echo 'make rusticl      runs every listed variant on Mesa'"'"'s rusticl, and reproducible products there'
 	@echo 'make variants     prints how many variants work on the host and on the OpenCL drivers of the tests'
 	@echo 'make fuzz         fuzzes the readers of files, for FUZZ_SECONDS (60) each'
@@ -111,6 +113,16 @@ build/gen/scan.c: tools/gen/scan.l build/gen/parse.c
 build/gen/parse.c: tools/gen/parse.y
 	@mkdir -p $(@D)
 	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
+
+# They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
+build/gen/multiply: tests/gen/multiply.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+
+build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
+	    -o $(NEW) && mv $(NEW) $@
 
 # This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags
@@ -175,6 +187,11 @@ headers:
 check-headers:
 	sh tests/headers.sh
 
+# what spmvgen writes for the library (needs flex and bison)
+kernels: build/spmvgen
+	sh tools/generate.sh
+	sh tools/embed.sh
+
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
 	@mkdir -p dist
@@ -223,6 +240,8 @@ suite:
 	@sh tests/run.sh suite
 oclgrind:
 	@sh tests/run.sh oclgrind
+generator:
+	@sh tests/run.sh generator
 rusticl:
 	@sh tests/run.sh rusticl
 examples:
@@ -255,6 +274,6 @@ bench-report:
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
-        suite oclgrind rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
+.PHONY: all help headers kernels check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+        suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
         clean

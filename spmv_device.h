@@ -226,7 +226,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
-    X(SHUF,  0,   0,  "csr with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)")                 \
+    X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
@@ -237,7 +237,9 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
     X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
     X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
-    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")
+    X(SLICE, 0,   0,  "sell: 1 gives a work-group to each slice")                                                     \
+    X(GEN,   0,   0,  "csr without run: 0 the hand-written body; 2, 4 the one that spmvgen wrote, with vectors of so many " \
+                      "slots")
 
 typedef enum spmv_knob {
 #define X(NAME, gpu, cpu, text) SPMV_KNOB_##NAME,
@@ -1305,15 +1307,20 @@ static const spmv__dev_format spmv__coo_device = {
 /* 1: csr with key run, whose kernel walks runs instead of rows. */
 static int spmv__csr_in_runs(const spmv_part *p) { return p->spec.key[SPMV_KEY_RUN] != 0; }
 
+enum { SPMV__SHUFFLE_LANES = 32 /* the most lanes whose sums shuffles can add: LANES_BY_SHUFFLE of kernels/common.cl */ };
+
 static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     int runs = spmv__csr_in_runs(p);
     switch (k) {
-    case SPMV_KNOB_L: return !runs;
+    case SPMV_KNOB_L:
+    case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL:
-    case SPMV_KNOB_SHUF: return runs && v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_UNROLL: return runs && v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_SHUF:
+        if (runs) return v->value[SPMV_KNOB_STREAM];
+        return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
     default: return 1;
     }
 }
@@ -1331,7 +1338,7 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, spmv__csr_in_runs(p), 0); /* not measured without runs */
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) return;
@@ -2051,9 +2058,9 @@ static void spmv__dev_fill_in(const spmv_device *d, const spmv_part *p, const sp
 /* Reproducible products add in the order of SPMV_REPEATS, so the knobs that would change it have only one legal value. */
 static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p, spmv_variant *v)
 {
-    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE };
+    static const spmv_knob knobs[] = { SPMV_KNOB_L, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_GEN };
     int i, lanes = spmv__dev_format_of(p->spec.format)->repeat_lanes;
-    for (i = 0; p->reproducible && i < 3; i++) {
+    for (i = 0; p->reproducible && i < (int)(sizeof knobs / sizeof *knobs); i++) {
         spmv_knob k = knobs[i];
         int value = k == SPMV_KNOB_L ? lanes : 0;
         if (!spmv__dev_knob_taken(p->spec.format, k)) continue;

@@ -159,6 +159,8 @@ NT_LOAD(double, "f64", "d")
         return VECTOR4(type, s, t, v, w);                                                                    \
     }
 NT_LOAD2(float, "f32", "f")
+NT_LOAD2(uint, "u32", "r")
+NT_LOAD2(ushort, "u16", "h")
 NT_LOAD4(float, "f32", "f")
 NT_LOAD4(uint, "u32", "r")
 NT_LOAD4(ushort, "u16", "h")

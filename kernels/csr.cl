@@ -34,6 +34,9 @@
 #ifndef NT
 #define NT 0 // tune: 0 1
 #endif
+#ifndef GEN
+#define GEN 0 // tune: 0 2 4
+#endif
 #ifndef RUN
 #define RUN 0 /* the most nonzeros in a run; 0: no runs */ // lint: RUN=96
 #endif
@@ -48,6 +51,7 @@
 #define ARGS val, ptr, col, run_row, run_at, base, long_run, runs, longs
 
 #if !RUN
+#if !GEN /* else kernels/gen/csr.cl, which follows this file, has the body */
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const IDX end = (IDX)ptr[(size_t)r + 1];
@@ -57,6 +61,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, 0, 1)));
     acc[0] += sum;
 }
+#endif
 
 #else
 #define OWN_SHELL /* in place of shell.cl */

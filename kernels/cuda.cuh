@@ -50,6 +50,9 @@ template <typename T> struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) spmv_ve
 #define uint2 spmv_vector2<uint>
 #define float2 spmv_vector2<float>
 #define double2 spmv_vector2<double>
+#define uchar2 spmv_vector2<uchar>
+#define ushort2 spmv_vector2<ushort>
+#define uchar4 spmv_vector4<uchar>
 #define uint4 spmv_vector4<uint>
 #define ushort4 spmv_vector4<ushort>
 #define float4 spmv_vector4<float>

@@ -12,7 +12,13 @@
 #define STEP 1
 #endif
 
-#if L > 1 && SCRATCH < W * WG
+#if L > 1 && L <= LANES_BY_SHUFFLE && !APART
+#define BY_SHUFFLE 1 /* the lanes of a row are in one warp, which adds their sums without barriers, in the same order */
+#else
+#define BY_SHUFFLE 0
+#endif
+
+#if L > 1 && !BY_SHUFFLE && SCRATCH < W * WG
 #define SCRATCH_SIZE (W * WG)
 #else
 #define SCRATCH_SIZE SCRATCH
@@ -54,7 +60,16 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
 
-#if L > 1
+#if BY_SHUFFLE
+    for (uint d = L / 2; d > 0; d /= 2)
+        #pragma unroll
+        for (uint w = 0; w < W; w++)
+            acc[w] += shuffle_down(acc[w], d);
+    if (lane == 0)
+        for (uint w = 0; w < W; w++)
+            if (r * W + w < rows)
+                put(y, Y_ROW(r * W + w), alpha, acc[w], beta);
+#elif L > 1
     #pragma unroll
     for (uint w = 0; w < W; w++)
         scratch[w * WG + lid] = acc[w];

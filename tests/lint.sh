@@ -14,6 +14,7 @@ unit() { # prints the source that the host puts together, as described in kernel
     kernels/shell.cl) printf '#include "kernels/%s.cl"\n' common csr shell ;;
     *)
         printf '#include "%s"\n' kernels/common.cl "$k"
+        if [ -e "kernels/gen/${k#kernels/}" ]; then echo "#include \"kernels/gen/${k#kernels/}\""; fi
         if grep -q '^#define PARAMS ' "$k"; then echo '#include "kernels/shell.cl"'; fi ;;
     esac
 }

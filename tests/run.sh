@@ -5,7 +5,7 @@
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
 # Groups: self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
-# By name only: rusticl (needs Mesa's OpenCL driver).
+# By name only: rusticl (needs Mesa's OpenCL driver), generator (every kernel that spmvgen can write for devices).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
 # gives the time it took and the processor time it used. Logs stay in build/check/log. The exit status is 0 only if something passed and
@@ -61,7 +61,7 @@ export POCL_CACHE_DIR
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
-    cli/bench | cli/suite | gen/messages) ;;
+    cli/bench | cli/suite | gen/messages | gen/fresh) ;;
     compile/*/all | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/gcc/examples | compile/gcc/host | compile/gcc/two-units | compile/gcc/single | compile/g++/single) ;;
     *) return 1 ;;
@@ -242,7 +242,10 @@ group() { # group NAME: lists its checks
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     gen)
         check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"
-        check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c" ;;
+        check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c"
+        check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
+        check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \
+            "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh quick" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
         check oclgrind/plans plain "make -s build/spmv && sh tests/oclgrind.sh plans"
@@ -250,6 +253,8 @@ group() { # group NAME: lists its checks
         check oclgrind/uninitialized plain "make -s build/spmv-defect && sh tests/oclgrind.sh uninitialized" ;;
     reproducible) check reproducible sum "make -s build/spmv build/spmv-defect && sh tests/reproducible.sh" ;;
     suite) check suite/all sum "make -s build/spmv && sh tests/suite.sh all" ;;
+    generator) check generator/all sum "make -s build/spmvgen build/gen/multiply build/gen/compile &&" \
+        "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh all" ;;
     rusticl) check rusticl plain "make -s build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
     package) sh tests/package.sh list >>"$out/part" ;;
     *) echo "no group named $1" >&2; exit 2 ;;
@@ -261,7 +266,7 @@ select_checks() {
     for word; do
         : >"$out/part"
         case $word in
-        */*) for g in $all rusticl; do group "$g"; done ;;
+        */*) for g in $all rusticl generator; do group "$g"; done ;;
         *) group "$word" ;;
         esac
         n=0 left=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/embed.sh [FOLDER [TABLES]] - writes spmv_kernels.h from kernels/*.cl and kernels/cuda.cuh, as bytes by xxd, and spmv_tuning.h from
-# tuning/*.tune, as text. With FOLDER it writes there, for a comparison; with TABLES it takes the tables of that folder. The output
+# tuning/*.tune, as text. A generated body, kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison; with TABLES it takes the tables of that folder. The output
 # depends only on these files and on the list of formats in spmv_formats.h.
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,7 +15,10 @@ formats=$(awk '/define SPMV_FORMAT_LIST/ { on = 1; next }
 
 bytes() { # bytes NAME [SUFFIX]
     echo "static const unsigned char spmv__src_$1[] = {"
-    xxd -i <"kernels/$1.${2-cl}"
+    {
+        cat "kernels/$1.${2-cl}"
+        if [ -e "kernels/gen/$1.cl" ]; then printf '\n#line 1 "kernels/gen/%s.cl"\n' "$1" && cat "kernels/gen/$1.cl"; fi
+    } | xxd -i
     echo '};'
 }
 

@@ -1,0 +1,199 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tests/generator.sh fresh|quick|all - tests what spmvgen writes for devices. Needs build/spmvgen.
+#   fresh  kernels/gen is what spmvgen writes now
+#   quick  some kernels: compiled by clang for OpenCL and CUDA, and multiplied through the library (build/gen/multiply)
+#   all    every description with every legal combination of options; also compiled by NVRTC (build/gen/compile), where it is
+# The last line is "N passed, N failed". Refusals are counted by their reasons.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+mode=${1:-quick}
+work=build/gen/device
+passed=0 failed=0
+good() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAIL $*"; }
+finish() {
+    echo "$passed passed, $failed failed"
+    [ $failed = 0 ] && [ $passed -gt 0 ]
+    exit
+}
+
+if [ "$mode" = fresh ]; then
+    rm -rf $work/fresh
+    mkdir -p $work
+    sh tools/generate.sh $work/fresh || bad "tools/generate.sh"
+    for f in kernels/gen/*.cl; do
+        if cmp "$f" "$work/fresh/${f##*/}"; then good; else bad "$f is out of date: make kernels"; fi
+    done
+    [ "$(ls $work/fresh)" = "$(ls kernels/gen)" ] || bad "kernels/gen has other files than tools/generate.sh writes"
+    finish
+fi
+rm -rf $work/$mode
+mkdir -p $work/$mode || exit 1
+
+# description | plan | the library's arguments of that format's kernel | constants | knobs
+csr='val,ptr,col,*run_row,*run_at,*base,*long_run,runs,longs'
+sell='val,ptr,col,*slice_row,base,slices'
+table="
+csr|csr|$csr||L=4
+csr|csr:rows=sorted|$csr||L=1,WG=32
+coo|coo|val,row,col,num_nonzeros,*carry_row,*carry_sum||ATOMIC=1
+dense|dense|val||V=1,L=4
+dia|dia|val,offset,diagonals,ld||V=1,L=2
+bdia|bdia|val,offset,band_ptr,bands,ld||V=1,STAGE=0,L=2
+ell|ell|val,col,base,width,ld||V=1,L=2
+ell|ell:idx=16,rows=sorted|val,col,base,width,ld|IDX=16|V=1,ZERO=1
+sell|sell|$sell||V=1,STAGE=0,L=2
+sell|sell:h=8,idx=16|$sell|H=8 IDX=16|V=1,STAGE=0,UNROLL=4
+sellv|sell:grow=0.2|val,ptr,col,slice_row,base,slices||V=1,STAGE=0,L=2
+sellv|sell:grow=0.2,idx=16|val,ptr,col,slice_row,base,slices|IDX=16|V=1,STAGE=0
+bell|bell|val,col,base,width,ld||V=1,L=2
+bell|bell:b=3x3,idx=16|val,col,base,width,ld|BH=3 BW=3 UW=3 IDX=16|V=1
+bell|bell:b=2x8|val,col,base,width,ld|BH=2 BW=8|V=1,ZERO=1
+sbell|sbell|val,ptr,col,base,slices||L=2
+sbell|sbell:b=6x6,idx=16|val,ptr,col,base,slices|BH=6 BW=6 UW=2 IDX=16|SEQ=4
+bcsr|bcsr|val,ptr,col,base,blocks||L=8
+bcsr|bcsr:b=1x4,idx=16|val,ptr,col,base,blocks|BH=1 IDX=16|L=4,SEQ=4
+bcsr|bcsr:b=2x2|val,ptr,col,base,blocks|BH=2 BW=2 UW=2|L=2,ZERO=1
+cmrs|cmrs|val,ptr,index,row||STAGE=1,L=8
+cmrs|cmrs:h=16,wide=1,sort=1|val,ptr,index,row|HEIGHT=16 PACKED=0|STAGE=0,L=2
+cmrs|cmrs:h=1|val,ptr,index,row|HEIGHT=1|STAGE=1,L=1
+hyb|||||
+"
+# description | constants and options: the kernels that the quick run multiplies; their plans follow from the table
+some="
+csr||vector=4
+ell||within=2
+sell||within=4 reuse=constant
+dia||reuse=local
+bcsr||vector=4
+cmrs|HEIGHT=16 PACKED=0|vector=2
+coo||strategy=atomic
+"
+
+# clang's check of one text: as OpenCL C (target, flags) or as CUDA C
+opencl() { # opencl FILE FLAG...
+    text=$1
+    shift
+    printf '#include "%s"\n' kernels/common.cl "$text" kernels/shell.cl |
+        "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -pedantic -Wall -Wextra \
+            -Wshadow -Werror "$@" -I. -
+}
+cuda() { # cuda FILE FLAG...
+    text=$1
+    shift
+    printf '#include "%s"\n' kernels/cuda.cuh kernels/common.cl "$text" kernels/shell.cl |
+        "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -include tests/cuda/words.h \
+            -fsyntax-only -Wall -Wextra -Werror -Wno-unknown-pragmas -Wno-unknown-cuda-version -DNVIDIA=80 "$@" -I. -
+}
+f64='-DVAL=double -DVEC=double -DF64'
+mixed='-DVAL=float -DVEC=double -DF64'
+syntax() { # syntax TARGET FILE PARTS: compiles it for several types and settings
+    part=0
+    while [ $part -lt "$3" ]; do
+        if [ "$1" = opencl ]; then
+            opencl "$2" -DPART=$part -DLIST=1 && opencl "$2" -DPART=$part $f64 -DOFF=ulong -DI64=1 -DREPEAT=1 &&
+                opencl "$2" -DPART=$part $mixed -DIMG=1 -DZERO=1 -DUNROLL=4 || return 1
+        else
+            cuda "$2" -DPART=$part -DLIST=1 && cuda "$2" -DPART=$part $f64 -DOFF=ulong -DI64=1 -DNT=1 -DSHUF=1 -DWG=128 ||
+                return 1
+        fi
+        part=$((part + 1))
+    done
+}
+
+# write TARGET FILE DESCRIPTION ARGUMENTS OPTION...: writes the kernel
+write() {
+    target=$1 to=$2 from=$3 arguments=$4
+    shift 4
+    n=$#
+    while [ $n -gt 0 ]; do
+        set -- "$@" --set "$1"
+        shift
+        n=$((n - 1))
+    done
+    [ -z "$arguments" ] || set -- "$@" --set "arguments=$arguments"
+    build/spmvgen "formats/$from.fmt" --target "$target" "$@" -o "$to"
+}
+
+parts_of() { if [ "$1" = hyb ]; then echo 2; else echo 1; fi; }
+within_of() { case " $1 " in *' within=2 '*) echo 2 ;; *' within=4 '*) echo 4 ;; *) echo 1 ;; esac; }
+set -f
+count=0
+# try DESCRIPTION PLAN ARGUMENTS KNOBS TYPES OPTION...: the kernel for both targets, and a line for the program that multiplies
+try() {
+    name=$1 plan=$2 arguments=$3 knobs=$4 types=$5
+    shift 5
+    count=$((count + 1))
+    file=$work/$mode/$count-$name
+    for target in opencl cuda; do
+        case "$target $*" in cuda*reuse=constant* | cuda*reuse=image*) continue ;; esac
+        if write $target "$file.$target" "$name" "$arguments" "$@" && syntax $target "$file.$target" "$(parts_of "$name")"; then good
+        else bad "$name $target $*"; fi
+    done
+    [ -n "$plan" ] || return 0
+    [ ! -e "$file.cuda" ] || echo "$plan $knobs $types $(within_of "$*") $file.cuda" >>$work/$mode/cuda.list
+    case $* in *reuse=image*) return 0 ;; esac # the library passes no image of an array
+    echo "$plan $knobs $types $(within_of "$*") $file.opencl" >>$work/$mode/opencl.list
+}
+
+multiply() {
+    if build/gen/multiply $work/$mode/opencl.list >$work/$mode/multiplied; then good; else rc=$?; fi
+    cat $work/$mode/multiplied
+    if [ "${rc-0}" = 77 ]; then echo "no OpenCL device: nothing was multiplied"; elif [ "${rc-0}" != 0 ]; then bad "wrong products"; fi
+}
+
+if [ "$mode" = quick ]; then
+    for line in $(printf '%s' "$some" | tr ' ' '~'); do
+        name=${line%%|*} rest=${line#*|}
+        constants=$(printf '%s' "${rest%%|*}" | tr '~' ' ') options=$(printf '%s' "${rest#*|}" | tr '~' ' ')
+        row=$(printf '%s' "$table" | awk -F '|' -v n="$name" -v c="$constants" '$1 == n && $4 == c { print; exit }')
+        plan=$(echo "$row" | cut -d '|' -f 2) arguments=$(echo "$row" | cut -d '|' -f 3) knobs=$(echo "$row" | cut -d '|' -f 5)
+        # shellcheck disable=SC2086 # options and constants are words
+        try "$name" "$plan" "$arguments" "$knobs" f64 $constants $options
+    done
+    multiply
+    finish
+fi
+
+for line in $(printf '%s' "$table" | tr ' ' '~'); do
+    name=${line%%|*}
+    plan=$(echo "$line" | cut -d '|' -f 2) arguments=$(echo "$line" | cut -d '|' -f 3) knobs=$(echo "$line" | cut -d '|' -f 5)
+    constants=$(echo "$line" | cut -d '|' -f 4 | tr '~' ' ')
+    set --
+    for c in $constants; do set -- "$@" --set "$c"; done
+    build/spmvgen "formats/$name.fmt" --target opencl --list "$@" >$work/$mode/legal || bad "$name --list"
+    sed -n 's/^  refused: //p' $work/$mode/legal >>$work/$mode/refused
+    types=all
+    for legal in $(sed -n 's/^  strategy=/strategy=/p' $work/$mode/legal | tr ' ' '~'); do
+        # shellcheck disable=SC2046,SC2086
+        try "$name" "$plan" "$arguments" "$knobs" $types $constants $(echo "$legal" | tr '~' ' ')
+        types=f64 # the types have no code of their own
+    done
+    for target in opencl cuda; do
+        file=$work/$mode/$name.$target
+        # shellcheck disable=SC2086
+        write $target "$file" "$name" "" form=standalone type=f64 offset=64 WG=64 $constants || bad "$name standalone"
+        if [ $target = opencl ]; then
+            "${CLANG:-clang}" -x cl -cl-std=CL1.2 -target spir64 -Xclang -finclude-default-header -fsyntax-only -Wall -Wextra -Werror \
+                "$file"
+        else
+            "${CLANG:-clang}" -x cuda --cuda-device-only --cuda-gpu-arch=sm_80 -nocudainc -nocudalib -std=c++17 -fsyntax-only -Wall \
+                -Wextra -Werror -include tests/cuda/words.h -Wno-unknown-pragmas -Wno-unknown-cuda-version "$file"
+        fi && good || bad "$file"
+    done
+done
+# formats/ has no description that the table lacks
+for f in $(set +f; echo formats/*.fmt); do
+    name=${f#formats/}
+    printf '%s' "$table" | grep -q "^${name%.fmt}|" || bad "$f is not tested"
+done
+multiply
+build/gen/compile $work/$mode/cuda.list
+rc=$?
+if [ $rc = 77 ]; then echo "skipped: no NVRTC, which a CUDA toolkit has"
+elif [ $rc = 0 ]; then good
+else bad "programs that NVRTC refuses"; fi
+echo "refused, by reason:"
+sed 's/^\([^:]*\): /\1 | /' $work/$mode/refused | sort | uniq -c | sort -rn
+finish

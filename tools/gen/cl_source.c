@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/gen/cl_source.c - the text of kernels/cuda.cuh, common.cl and shell.cl, from the generated header of the library.
+ */
+#include "tools/gen/emit_cl.h"
+
+/* only what all formats share */
+#define SPMV_NO_DENSE
+#define SPMV_NO_COO
+#define SPMV_NO_CSR
+#define SPMV_NO_DIA
+#define SPMV_NO_BDIA
+#define SPMV_NO_ELL
+#define SPMV_NO_SELL
+#define SPMV_NO_BELL
+#define SPMV_NO_SBELL
+#define SPMV_NO_BCSR
+#define SPMV_NO_CMRS
+#define SPMV_NO_TCSR
+#include "spmv_kernels.h"
+
+void cl_source_print(cl_source s, FILE *out)
+{
+    if (s == CL_SOURCE_CUDA) fwrite(spmv__src_cuda, 1, sizeof spmv__src_cuda, out);
+    if (s == CL_SOURCE_COMMON) fwrite(spmv__src_common, 1, sizeof spmv__src_common, out);
+    if (s == CL_SOURCE_SHELL) fwrite(spmv__src_shell, 1, sizeof spmv__src_shell, out);
+    fputs("\n", out);
+}
