@@ -132,7 +132,15 @@ SPMV_API spmv_status spmv_group_wait(spmv_group *g);
  * SPMV_ERR_FIXED and SPMV_ERR_ARGUMENT) the values are undefined. */
 SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val);
 
-/* What a device has. Read the members freely; those that begin with an underscore are private. */
+/* One of the matrices that a block is stored as. */
+typedef struct spmv_group_piece {
+    spmv_matrix m;
+    uint64_t    row, nonzero;          /* where it begins in the matrix of the group */
+    int         inner;                 /* 1: its columns are the piece of x alone, and it waits for no halo */
+    int         image;                 /* 1: a kernel reads x through an image, which nothing may write meanwhile */
+} spmv_group_piece;
+
+/* What a device has. Read the members freely; those that end in an underscore are private. */
 typedef struct spmv_group_block {
     spmv_device *device;               /* NULL: the host */
     uint64_t     row, rows;            /* its rows of the matrix */
@@ -144,12 +152,7 @@ typedef struct spmv_group_block {
     double       predicted;            /* seconds of its product by estimate or measurement; 0: not known */
     double       exchange;             /* seconds until its halo is there, by a rule of thumb */
     int          pieces;
-    struct spmv_group_piece {
-        spmv_matrix m;
-        uint64_t    row, nonzero;      /* where it begins in the matrix */
-        int         inner;             /* 1: its columns are the piece alone, and it waits for no halo */
-        int         image;             /* 1: a kernel reads x through an image, which nothing may write meanwhile */
-    } piece[3];                        /* rows before the interior, the interior, rows behind it, as far as there are any */
+    spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any */
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
     void        *send_index_, *packed_, *program_, *kernel_, *queue_, *ready_, *sent_, *arrived_, *done_; /* device: the same, and points */
     uint64_t     groups_, wg_;
@@ -246,12 +249,14 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
     if (!d) return SPMV_OK;
     if (!d->info.backend) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_group_create: device %llu is not open", (spmv__ull)i);
     if (!spmv__group_transfer(d))
-        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "spmv_group_create: device %llu: %s has no transfers", (spmv__ull)i, d->info.backend->name);
+        return spmv_log(h, SPMV_ERR_UNSUPPORTED, "spmv_group_create: device %llu: %s has no transfers", (spmv__ull)i,
+                        d->info.backend->name);
     s = d->info.backend->queue_keep(d, d->queue, &out_of_order, &profiles);
     if (s) return s;
     d->info.backend->queue_free(d, d->queue);
     if (!out_of_order) return SPMV_OK;
-    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "spmv_group_create: the queue of device %llu (%s) is out of order", (spmv__ull)i, d->info.name);
+    return spmv_log(h, SPMV_ERR_UNSUPPORTED, "spmv_group_create: the queue of device %llu (%s) is out of order", (spmv__ull)i,
+                    d->info.name);
 }
 
 /* 1: halos go from one to the other without the host. */
@@ -366,7 +371,7 @@ static spmv_status spmv__group_finish_device(const spmv_group_block *b)
     return s ? s : other;
 }
 
-static spmv_status spmv__group_piece_device(struct spmv_group_piece *p, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
+static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
 {
     return spmv_exec_mul_buffers(p->m.exec, alpha, x, x0, beta, y, y0);
 }
@@ -418,10 +423,16 @@ static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_bl
 }
 
 static spmv_status spmv__group_wait_sent(const spmv_group_block *b) { return spmv__group_transfer(b->device)->wait(b->device, b->sent_); }
-static spmv_status spmv__group_wait_arrived(const spmv_group_block *b) { return spmv__group_transfer(b->device)->wait(b->device, b->arrived_); }
+static spmv_status spmv__group_wait_arrived(const spmv_group_block *b)
+{
+    return spmv__group_transfer(b->device)->wait(b->device, b->arrived_);
+}
 
 /* Starts what is in the device's queue. */
-static spmv_status spmv__group_go(const spmv_group_block *b) { return spmv__group_transfer(b->device)->set(b->device, b->device->queue, b->done_); }
+static spmv_status spmv__group_go(const spmv_group_block *b)
+{
+    return spmv__group_transfer(b->device)->set(b->device, b->device->queue, b->done_);
+}
 #else
 /* A build without devices: no block has one, so that none of these is reached. */
 static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, const spmv_hooks *h)
@@ -455,7 +466,7 @@ static spmv_status spmv__group_copy_device(const spmv_device *d, const spmv_grou
     return SPMV_OK;
 }
 static spmv_status spmv__group_finish_device(const spmv_group_block *b) { (void)b; return SPMV_OK; }
-static spmv_status spmv__group_piece_device(struct spmv_group_piece *p, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
+static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, void *x, uint64_t x0, double beta, void *y, uint64_t y0)
 {
     (void)x0;
     (void)y0;
@@ -881,7 +892,7 @@ static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_blo
 /* Stores rows first .. end - 1 of a block as one matrix, whose columns are the piece alone (inner) or all that the block has. */
 static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_group_block *b, uint64_t first, uint64_t end, int inner)
 {
-    struct spmv_group_piece *p = &b->piece[b->pieces];
+    spmv_group_piece *p = &b->piece[b->pieces];
     spmv_group_block rows = *b;
     spmv_desc d = spmv__group_desc_of(k, b);
     spmv_csr a;
@@ -1071,7 +1082,7 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
     }
     for (i = 0; i < g->count; i++)
         for (k = 0; !s && k < g->block[i].pieces; k++) {
-            struct spmv_group_piece *p = &g->block[i].piece[k];
+            spmv_group_piece *p = &g->block[i].piece[k];
             s = spmv_update(&p->m, from ? from + p->nonzero * size : NULL);
         }
     return s;
@@ -1186,7 +1197,7 @@ typedef struct spmv__group_run {
 } spmv__group_run;
 
 /* Multiplies one matrix of block i. */
-static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, struct spmv_group_piece *p)
+static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, spmv_group_piece *p)
 {
     const spmv_group_block *b = &r->g->block[i];
     uint64_t size = spmv_vector_size(r->g->type), x0 = p->inner ? r->x[i].offset : 0, y0 = r->y[i].offset + (p->row - b->row);
@@ -1195,7 +1206,7 @@ static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, str
 }
 
 /* 1: a matrix that can be multiplied before the halo is there. */
-static int spmv__group_is_early(const spmv__group_run *r, const struct spmv_group_piece *p) { return p->inner && !(p->image && r->exchange); }
+static int spmv__group_is_early(const spmv__group_run *r, const spmv_group_piece *p) { return p->inner && !(p->image && r->exchange); }
 
 /* Multiplies those matrices of block i that can (early), or cannot, do without the halo. */
 static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, int early)
@@ -1373,7 +1384,7 @@ static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
 {
     int k;
     for (k = 0; k < b->pieces; k++) {
-        const struct spmv_group_piece *p = &b->piece[k];
+        const spmv_group_piece *p = &b->piece[k];
         SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
                         (spmv__ull)(p->row + spmv_rows(&p->m)), p->inner && b->before + b->after ? ", while halos are sent" : "");
     }

@@ -354,7 +354,11 @@ static spmv_status fake_point_wait(const spmv_device *d, void *point)
 }
 
 static int transfers; /* 0: the back end has none; 1: through the host; 2: peer copies, too */
-static spmv_status fake_peer_open(const spmv_device *d, const spmv_device *other) { (void)other; return fails(d) ? SPMV_ERR_MEMORY : SPMV_OK; }
+static spmv_status fake_peer_open(const spmv_device *d, const spmv_device *other)
+{
+    (void)other;
+    return fails(d) ? SPMV_ERR_MEMORY : SPMV_OK;
+}
 
 static spmv_status fake_peer(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
                              uint64_t from_offset, uint64_t bytes)

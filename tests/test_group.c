@@ -35,7 +35,8 @@ static void open_device(spmv_device *d, cl_context context, cl_device_id id)
 /* Opens two sub-devices in one context, or the device twice, and the device in a context of its own. */
 static void set_up(void)
 {
-    static const cl_device_partition_property by_counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
+    static const cl_device_partition_property by_counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
+                                                              CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
     cl_device_id id;
     cl_int e;
     open_device(&device[OTHER], NULL, NULL);

@@ -77,7 +77,7 @@ for cc in gcc clang; do
         say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
-    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
@@ -86,16 +86,16 @@ for cc in gcc clang; do
     # the single header, compiled where the separate headers cannot be found
     say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
     say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
-    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
-    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
+    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
+    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
-    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
-    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
-    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
+    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
+    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
+    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
     say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units -lOpenCL && $o/$cc-single-units"
     say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts -lOpenCL && $o/$cc-single-cuts"
-    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
-    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
+    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
+    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
 done
 for cxx in g++ clang++; do
     say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"

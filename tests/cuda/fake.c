@@ -282,7 +282,8 @@ int cuMemcpyPeerAsync(unsigned long long to, void *to_context, unsigned long lon
     a = at_address(to);
     b = at_address(from);
     find(stream, FAKE_STREAMS);
-    if (!a || !b || a->context != to_context || b->context != from_context || bytes > a->bytes - (size_t)(to - (unsigned long long)a->data) ||
+    if (!a || !b || a->context != to_context || b->context != from_context ||
+        bytes > a->bytes - (size_t)(to - (unsigned long long)a->data) ||
         bytes > b->bytes - (size_t)(from - (unsigned long long)b->data)) {
         fake.bad++;
         return 1;
