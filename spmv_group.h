@@ -42,7 +42,8 @@ extern "C" {
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
     SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If by the estimates no
-                               division is faster than one device alone, or the matrix is tiny (SPMV_TINY_BYTES), one gets all rows */
+                               division is faster than one device alone, or the matrix is tiny (SPMV_TINY_BYTES), one gets all rows.
+                               Estimates do not know that an OpenCL device may be the host's own processors: give shares then */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -96,7 +97,7 @@ typedef enum spmv_group_side { SPMV_GROUP_X = 0, SPMV_GROUP_Y } spmv_group_side;
 SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *desc);
 
 /* y = alpha A x + beta y with vectors on the host, as spmv_mul. The first call allocates vectors on the devices, which g keeps. After a
- * failure y is undefined where beta is 0 and unchanged where the message comes before the first read; take all of it as undefined. */
+ * fault of any device, all of y is undefined. */
 SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, double beta, void *y);
 
 /* Waits for all that was enqueued, frees everything and zeroes *g. Free its vectors before. A zeroed group or NULL is ignored. */
@@ -212,6 +213,7 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 #define SPMV__GROUP_PEER_LATENCY 5e-6
 #define SPMV__GROUP_PEER_BYTES 200e9
 #define SPMV__GROUP_HOST_LATENCY 30e-6
+#define SPMV__GROUP_CPU_LATENCY 150e-6 /* with OpenCL on a CPU, whose threads must wake up: two halves of PoCL 3.1 on two cores */
 #define SPMV__GROUP_HOST_BYTES 25e9
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
 
@@ -270,6 +272,8 @@ static int spmv__group_is_same(const spmv_device *a, const spmv_device *b)
 {
     return a == b || (a && b && a->info.backend == b->info.backend && a->info.id == b->info.id);
 }
+
+static int spmv__group_is_cpu(const spmv_device *d) { return d && d->info.type == SPMV_DEVICE_CPU; }
 
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from)
 {
@@ -442,6 +446,7 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
 }
 static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) { return from != NULL && to != NULL; }
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b) { return a == b; }
+static int spmv__group_is_cpu(const spmv_device *d) { return d != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
 static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
 static void spmv__group_close_device(spmv_group_block *b) { (void)b; }
@@ -680,13 +685,34 @@ static void spmv__group_weigh(const spmv__group_maker *k)
     }
 }
 
+/* Seconds before the first byte of a halo is there. */
+static double spmv__group_latency(const spmv_device *from, const spmv_device *to)
+{
+    if (!from && !to) return 0;
+    if (spmv__group_is_peer(from, to)) return SPMV__GROUP_PEER_LATENCY;
+    return spmv__group_is_cpu(from) || spmv__group_is_cpu(to) ? SPMV__GROUP_CPU_LATENCY : SPMV__GROUP_HOST_LATENCY;
+}
+
+/* Seconds that a product takes at least, by the predictions for the blocks: the slowest, and the slowest way between two devices. */
+static double spmv__group_least(const spmv_group *g)
+{
+    double slowest = 0, latency = 0, one;
+    size_t i;
+    for (i = 0; i < g->count; i++) {
+        if (g->block[i].predicted > slowest) slowest = g->block[i].predicted;
+        one = i ? spmv__group_latency(g->block[i - 1].device, g->block[i].device) : 0;
+        if (one > latency) latency = one;
+    }
+    return slowest + latency;
+}
+
 /* Divides by rates: a first division by the rates of each device on the whole matrix (measured ones: on equal blocks), a second by those
  * on their own blocks, which stands unless one device alone is faster. */
 static spmv_status spmv__group_by_rate(const spmv__group_maker *k)
 {
     spmv_group *g = k->g;
     size_t i, best = 0;
-    double alone = 0, *weight = k->weight, slowest = 0;
+    double alone = 0, *weight = k->weight;
     spmv_status s = SPMV_OK;
     for (i = 0; !s && !k->d->measure && i < g->count; i++) {
         spmv__group_only(k, i);
@@ -711,13 +737,8 @@ static spmv_status spmv__group_by_rate(const spmv__group_maker *k)
     for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     if (s) return s;
     spmv__group_weigh(k);
-    for (i = 0; i < g->count; i++)
-        if (g->block[i].predicted > slowest) slowest = g->block[i].predicted;
-    if (!k->d->measure && g->count > 1 && slowest + SPMV__GROUP_PEER_LATENCY >= alone) {
-        spmv__group_only(k, best);
-        return SPMV_OK;
-    }
-    spmv__group_divide(k);
+    if (!k->d->measure && g->count > 1 && spmv__group_least(g) >= alone) spmv__group_only(k, best);
+    else spmv__group_divide(k);
     return SPMV_OK;
 }
 
@@ -859,7 +880,7 @@ static void spmv__group_predict_exchange(spmv_group *g)
         spmv_group_block *to = &g->block[m->to];
         int host = !to->device && !g->block[m->from].device;
         double bytes = (double)(m->count * spmv_vector_size(g->type));
-        double latency = host ? 0 : m->peer ? SPMV__GROUP_PEER_LATENCY : SPMV__GROUP_HOST_LATENCY;
+        double latency = spmv__group_latency(g->block[m->from].device, to->device);
         if (to->exchange < latency) to->exchange = latency;
         to->exchange += bytes / (host ? SPMV__GROUP_MEMORY_BYTES : m->peer ? SPMV__GROUP_PEER_BYTES : SPMV__GROUP_HOST_BYTES);
     }
