@@ -60,7 +60,7 @@ static void tear_down(void)
     shared = NULL;
 }
 
-TestSuite(group, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(group, .init = set_up, .fini = tear_down, .timeout = 500);
 
 /* The devices that share a matrix: none more than four. */
 typedef struct team {
