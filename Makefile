@@ -180,6 +180,10 @@ build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
+build/two_devices: bench/two_devices.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
+
 # ---- headers ----
 headers:
 	sh tools/embed.sh

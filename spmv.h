@@ -248,7 +248,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     m->on_device = (spmv_device_matrix *)matrix;
     if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
     m->exec = (spmv_exec *)exec;
-    if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count, sizeof(spmv_variant), 0);
+    if (!s) s = spmv__new(h, &variants, (uint64_t)m->store.count + 1, sizeof(spmv_variant), 0); /* without nonzeros there is no part */
     if (!s) s = spmv_variants_parse((spmv_variant *)variants, &m->store, variant, h);
     if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
                                           (size_t)m->store.count, (const spmv_variant *)variants);

@@ -97,7 +97,12 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
                        unsigned shared, void *stream, void **parameters, void **extra))                                       \
     X(cuEventCreate, (void **event, unsigned flags)) X(cuEventDestroy_v2, (void *event))                                      \
     X(cuEventRecord, (void *event, void *stream)) X(cuEventSynchronize, (void *event))                                        \
-    X(cuEventElapsedTime, (float *milliseconds, void *begin, void *end))
+    X(cuEventElapsedTime, (float *milliseconds, void *begin, void *end))                                                      \
+    X(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))                                                         \
+    X(cuMemHostAlloc, (void **at, size_t bytes, unsigned flags)) X(cuMemFreeHost, (void *at))                                 \
+    X(cuCtxEnablePeerAccess, (void *context, unsigned flags))                                                                 \
+    X(cuMemcpyPeerAsync, (unsigned long long to, void *to_context, unsigned long long from, void *from_context, size_t bytes, \
+                          void *stream))
 
 #define SPMV__CUDA_COMPILER(X)                                                                                                \
     X(nvrtcGetNumSupportedArchs, (int *count)) X(nvrtcGetSupportedArchs, (int *archs))                                        \
@@ -676,17 +681,125 @@ static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *l
     return s;
 }
 
+/* ---- several devices --------------------------------------------------------------------------------------------------- */
+
+static spmv_status spmv__cuda_queue_new(const spmv_device *d, void **out)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuStreamCreate, (out, 0));
+    return s;
+}
+
+static void spmv__cuda_queue_end(const spmv_device *d, void *queue)
+{
+    spmv_status s = SPMV_OK;
+    spmv__cuda_finish(d, queue);
+    SPMV__CUDA_IN(s, d, cuStreamDestroy_v2, (queue));
+}
+
+static spmv_status spmv__cuda_pin(const spmv_device *d, uint64_t bytes, void **at, void **handle)
+{
+    enum { PORTABLE = 1 }; /* CU_MEMHOSTALLOC_PORTABLE: pinned for the other devices, too */
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemHostAlloc, (at, (size_t)bytes, PORTABLE));
+    if (!s) *handle = *at;
+    return s;
+}
+
+static void spmv__cuda_unpin(const spmv_device *d, void *at, void *handle)
+{
+    spmv_status s = SPMV_OK;
+    (void)handle;
+    SPMV__CUDA_IN(s, d, cuMemFreeHost, (at));
+}
+
+static spmv_status spmv__cuda_get(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemcpyDtoHAsync_v2, (to, spmv__cuda_address(buffer) + offset, (size_t)bytes, queue));
+    return s;
+}
+
+static spmv_status spmv__cuda_put(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemcpyHtoDAsync_v2, (spmv__cuda_address(buffer) + offset, from, (size_t)bytes, queue));
+    return s;
+}
+
+/* A point is a CUevent; waiting for one that was never recorded returns at once. */
+static spmv_status spmv__cuda_point(const spmv_device *d, void **out)
+{
+    enum { NO_TIMING = 2 }; /* CU_EVENT_DISABLE_TIMING */
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuEventCreate, (out, NO_TIMING));
+    return s;
+}
+
+static void spmv__cuda_point_free(const spmv_device *d, void *point)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuEventDestroy_v2, (point));
+}
+
+static spmv_status spmv__cuda_point_set(const spmv_device *d, void *queue, void *point)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuEventRecord, (point, queue));
+    return s;
+}
+
+static spmv_status spmv__cuda_follow(const spmv_device *d, void *queue, void *point)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuStreamWaitEvent, (queue, point, 0));
+    return s;
+}
+
+static spmv_status spmv__cuda_point_wait(const spmv_device *d, void *point)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuEventSynchronize, (point));
+    return s;
+}
+
+/* Without access of one device to the other's memory the driver copies through the host, which works as well. */
+static spmv_status spmv__cuda_peer_open(const spmv_device *d, const spmv_device *other)
+{
+    int pushed = 0;
+    void *own;
+    spmv_status s = d->context == other->context ? SPMV_OK : spmv__cuda_enter(d, &pushed);
+    if (s || d->context == other->context) return s;
+    spmv__cuda_api.p_cuCtxEnablePeerAccess(other->context, 0);
+    if (pushed) spmv__cuda_api.p_cuCtxPopCurrent_v2(&own);
+    return SPMV_OK;
+}
+
+static spmv_status spmv__cuda_peer(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
+                                   uint64_t from_offset, uint64_t bytes)
+{
+    spmv_status s = SPMV_OK;
+    SPMV__CUDA_IN(s, d, cuMemcpyPeerAsync, (spmv__cuda_address(to) + to_offset, d->context, spmv__cuda_address(from) + from_offset,
+                                            other->context, (size_t)bytes, queue));
+    return s;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------------- */
 
 SPMV_API const spmv_backend *spmv_cuda(void)
 {
+    static const spmv_transfer transfer = {
+        spmv__cuda_queue_new, spmv__cuda_queue_end, spmv__cuda_pin, spmv__cuda_unpin, spmv__cuda_get, spmv__cuda_put,
+        spmv__cuda_point, spmv__cuda_point_free, spmv__cuda_point_set, spmv__cuda_follow, spmv__cuda_point_wait,
+        spmv__cuda_peer_open, spmv__cuda_peer
+    };
     static const spmv_backend table = {
         "CUDA", spmv__cuda_list, spmv__cuda_open, spmv__cuda_close,
         spmv__cuda_build, spmv__cuda_program_free, spmv__cuda_new_kernel, spmv__cuda_kernel_free, spmv__cuda_kernel_limits,
         spmv__cuda_argument, spmv__cuda_buffer, spmv__cuda_buffer_free, spmv__cuda_buffer_bytes, spmv__cuda_write, spmv__cuda_read,
         spmv__cuda_fill, spmv__cuda_queue_keep, spmv__cuda_queue_free, spmv__cuda_finish, spmv__cuda_launch, spmv__cuda_marker,
         spmv__cuda_event_keep, spmv__cuda_event_free, spmv__cuda_seconds,
-        NULL, NULL, NULL
+        NULL, NULL, NULL, &transfer
     };
     return &table;
 }

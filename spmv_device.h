@@ -342,6 +342,32 @@ typedef struct spmv_order {
     void       *after;   /* a single event instead, or NULL; count is 0 if it is set */
 } spmv_order;
 
+/* What several devices that share a matrix (spmv_group.h) need of a back end beyond that. A point marks a place in a queue. */
+typedef struct spmv_transfer {
+    /* A further queue of the device, in order; queue_end waits for its work and frees it. */
+    spmv_status (*queue)(const spmv_device *d, void **queue);
+    void (*queue_end)(const spmv_device *d, void *queue);
+    /* Host memory that copies reach without a detour; handle is for unpin. bytes: at least 1. */
+    spmv_status (*pin)(const spmv_device *d, uint64_t bytes, void **at, void **handle);
+    void (*unpin)(const spmv_device *d, void *at, void *handle);
+    /* Enqueue a copy from (get) or to (put) offset bytes behind the beginning of a buffer, and return at once. */
+    spmv_status (*get)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to);
+    spmv_status (*put)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from);
+    /* set marks the place behind all that is in the queue, and starts that work; follow lets what comes later in a queue wait for the
+     * latest place, wait lets the host. Neither waits for a point that was never set. follow: the point is one of the same device, or
+     * of any other of the back end if peer is not NULL. */
+    spmv_status (*point)(const spmv_device *d, void **point);
+    void (*point_free)(const spmv_device *d, void *point);
+    spmv_status (*set)(const spmv_device *d, void *queue, void *point);
+    spmv_status (*follow)(const spmv_device *d, void *queue, void *point);
+    spmv_status (*wait)(const spmv_device *d, void *point);
+    /* Enqueues, in a queue of d, a copy from a buffer of another device of the back end, without the host. peer_open comes once before
+     * the first. Both NULL: there is no good way. */
+    spmv_status (*peer_open)(const spmv_device *d, const spmv_device *other);
+    spmv_status (*peer)(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
+                        uint64_t from_offset, uint64_t bytes);
+} spmv_transfer;
+
 typedef struct spmv_backend {
     const char *name; /* "OpenCL" */
     /* As spmv_backends_list. SPMV_OK and a count of 0 if the machine has no driver. */
@@ -388,6 +414,7 @@ typedef struct spmv_backend {
     spmv_status (*image_check)(const spmv_device *d, spmv_type type, int texel);
     spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
     spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
+    const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
 } spmv_backend;
 
 #ifdef __cplusplus
@@ -573,10 +600,12 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
 #define X(NAME, name, text) { #name ".cl", SPMV__SRC_##NAME, SPMV_##NAME##_ARRAY_COUNT, { SPMV_##NAME##_INTS(SPMV__DEV_INT) NULL } },
     SPMV_FORMAT_LIST(X)
 #undef X
-    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, { NULL } }
+    { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, { NULL } },
+    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, { NULL } }
 };
-/* The pass that only scales y is built like a format. */
+/* The pass that only scales y, and the one that collects elements of x for other devices, are built like formats. */
 #define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
+#define SPMV__KERNEL_GATHER (SPMV_FORMAT_COUNT + 1)
 
 /* 1: integer number i of the format becomes a macro; 0: an argument. */
 static int spmv__dev_int_is_macro(spmv_format f, int i)
@@ -1876,8 +1905,8 @@ static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv_
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-/* 1: the kernel needs shell.cl; 0: its own file is complete, as that of the scaling pass is. */
-static int spmv__dev_walks_rows(int f) { return f != (int)SPMV__KERNEL_SCALE && spmv__dev_formats[f]->walks_rows; }
+/* 1: the kernel needs shell.cl; 0: its own file is complete, as those that are not a format's are. */
+static int spmv__dev_walks_rows(int f) { return f < (int)SPMV_FORMAT_COUNT && spmv__dev_formats[f]->walks_rows; }
 
 /* Builds a program from common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
 static spmv_status spmv__dev_build(const spmv_device *d, int f, const char *options, void **out)
@@ -2441,20 +2470,21 @@ static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *
     return s;
 }
 
-static int spmv__dev_scale_group(const spmv_device *d)
+static int spmv__dev_vector_group(const spmv_device *d)
 {
     int wg = spmv__dev_knob_default(SPMV_KNOB_WG, d->info.type);
     while (wg > 1 && (uint64_t)wg > d->info.group_size) wg /= 2;
     return wg;
 }
 
-static spmv_status spmv__dev_scale_create(spmv_device_matrix *m)
+/* The program of a kernel that walks over vectors alone: SPMV__KERNEL_SCALE or SPMV__KERNEL_GATHER. */
+static spmv_status spmv__dev_vector_program(spmv_device *d, int kernel, spmv_type type, void **out)
 {
     spmv__dev_options o;
     o.used = 0;
-    spmv__dev_option_types(&o, m->type);
-    spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_scale_group(m->device));
-    return spmv__dev_program_of(m->device, (int)SPMV__KERNEL_SCALE, o.text, &m->scale);
+    spmv__dev_option_types(&o, type);
+    spmv__dev_option_number(&o, "WG", (uint64_t)spmv__dev_vector_group(d));
+    return spmv__dev_program_of(d, kernel, o.text, out);
 }
 
 static spmv_status spmv__dev_check_type(const spmv_device *d, spmv_type t)
@@ -2513,7 +2543,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->sources = count;
     out->count = s ? 0 : n;
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
-    if (!s) s = spmv__dev_scale_create(out);
+    if (!s) s = spmv__dev_vector_program(out->device, (int)SPMV__KERNEL_SCALE, out->type, &out->scale);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
     if (s) spmv_device_matrix_free(out);
@@ -2665,7 +2695,7 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
 
 static spmv_status spmv__dev_launch_scale(spmv__launch *l, const spmv_device_matrix *m)
 {
-    uint64_t wg = (uint64_t)spmv__dev_scale_group(m->device), groups;
+    uint64_t wg = (uint64_t)spmv__dev_vector_group(m->device), groups;
     spmv__dev_args a;
     spmv_status s = spmv__dev_groups(m->device, m->rows, wg, wg, &groups);
     if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "spmv", &l->kernel);

@@ -196,6 +196,25 @@ gives 'x of the wrong length' 1 mul small.mtx --x y.mtx
 says 'x of the wrong length: both lengths' err 'needs 4 elements, the file has 3'
 gives 'no such device' 1 mul small.mtx --device 4711
 gives 'no such device by name' 1 mul small.mtx --device 'no such name'
+product 'mul on the host twice' '5 6 15' small.mtx --x x.mtx --device host+host --shares 1,2
+product 'mul on the host twice, by speed' '-10.5 -13 -35.5' small.mtx --device host+host --x x.mtx --alpha -2.5 --beta 2 --y y.mtx
+gives 'plan for the host twice' 0 plan small.mtx --device host+host --shares 1,1 --explain
+says 'plan for the host twice: the division' out '^matrix  *3 x 4, [0-9]+ nonzeros, divided by given shares$'
+says 'plan for the host twice: the second' out '^device 1  host$'
+says 'plan for the host twice: halos' out '^    halo  *receives [0-9]+ elements \([0-9]+ bytes\), sends [0-9]+ \([0-9]+ bytes\)$'
+for d in $devices; do
+    [ $d = host ] && continue
+    product "mul on the host and $d" '5 6 15' small.mtx --x x.mtx --device host+$d --shares 1,1
+    gives "plan for the host and $d" 0 plan small.mtx --device host+$d
+done
+for s in 1 1,2,3 1,x 1,-1 0,0 ,; do
+    want=2
+    [ $s = 0,0 ] && want=1
+    gives "--shares $s for two devices" $want mul small.mtx --device host+host --shares $s
+done
+gives '--shares for one device' 2 mul small.mtx --shares 1
+gives 'no such device among several' 1 mul small.mtx --device host+4711
+gives 'plan of several devices as JSON' 2 plan small.mtx --device host+host --json
 gives 'no such file' 1 mul nosuch.mtx
 says 'no such file is named' err 'nosuch.mtx'
 

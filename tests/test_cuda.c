@@ -4,6 +4,7 @@
 #define SPMV_NO_OPENCL
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
+#include "../spmv_group.h"
 
 #include "cuda/fake.h"
 #include <criterion/criterion.h>
@@ -314,6 +315,93 @@ static spmv_status everything(void)
     spmv_destroy(&m);
     spmv_device_close(&d);
     return s;
+}
+
+/* ---- groups --------------------------------------------------------------------------------------------------------- */
+
+/* Both GPUs, and with_host the host between them: a group, products, an update. */
+static spmv_status everything_of_a_group(int with_host)
+{
+    static const double x[COLS] = { 1, 1, 1, 1 };
+    double y[ROWS] = { 0 };
+    spmv_device d[2];
+    spmv_device *on[3];
+    spmv_group_desc desc = { 0 };
+    spmv_group g;
+    spmv_status s = open_device(&d[0], "cuda:0");
+    if (s) return s;
+    s = open_device(&d[1], "cuda:1");
+    if (s) {
+        spmv_device_close(&d[0]);
+        return s;
+    }
+    on[0] = &d[0];
+    on[1] = with_host ? NULL : &d[1];
+    on[2] = &d[1];
+    desc.device = on;
+    desc.count = with_host ? 3 : 2;
+    desc.divide = SPMV_GROUP_BY_ROWS;
+    desc.desc.matrix.rows = ROWS;
+    desc.desc.matrix.cols = COLS;
+    desc.desc.matrix.ptr = ptr;
+    desc.desc.matrix.ptr_bits = 64;
+    desc.desc.matrix.col = col;
+    desc.desc.matrix.val = val;
+    desc.desc.plan = "csr";
+    desc.desc.updatable = 1;
+    desc.desc.hooks.log = hear;
+    desc.desc.hooks.resize = limited;
+    s = spmv_group_create(&g, &desc);
+    if (!s) cr_assert_eq(fake.alive[FAKE_PINNED], with_host); /* what the second GPU sends to the host */
+    if (!s) s = spmv_group_mul(&g, 1, x, 1, y);
+    if (!s) s = spmv_group_update(&g, val);
+    if (s) *said = 0; /* freeing waits for the devices, too, but has nobody to tell */
+    else fake.fail_in = -1;
+    spmv_group_destroy(&g);
+    spmv_device_close(&d[0]);
+    spmv_device_close(&d[1]);
+    return s;
+}
+
+/* Halos go from GPU to GPU; what goes through the host is pinned. */
+Test(groups, send_halos_from_device_to_device)
+{
+    int peers = fake.peers;
+    cr_assert_eq(everything_of_a_group(0), SPMV_OK, "%s", said);
+    check_clean("group");
+    cr_assert_eq(fake.peers, peers + 2);
+    cr_assert_eq(everything_of_a_group(1), SPMV_OK, "%s", said);
+    check_clean("group with host");
+    cr_assert_eq(fake.peers, peers + 4);
+}
+
+Test(groups, leave_nothing_after_a_failure, .timeout = 60)
+{
+    spmv_status s = SPMV_OK;
+    long k;
+    int host;
+    fake.error = 700;
+    for (host = 0; host < 2; host++) {
+        for (k = 0;; k++) {
+            fake.fail_in = k;
+            *fake.failed = 0;
+            s = everything_of_a_group(host);
+            fake.fail_in = -1;
+            check_clean(fake.failed);
+            if (!*fake.failed) break;
+            if (strncmp(fake.failed, "cuDeviceGet", 11) && strcmp(fake.failed, "cuDeviceTotalMem_v2"))
+                cr_assert_neq(s, SPMV_OK, "%s failed, and nobody said so", fake.failed);
+        }
+        cr_assert_eq(s, SPMV_OK, "%s", said);
+        cr_assert_gt(k, 100);
+    }
+    for (s = SPMV_ERR_MEMORY, k = 0; s == SPMV_ERR_MEMORY; k++) {
+        blocks_left = k;
+        s = everything_of_a_group(1);
+        cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
+        check_clean("memory");
+    }
+    cr_assert_eq(s, SPMV_OK, "%s", said);
 }
 
 Test(failures, of_every_call, .timeout = 60)

@@ -5,8 +5,10 @@
 #define SPMV_IMPLEMENTATION
 #include "../spmv_device.h"
 #include "../spmv.h"
+#include "../spmv_group.h"
 
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -127,18 +129,20 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     static const char *const own[][2] = {
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
-        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }
+        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" }
     };
+    int gather = !strcmp(source->file, "gather.cl");
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_BUILD;
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
-    if (i == LENGTH(own) || source->count != (coo || tcsr || scale ? 4 : 6)) bad++;
+    if (i == LENGTH(own) || source->count != (coo || tcsr || scale || gather ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
-    snprintf(t->signature, sizeof t->signature, "%s%s%s%sbnbnrr", i < LENGTH(own) ? own[i][1] : "",
-             coo ? "nb" : scale ? "n" : tcsr ? "" : "nn",
-             strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "");
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s", i < LENGTH(own) ? own[i][1] : "",
+             coo ? "nb" : scale ? "n" : tcsr || gather ? "" : "nn",
+             strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
+             gather ? "" : "bnbnrr");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
     *out = t;
     return SPMV_OK;
@@ -286,13 +290,101 @@ static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, d
     return SPMV_OK;
 }
 
+/* ---- transfers; a point is an event ---- */
+static spmv_status fake_queue_new(const spmv_device *d, void **queue)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    *queue = new_thing(QUEUE);
+    return SPMV_OK;
+}
+
+static void fake_queue_end(const spmv_device *d, void *queue) { (void)d; release(queue, QUEUE); }
+
+static spmv_status fake_pin(const spmv_device *d, uint64_t bytes, void **at, void **handle)
+{
+    spmv_status s = fake_buffer(d, bytes, 0, NULL, handle);
+    if (!s) *at = ((thing *)*handle)->data;
+    return s;
+}
+
+static void fake_unpin(const spmv_device *d, void *at, void *handle)
+{
+    (void)d;
+    if (((thing *)handle)->data != at) bad++;
+    release(handle, BUFFER);
+}
+
+static spmv_status fake_move(const spmv_device *d, void *queue, thing *buffer, uint64_t offset, uint64_t bytes, void *to, const void *from)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || !lives(buffer, BUFFER) || offset + bytes > buffer->bytes || !bytes) { bad++; return SPMV_OK; }
+    memcpy(to ? to : buffer->data + offset, to ? buffer->data + offset : from, (size_t)bytes);
+    return SPMV_OK;
+}
+
+static spmv_status fake_get(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to)
+{
+    return fake_move(d, queue, (thing *)buffer, offset, bytes, to, NULL);
+}
+
+static spmv_status fake_put(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from)
+{
+    return fake_move(d, queue, (thing *)buffer, offset, bytes, NULL, from);
+}
+
+static spmv_status fake_point(const spmv_device *d, void **point)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    *point = new_thing(EVENT);
+    return SPMV_OK;
+}
+
+static spmv_status fake_at_point(const spmv_device *d, void *queue, void *point)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE) || !lives(point, EVENT)) bad++;
+    return SPMV_OK;
+}
+
+static spmv_status fake_point_wait(const spmv_device *d, void *point)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(point, EVENT)) bad++;
+    return SPMV_OK;
+}
+
+static int transfers; /* 0: the back end has none; 1: through the host; 2: peer copies, too */
+static spmv_status fake_peer_open(const spmv_device *d, const spmv_device *other)
+{
+    (void)other;
+    return fails(d) ? SPMV_ERR_MEMORY : SPMV_OK;
+}
+
+static spmv_status fake_peer(const spmv_device *d, void *queue, void *to, uint64_t to_offset, const spmv_device *other, void *from,
+                             uint64_t from_offset, uint64_t bytes)
+{
+    if (!lives(from, BUFFER) || from_offset + bytes > ((thing *)from)->bytes || other == NULL) bad++;
+    return fake_move(d, queue, (thing *)to, to_offset, bytes, NULL, ((thing *)from)->data + from_offset);
+}
+
 static const spmv_backend *fake(void)
 {
-    static const spmv_backend table = {
+    static const spmv_transfer staged = {
+        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, fake_point, fake_event_free, fake_at_point,
+        fake_at_point, fake_point_wait, NULL, NULL
+    };
+    static const spmv_transfer direct = {
+        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, fake_point, fake_event_free, fake_at_point,
+        fake_at_point, fake_point_wait, fake_peer_open, fake_peer
+    };
+    static const spmv_backend without = {
         "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_kernel, fake_kernel_free, fake_limits,
         fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
-        fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL
+        fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL, NULL
     };
+    static spmv_backend table;
+    table = without;
+    table.transfer = transfers == 0 ? NULL : transfers == 1 ? &staged : &direct;
     return &table;
 }
 
@@ -574,4 +666,108 @@ Test(device, every_call_may_fail)
             cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plans[i], n);
         }
     cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* each has to open, to build and to set six arguments or more */
+}
+
+/* ---- groups: the calls of a product on several devices; tests/test_group.c has the results --------------------------------- */
+
+/* Everything from opening two devices to an update, with the host between them. *fault, if it is not NULL, becomes what a product with
+ * vectors on the devices returns. */
+static spmv_status everything_of_a_group(int n, spmv_status *fault)
+{
+    static double back[ROWS];
+    spmv_device d[2];
+    spmv_device *on[3];
+    spmv_group_desc desc = { 0 };
+    spmv_group g;
+    spmv_group_vector u, v;
+    spmv_status s, t;
+    memset(&g, 0, sizeof g);
+    memset(&u, 0, sizeof u);
+    memset(&v, 0, sizeof v);
+    memset(d, 0, sizeof d);
+    on[0] = &d[0];
+    on[1] = NULL;
+    on[2] = &d[1];
+    fails_left = n;
+    s = open_fake(&d[0], "large");
+    t = open_fake(&d[1], "large");
+    if (!s) s = t;
+    desc.device = on;
+    desc.count = 3;
+    desc.divide = SPMV_GROUP_BY_ROWS;
+    desc.desc.matrix.rows = ROWS;
+    desc.desc.matrix.cols = COLS;
+    desc.desc.matrix.ptr = ptr;
+    desc.desc.matrix.ptr_bits = 64;
+    desc.desc.matrix.col = col;
+    desc.desc.matrix.val = val;
+    desc.desc.plan = "csr";
+    desc.desc.updatable = 1;
+    desc.desc.hooks.log = hear;
+    if (!s) s = spmv_group_create(&g, &desc);
+    if (!s) s = spmv_group_mul(&g, 1, x, 2, y);
+    if (!s) s = spmv_group_vector_create(&u, &g, SPMV_GROUP_X);
+    if (!s) s = spmv_group_vector_create(&v, &g, SPMV_GROUP_Y);
+    if (!s) s = spmv_group_vector_write(&u, x);
+    if (!s) {
+        s = spmv_group_mul_vectors(&g, 1, &u, 0, &v);
+        if (s && fault) {
+            *fault = s;
+            cr_assert_eq(spmv_group_mul_vectors(&g, 1, &u, 0, &v), SPMV_OK, "after a fault: %s", said);
+        }
+    }
+    if (!s) s = spmv_group_mul_vectors(&g, 1, &u, 1, &v);
+    if (!s) s = spmv_group_wait(&g);
+    if (!s) s = spmv_group_vector_read(&v, back);
+    if (!s) s = spmv_group_update(&g, val);
+    if (fails_left >= 0) fails_left = INT_MAX; /* freeing waits for the devices, too, but has nobody to tell */
+    spmv_group_vector_free(&u);
+    spmv_group_vector_free(&v);
+    spmv_group_destroy(&g);
+    spmv_device_close(&d[0]);
+    spmv_device_close(&d[1]);
+    return s;
+}
+
+Test(device, every_call_of_a_group_may_fail)
+{
+    spmv_status s, fault = SPMV_OK;
+    int n, failed = 0;
+    for (transfers = 1; transfers <= 2; transfers++)
+        for (n = 0; ; n++, failed++) {
+            s = everything_of_a_group(n, &fault);
+            cr_assert_null(alive, "call %d failed, something was left", n);
+            cr_assert_eq(bad, 0, "call %d failed: a bad call", n);
+            if (fails_left >= 0) {
+                cr_assert_eq(s, SPMV_OK, "%s", said);
+                break;
+            }
+            cr_assert_neq(s, SPMV_OK, "call %d failed, and nobody said so", n);
+        }
+    cr_assert_eq(fault, SPMV_ERR_MEMORY); /* products were among the calls, and the group worked afterwards */
+    cr_assert_gt(failed, 200);
+}
+
+Test(device, groups_need_transfers_and_queues_in_order)
+{
+    spmv_device d;
+    spmv_device *on[1];
+    spmv_group_desc desc = { 0 };
+    spmv_group g;
+    on[0] = &d;
+    desc.device = on;
+    desc.count = 1;
+    desc.desc.hooks.log = hear;
+    transfers = 0;
+    cr_assert_eq(open_fake(&d, "large"), SPMV_OK);
+    cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_UNSUPPORTED);
+    cr_assert_str_eq(said, "spmv_group_create: device 0: fake has no transfers");
+    spmv_device_close(&d);
+    transfers = 1;
+    cr_assert_eq(open_fake(&d, "small"), SPMV_OK);
+    cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_UNSUPPORTED);
+    cr_assert_str_eq(said, "spmv_group_create: the queue of device 0 (Fake small) is out of order");
+    spmv_device_close(&d);
+    cr_assert_eq(spmv_group_create(&g, &desc), SPMV_ERR_ARGUMENT);
+    cr_assert_str_eq(said, "spmv_group_create: device 0 is not open");
 }

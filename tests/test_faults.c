@@ -87,6 +87,14 @@ static cl_int fault_clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_u
     return code;
 }
 
+static void *fault_clEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool b, cl_map_flags f, size_t o, size_t s, cl_uint n,
+                                      const cl_event *w, cl_event *e, cl_int *code)
+{
+    if (!fails("clEnqueueMapBuffer")) return clEnqueueMapBuffer(q, m, b, f, o, s, n, w, e, code);
+    *code = fault;
+    return NULL;
+}
+
 static cl_int fault_clEnqueueMarkerWithWaitList(cl_command_queue q, cl_uint n, const cl_event *w, cl_event *e)
 {
     cl_int code = fails("clEnqueueMarkerWithWaitList") ? fault : clEnqueueMarkerWithWaitList(q, n, w, e);
@@ -121,6 +129,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clCreateImage             fault_clCreateImage
 #define clEnqueueNDRangeKernel    fault_clEnqueueNDRangeKernel
 #define clEnqueueMarkerWithWaitList fault_clEnqueueMarkerWithWaitList
+#define clEnqueueMapBuffer        fault_clEnqueueMapBuffer
 #define clRetainContext           fault_clRetainContext
 #define clRetainCommandQueue      fault_clRetainCommandQueue
 #define clRetainEvent             fault_clRetainEvent
@@ -134,6 +143,8 @@ TAKER(clReleaseEvent, cl_event, -1)
 /* the other calls return a code and make no handle */
 #define MAY_FAIL(name, ...) (fails(#name) ? fault : name(__VA_ARGS__))
 #define clBuildProgram(...)            MAY_FAIL(clBuildProgram, __VA_ARGS__)
+#define clEnqueueBarrierWithWaitList(...) MAY_FAIL(clEnqueueBarrierWithWaitList, __VA_ARGS__)
+#define clFlush(...)                   MAY_FAIL(clFlush, __VA_ARGS__)
 #define clEnqueueReadBuffer(...)       MAY_FAIL(clEnqueueReadBuffer, __VA_ARGS__)
 #define clEnqueueWriteBuffer(...)      MAY_FAIL(clEnqueueWriteBuffer, __VA_ARGS__)
 #define clGetCommandQueueInfo(...)     MAY_FAIL(clGetCommandQueueInfo, __VA_ARGS__)
@@ -150,6 +161,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clWaitForEvents(...)           MAY_FAIL(clWaitForEvents, __VA_ARGS__)
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
+#include "../spmv_group.h"
 
 /* ---- a matrix with a few diagonals, so that dia is the best plan; its values are small integers ---------------------- */
 enum { N = 3000, NNZ = 5 * N };
@@ -283,17 +295,47 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     return s;
 }
 
-static void every_call(const char *plan, const char *variant, spmv_device *given)
+/* The same for a matrix on the given device and the host (spmv_group.h). */
+static spmv_status everything_of_a_group(const char *plan, const char *variant, spmv_device *given)
+{
+    static float y[N];
+    spmv_device *on[2] = { given, NULL };
+    spmv_group_desc desc;
+    spmv_group g;
+    spmv_status s;
+    memset(&desc, 0, sizeof desc);
+    desc.desc = desc_of(plan, NULL);
+    desc.desc.updatable = 1;
+    desc.desc.variant = variant;
+    desc.device = on;
+    desc.count = 2;
+    desc.divide = SPMV_GROUP_BY_NNZ;
+    s = spmv_group_create(&g, &desc);
+    if (!s) s = spmv_group_mul(&g, 1, x, 0, y);
+    if (!s) cr_assert(right(y), "%s: wrong", failed);
+    if (!s) s = spmv_group_update(&g, val);
+    if (!s) s = spmv_group_mul(&g, 1, x, 0, y);
+    if (s && g.count && fails_left == 0) {
+        memset(y, 0, sizeof y);
+        cr_assert_eq(spmv_group_mul(&g, 1, x, 0, y), SPMV_OK, "after %s: %s", failed, said);
+        cr_assert(right(y), "wrong after %s", failed);
+    }
+    spmv_group_destroy(&g);
+    return s;
+}
+
+static void every_call_of(spmv_status (*everything_of)(const char *plan, const char *variant, spmv_device *given), const char *plan,
+                          const char *variant, spmv_device *given)
 {
     static const cl_int codes[] = { CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY, CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_VALUE };
     long n, total, refused = 0, before, blocks_before;
     fail_at = 1000000; /* no call fails, but they are counted */
     fails_left = 1;
-    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said); /* from now on, a given device has the programs */
+    cr_assert_eq(everything_of(plan, variant, given), SPMV_OK, "%s", said); /* from now on, a given device has the programs */
     calls = 0;
     before = holding();
     blocks_before = blocks;
-    cr_assert_eq(everything(plan, variant, given), SPMV_OK, "%s", said);
+    cr_assert_eq(everything_of(plan, variant, given), SPMV_OK, "%s", said);
     total = calls;
     cr_assert(holding() == before && !over_released && blocks == blocks_before);
     for (n = 0; n < total; n++) {
@@ -302,7 +344,7 @@ static void every_call(const char *plan, const char *variant, spmv_device *given
         fail_at = n;
         fails_left = 1;
         fault = codes[(size_t)n % LENGTH(codes)];
-        s = everything(plan, variant, given);
+        s = everything_of(plan, variant, given);
         refused += s != SPMV_OK;
         cr_assert_eq(over_released, 0, "call %ld, %s (%d): a handle is released once too often", n, failed, (int)fault);
         cr_assert_eq(holding(), before, "call %ld, %s (%d): %ld handles are left", n, failed, (int)fault, holding() - before);
@@ -312,6 +354,8 @@ static void every_call(const char *plan, const char *variant, spmv_device *given
     printf("%s: %ld calls failed, %ld times with a status\n", plan, total, refused);
     cr_assert_gt(refused, total / 3); /* the other calls only query names and the like */
 }
+
+static void every_call(const char *plan, const char *variant, spmv_device *given) { every_call_of(everything, plan, variant, given); }
 
 /* PoCL 3.1 leaks a block in every clCreateImage; here only the library's own blocks and handles are counted. */
 #ifdef __SANITIZE_ADDRESS__
@@ -329,6 +373,7 @@ Test(faults, every_call_fails_once, .timeout = 300)
     __lsan_disable();
     cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
     every_call("ell:w=3+coo", "IMG=1+IMG=0", &d);
+    every_call_of(everything_of_a_group, "csr", NULL, &d);
     spmv_device_close(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }

@@ -3,6 +3,7 @@
  * "tests/tidy.sh null" compares the functions here with those of the headers. */
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
+#include "../spmv_group.h"
 #include "../spmv_io.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -449,4 +450,55 @@ Test(null, devices, .timeout = 120)
     spmv_device_matrix_free(&m);
     spmv_device_matrix_free(NULL);
     spmv_device_close(&d);
+}
+
+Test(null, groups)
+{
+    spmv_device *on[1] = { NULL };
+    spmv_group_desc desc = { 0 };
+    spmv_group g;
+    spmv_group_vector u, v, none = { 0 };
+    char text[8] = "before";
+    desc.desc.hooks = h;
+    desc.desc.matrix = in;
+    desc.desc.updatable = 1;
+    desc.count = 1;
+    REFUSED_AND_ZEROED("desc->device", g, spmv_group_create(&g, &desc));
+    desc.device = on;
+    REFUSED("g", spmv_group_create(NULL, &desc));
+    memset(&g, 0x5a, sizeof g);
+    REFUSED_UNHEARD(spmv_group_create(&g, NULL));
+    cr_assert(zeroed(&g, sizeof g));
+    FINE(spmv_group_create(&g, &desc));
+    REFUSED_UNHEARD(spmv_group_mul(NULL, 1, x, 0, y));
+    REFUSED("x", spmv_group_mul(&g, 1, NULL, 0, y));
+    REFUSED("y", spmv_group_mul(&g, 1, x, 0, NULL));
+    FINE(spmv_group_mul(&g, 0, NULL, 0, y));
+    REFUSED("v", spmv_group_vector_create(NULL, &g, SPMV_GROUP_X));
+    memset(&u, 0x5a, sizeof u);
+    REFUSED_UNHEARD(spmv_group_vector_create(&u, NULL, SPMV_GROUP_X));
+    cr_assert(zeroed(&u, sizeof u));
+    FINE(spmv_group_vector_create(&u, &g, SPMV_GROUP_X));
+    FINE(spmv_group_vector_create(&v, &g, SPMV_GROUP_Y));
+    REFUSED_UNHEARD(spmv_group_vector_write(NULL, x));
+    REFUSED_UNHEARD(spmv_group_vector_write(&none, x));
+    REFUSED("from", spmv_group_vector_write(&u, NULL));
+    FINE(spmv_group_vector_write(&u, x));
+    REFUSED_UNHEARD(spmv_group_mul_vectors(NULL, 1, &u, 0, &v));
+    REFUSED("x", spmv_group_mul_vectors(&g, 1, NULL, 0, &v));
+    REFUSED("y", spmv_group_mul_vectors(&g, 1, &u, 0, NULL));
+    FINE(spmv_group_mul_vectors(&g, 1, &u, 0, &v));
+    REFUSED_UNHEARD(spmv_group_vector_read(NULL, y));
+    REFUSED("to", spmv_group_vector_read(&v, NULL));
+    REFUSED_UNHEARD(spmv_group_wait(NULL));
+    REFUSED_UNHEARD(spmv_group_update(NULL, val));
+    REFUSED("val", spmv_group_update(&g, NULL));
+    cr_assert_eq(spmv_group_explain(NULL, text, sizeof text), 0);
+    cr_assert_str_eq(text, "");
+    spmv_group_vector_free(NULL);
+    spmv_group_vector_free(&none);
+    spmv_group_vector_free(&u);
+    spmv_group_vector_free(&v);
+    spmv_group_destroy(NULL);
+    spmv_group_destroy(&g);
 }

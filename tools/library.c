@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
+#include "spmv_group.h"
 #include "spmv_io.h"
 
 #include "library.h"

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 # tools/single.sh - prints the whole library as one header: the headers one after another, without their includes of each other. The
 # generated headers replace the lines that include them. Where spmv_host.h includes itself to expand its template, the template's text
-# is inserted. spmv_io.h, which is optional in the set, is enabled by SPMV_IO.
+# is inserted. spmv_io.h and spmv_group.h, which are optional in the set, are enabled by SPMV_IO and SPMV_GROUP.
 set -eu
 cd "$(dirname "$0")/.."
 
 set=' spmv_formats.h spmv_simd.h spmv_host.h spmv_plan.h spmv_auto.h spmv_tuning.h spmv_device.h spmv_kernels.h spmv_cl.h spmv_cuda.h spmv_check.h '
-set="$set spmv_io.h spmv.h "
+set="$set spmv_io.h spmv.h spmv_group.h "
 for f in $set LICENSE; do
     [ -f "$f" ] || { echo "tools/single.sh: $f is missing" >&2; exit 1; }
 done
@@ -32,6 +32,7 @@ echo " *     #define SPMV_NO_CUDA          to build without CUDA"
 echo " *     #define SPMV_NO_DEVICES       to build without either"
 echo " *     #define SPMV_NO_AUTO          to build without the choice of a plan and its tuning tables"
 echo " *     #define SPMV_IO               to have the file readers and writers of spmv_io.h as well"
+echo " *     #define SPMV_GROUP            to have spmv_group.h, one matrix on several devices"
 echo " *     #include \"spmv.h\""
 echo " *"
 sed -e 's/^/ * /' -e 's/ *$//' LICENSE
@@ -91,6 +92,9 @@ echo "#ifndef SPMV_NO_DEVICES"
 put spmv_check.h
 echo "#endif /* SPMV_NO_DEVICES */"
 put spmv.h
+echo "#ifdef SPMV_GROUP"
+put spmv_group.h
+echo "#endif /* SPMV_GROUP */"
 echo "#ifdef SPMV_IO"
 put spmv_io.h
 echo "#endif /* SPMV_IO */"

@@ -30,6 +30,10 @@
     "ell:w=5+coo/WG=64+PER=3. Knobs after *: apply to every part whose kernel has them, however many parts the plan turns\n" \
     "out to have, and knobs of single parts may follow: hyb/*:IMG=1 or hyb/*:IMG=1+WG=64.\n"
 
+#define TEAM_TEXT                                                                                                        \
+    "\n--device 0+1 or host+0 divides the rows among several devices: by --shares, or by the estimated time that each needs\n" \
+    "for its rows. If one alone is faster by these estimates, it gets all rows.\n"
+
 #define FILE_TEXT "FILE is a Matrix Market file or the binary form, plain or compressed by gzip; - is standard input.\n"
 
 static const command commands[] = {
@@ -61,11 +65,12 @@ static const command commands[] = {
      "  spmv info a.mtx --json  # as one JSON object\n",
      BIT(JSON) | BIT(MAX_DIM), 1, 1, info_command},
     {"mul", "FILE [options]", "compute y = alpha A x + beta y",
-     "Writes y as a Matrix Market array with enough digits to read back the same values.\n" PLAN_TEXT VARIANT_TEXT, "",
+     "Writes y as a Matrix Market array with enough digits to read back the same values.\n" PLAN_TEXT VARIANT_TEXT TEAM_TEXT, "",
      "  spmv mul a.mtx --x x.mtx -o y.mtx                         # y = A x\n"
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
-     "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n",
-     BIT(PLAN) | BIT(DEVICE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
+     "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
+     "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
+     BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
@@ -145,7 +150,9 @@ static const command commands[] = {
      "\n"
      "--list needs no FILE. It prints what this build supports, in lines for scripts: \"format\" with its name and properties\n"
      "(blocks; fill, which --strict refuses; reproducible), \"layout\" with a plan worth measuring and the kinds of matrices that it\n"
-     "suits, \"builder\" and \"choice\" with their names.\n",
+     "suits, \"builder\" and \"choice\" with their names.\n"
+     TEAM_TEXT "For each device its rows, its plan and its halo are printed, which is what it receives of x in a product, and with\n"
+     "--explain the predicted times and what limits them.\n",
      "Columns:\n"
      "  cost        microseconds by which the options are ranked: the predicted time, plus an allowance for uncertain estimates\n"
      "              and the share of the conversion that each of --calls products bears. The * marks the chosen plan\n"
@@ -169,8 +176,9 @@ static const command commands[] = {
      "  spmv plan a.mtx --builder hyb --json  # the parts of a hybrid plan as JSON\n"
      "  spmv plan a.mtx --calls 100           # for a hundred products, conversion included\n"
      "  spmv plan --list                      # formats, layouts and builders\n"
-     "  spmv plan a.mtx --device gpu          # (GPU) what it chooses there\n",
-     BIT(BUILDER) | BIT(DEVICE) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
+     "  spmv plan a.mtx --device gpu          # (GPU) what it chooses there\n"
+     "  spmv plan a.mtx --device host+0 --explain  # (GPU) how the host and a device share it\n",
+     BIT(BUILDER) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(STRICT) | BIT(EXPLAIN) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(JSON) |
          BIT(MAX_BYTES) | BIT(MAX_DIM) | BIT(LIST), 1, 1, plan_command},
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"

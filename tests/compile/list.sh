@@ -63,8 +63,8 @@ for cc in gcc clang; do
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -O0 $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c -o $o/$cc-cuda.h -ldl && $o/$cc-cuda.h"
-    for h in formats simd host plan auto io device cl cuda check; do
-        [ "$h" = cl ] && l=-lOpenCL || l=
+    for h in formats simd host plan auto io device cl cuda check group; do
+        case $h in cl | group) l=-lOpenCL ;; *) l= ;; esac
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done
     say "$cc/alone-formats-csr" "$cc $w -O0 $i -DSPMV_ONLY=SPMV_BIT_CSR -DHEADER=spmv_formats.h $t/alone.c -o $o/$cc-alone-csr && $o/$cc-alone-csr"
@@ -77,37 +77,37 @@ for cc in gcc clang; do
         say "$cc/small-no-auto$opt" "$cc $w $opt $i $host -DSPMV_NO_AUTO $t/small.c -o $o/$cc-small-noauto$opt -pthread && $o/$cc-small-noauto$opt"
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
-    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
+    say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
     say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
     say "$cc/cl-300"     "$cc $w -O0 $i -DCL_TARGET_OPENCL_VERSION=300 -c $t/has.c -o $o/$cc-cl300.o"
     # the single header, compiled where the separate headers cannot be found
-    say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
-    say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
-    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
-    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
+    say "$cc/single"      "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/c99.c -o $o/$cc-single -lOpenCL && $o/$cc-single"
+    say "$cc/single-host" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/$cc-single-host && $o/$cc-single-host"
+    say "$cc/single-reproducible" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_REPRODUCIBLE $t/c99.c -o $o/$cc-single-repro -lOpenCL -lm && $o/$cc-single-repro"
+    say "$cc/single-io" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host -c $t/has.c -o $o/$cc-single-io.o && $sym $o/$cc-single-io.o io"
     say "$cc/single-no-io" "$cc $w -O0 -Idist $host -c $t/has.c -o $o/$cc-single-noio.o && $sym $o/$cc-single-noio.o no-io"
-    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
-    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
-    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
+    say "$cc/single-csr+sell" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_ONLY=SPMV_BIT_CSR+SPMV_BIT_SELL $t/c99.c -o $o/$cc-single-only -lOpenCL && $o/$cc-single-only"
+    say "$cc/single-no-f64" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_F64 $t/c99.c -o $o/$cc-single-nof64 -lOpenCL && $o/$cc-single-nof64"
+    say "$cc/single-passes" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/passes.c -o $o/$cc-single-passes -lOpenCL && $o/$cc-single-passes"
     say "$cc/single-two-units" "$cc $w -O0 -Idist $t/uses.c $t/has.c -o $o/$cc-single-units -lOpenCL && $o/$cc-single-units"
     say "$cc/single-two-cuts" "$cc $w -O0 -Idist $t/two_a.c $t/two_b.c -o $o/$cc-single-cuts -lOpenCL && $o/$cc-single-cuts"
-    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
-    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
+    say "$cc/single-static" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_STATIC -c $t/has.c -o $o/$cc-single-static.o && $sym $o/$cc-single-static.o none"
+    say "$cc/single-prefix" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DNDEBUG -c $t/has.c -o $o/$cc-single-prefix.o && $sym $o/$cc-single-prefix.o prefix quiet"
 done
 for cxx in g++ clang++; do
     say "$cxx/all"    "$cxx $x -O0 -I. $t/cxx11.cpp -o $o/$cxx-all -lOpenCL && $o/$cxx-all"
     say "$cxx/host"   "$cxx $x -O0 -I. $host $t/cxx11.cpp -o $o/$cxx-host && $o/$cxx-host"
-    say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
+    say "$cxx/single" "$cxx $x -O0 -Idist -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp -o $o/$cxx-single -lOpenCL && $o/$cxx-single"
 done
 # Newer standards warn of more, such as arithmetic with an enumeration and a double. c++2b is the name of C++23 in older compilers.
 for cxx in g++ clang++; do
     for std in c++14 c++17 c++20 c++2b; do
         say "$cxx/$std"        "$cxx $x -Wpedantic -std=$std -fsyntax-only -I. $t/cxx11.cpp"
     done
-    say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO $t/cxx11.cpp"
+    say "$cxx/single-c++2b" "$cxx $x -Wpedantic -std=c++2b -fsyntax-only -Idist -DSPMV_IO -DSPMV_GROUP $t/cxx11.cpp"
 done
 # Without OpenCL's headers, the message says what to do. Only the preprocessor runs, without the directories of the system and with empty
 # files in place of C's headers. The same with SPMV_NO_OPENCL must succeed.
@@ -130,7 +130,7 @@ mingw=x86_64-w64-mingw32-gcc
 if command -v $mingw >/dev/null 2>&1; then
     say "mingw/host"   "$mingw $w -O1 -I. $host $t/c99.c -o $o/mingw.exe"
     say "mingw/cuda"   "$mingw $w -O0 -I. -DSPMV_NO_OPENCL $t/c99.c -o $o/mingw-cuda.exe"
-    say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_IO $host $t/c99.c -o $o/mingw-single.exe"
+    say "mingw/single" "$mingw $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP $host $t/c99.c -o $o/mingw-single.exe"
 fi
 for cc in gcc clang; do # only if there is a 32-bit C library
     if printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | $cc -m32 -x c - -o "$o/m32" >/dev/null 2>&1; then

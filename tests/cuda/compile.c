@@ -57,6 +57,7 @@ int main(int argc, char **argv)
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
         if (argc < 2 || !strcmp(argv[1], spmv_format_name((spmv_format)f))) compile_format(&d, (spmv_format)f);
     if (spmv__dev_program_of(&d, SPMV__KERNEL_SCALE, "-DVAL=float -DVEC=float", &program) != SPMV_OK) failed++;
+    if (spmv__dev_program_of(&d, SPMV__KERNEL_GATHER, "-DVAL=double -DVEC=double -DF64=1", &program) != SPMV_OK) failed++;
     printf("%d programs, %d failed\n", done, failed);
     spmv_device_close(&d);
     return !done || failed || fake.bad;

@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
 
 typedef struct thing {
     int    kind, refs;
@@ -233,7 +233,7 @@ int cuEventCreate(void **event, unsigned flags)
     CALL();
     FORBIDDEN_WHILE_CAPTURED();
     *event = give(FAKE_EVENTS, 0);
-    return flags != 0;
+    return flags != 0 && flags != 2; /* 2: CU_EVENT_DISABLE_TIMING */
 }
 
 int cuEventDestroy_v2(void *event) { return take_back(find(event, FAKE_EVENTS)); }
@@ -245,6 +245,52 @@ int cuEventElapsedTime(float *milliseconds, void *begin, void *end)
     CALL();
     *milliseconds = 2.5f;
     return !find(begin, FAKE_EVENTS) || !find(end, FAKE_EVENTS);
+}
+
+/* The event may be one of another context. */
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    thing *t = things;
+    CALL();
+    while (t && (t != event || t->kind != FAKE_EVENTS)) t = t->next;
+    return !t || flags || !find(stream, FAKE_STREAMS);
+}
+
+int cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
+{
+    CALL();
+    FORBIDDEN_WHILE_CAPTURED();
+    if (!bytes || flags != 1) fake.bad++; /* CU_MEMHOSTALLOC_PORTABLE */
+    *at = ((thing *)give(FAKE_PINNED, bytes))->data;
+    return 0;
+}
+
+int cuMemFreeHost(void *at)
+{
+    thing *t = things;
+    while (t && !(t->kind == FAKE_PINNED && t->data == at)) t = t->next;
+    return take_back(t);
+}
+
+/* 704: CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, which must not count as a failure. */
+int cuCtxEnablePeerAccess(void *context, unsigned flags) { return flags || context == fake.current ? 1 : 704; }
+
+int cuMemcpyPeerAsync(unsigned long long to, void *to_context, unsigned long long from, void *from_context, size_t bytes, void *stream)
+{
+    thing *a, *b;
+    CALL();
+    a = at_address(to);
+    b = at_address(from);
+    find(stream, FAKE_STREAMS);
+    if (!a || !b || a->context != to_context || b->context != from_context ||
+        bytes > a->bytes - (size_t)(to - (unsigned long long)a->data) ||
+        bytes > b->bytes - (size_t)(from - (unsigned long long)b->data)) {
+        fake.bad++;
+        return 1;
+    }
+    memcpy((void *)to, (void *)from, bytes);
+    fake.peers++;
+    return 0;
 }
 
 /* NVIDIA's NVRTC asks for it; the real one gives tables of functions that no header declares. */

@@ -16,6 +16,7 @@
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
     X(BUILDER, "builder", "B",    "a builder, a format or a plan; default: auto")                                   \
     X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
+    X(SHARES,  "shares",  "A,B,...", "of several devices (--device host+0), the shares of the nonzeros; default: by their speed") \
     X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors and f32 values")                       \
     X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \

@@ -8,8 +8,10 @@
 #include "commands.h"
 #include "../measure/device.h"
 #include "../measure/plans.h"
+#include "../measure/team.h"
 #include "../measure/values.h"
 #include "spmv.h"
+#include "spmv_group.h"
 #include <float.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ typedef struct product {
     spmv_desc    desc;
     spmv_csr     a;
     spmv_device *device;
+    team         team;   /* with several devices, in place of device */
     void        *x, *y;
     double       alpha, beta;
 } product;
@@ -27,6 +30,7 @@ static void product_free(tool *t, product *p)
     spmv_free(&t->hooks, p->y);
     spmv_csr_free(&p->a);
     device_close(p->device);
+    team_close(&p->team);
 }
 
 /* Fills in *p from the options and reports every mistake that shows before a file is read. DONE, or USAGE after a message. */
@@ -70,18 +74,28 @@ static int product_vectors(tool *t, const arguments *args, product *p)
     return p->y ? DONE : cli_no_memory(t);
 }
 
-/* Reads the matrix, multiplies and writes y. DONE or FAILED. */
-static int product_run(tool *t, const arguments *args, product *p)
+/* Multiplies on several devices. DONE or FAILED. */
+static int product_shared(tool *t, product *p)
+{
+    spmv_group_desc d = team_desc(&p->team, &p->desc);
+    spmv_group g;
+    spmv_status s;
+    cli_progress_name(t, "preparing", p->desc.plan);
+    s = spmv_group_create(&g, &d);
+    cli_progress_clear(t);
+    if (s != SPMV_OK) return FAILED;
+    s = spmv_group_mul(&g, p->alpha, p->x, p->beta, p->y);
+    spmv_group_destroy(&g);
+    return s == SPMV_OK ? DONE : FAILED;
+}
+
+/* Multiplies on one device or the host. DONE or FAILED. */
+static int product_alone(tool *t, product *p)
 {
     spmv_matrix m;
     spmv_status s;
     measurer me;
     int result = FAILED;
-    if (file_load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
-    if (product_vectors(t, args, p) != DONE) return FAILED;
-    p->desc.csr = &p->a;
-    p->desc.device = p->device;
-    t->about = p->desc.plan;
     if (measurer_make(&me, t, &p->desc, NULL) == DONE) {
         p->desc.hints = &me.hints;
         cli_progress_name(t, "preparing", p->desc.plan);
@@ -91,17 +105,31 @@ static int product_run(tool *t, const arguments *args, product *p)
             s = spmv_mul(&m, p->alpha, p->x, p->beta, p->y);
             spmv_destroy(&m);
         }
-        if (s == SPMV_OK) result = file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y);
+        if (s == SPMV_OK) result = DONE;
     }
     measurer_free(&me);
     return result;
+}
+
+/* Reads the matrix, multiplies and writes y. DONE or FAILED. */
+static int product_run(tool *t, const arguments *args, product *p)
+{
+    int result;
+    if (file_load_matrix(t, args->file[0], p->desc.type, &p->a) != DONE) return FAILED;
+    if (product_vectors(t, args, p) != DONE) return FAILED;
+    p->desc.csr = &p->a;
+    p->desc.device = p->device;
+    t->about = p->desc.plan;
+    result = p->team.count ? product_shared(t, p) : product_alone(t, p);
+    return result == DONE ? file_save_vector(t, args->value[OPT_OUT], p->desc.type, p->a.rows, p->y) : result;
 }
 
 int mul_command(tool *t, const arguments *args)
 {
     product p;
     int result = product_options(t, args, &p);
-    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &p.device);
+    if (result == DONE) result = team_open(t, args, &p.team);
+    if (result == DONE && !p.team.count) result = device_open(t, args->value[OPT_DEVICE], &p.device);
     if (result == DONE) result = product_run(t, args, &p);
     product_free(t, &p);
     return result;

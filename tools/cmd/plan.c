@@ -10,7 +10,9 @@
 #include "commands.h"
 #include "../measure/device.h"
 #include "../measure/plans.h"
+#include "../measure/team.h"
 #include "spmv.h"
+#include "spmv_group.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,6 +234,49 @@ static int list_plans(void)
     return DONE;
 }
 
+/* ---- several devices ----------------------------------------------------------------------------------------------- */
+
+/* Divides the matrix among the devices of the team and prints what each has. DONE or FAILED. */
+static int team_show(tool *t, const team *m, const spmv_desc *desc, int estimate)
+{
+    spmv_group_desc d = team_desc(m, desc);
+    spmv_group g;
+    spmv_status s;
+    size_t size;
+    char *text;
+    d.estimate = estimate;
+    cli_progress_name(t, "planning", desc->plan);
+    s = spmv_group_create(&g, &d);
+    cli_progress_clear(t);
+    if (s != SPMV_OK) return FAILED;
+    size = spmv_group_explain(&g, NULL, 0) + 1;
+    text = (char *)malloc(size);
+    if (text) {
+        spmv_group_explain(&g, text, size);
+        fputs(text, stdout);
+    }
+    free(text);
+    spmv_group_destroy(&g);
+    return text ? DONE : cli_no_memory(t);
+}
+
+/* Reads the matrix and shows how the devices of the team share it. */
+static int team_plan(tool *t, const arguments *args, const team *m, spmv_desc *desc, const char *text)
+{
+    spmv_csr a;
+    int result;
+    if (args->value[OPT_JSON]) return cli_misuse(t, "--json prints the plan of one device");
+    if (args->value[OPT_REFINE]) return cli_misuse(t, "--refine measures on one device");
+    if (file_load_matrix(t, args->file[0], desc->type, &a) != DONE) return FAILED;
+    desc->csr = &a;
+    desc->hooks = t->hooks;
+    desc->plan = text;
+    t->about = text;
+    result = team_show(t, m, desc, args->value[OPT_EXPLAIN] != NULL);
+    spmv_csr_free(&a);
+    return result;
+}
+
 int plan_command(tool *t, const arguments *args)
 {
     const char *text = args->value[OPT_BUILDER] ? args->value[OPT_BUILDER] : "auto";
@@ -245,6 +290,7 @@ int plan_command(tool *t, const arguments *args)
     spmv_target place;
     spmv_csr a;
     plan_report report;
+    team several;
     if (args->value[OPT_LIST]) return list_plans();
     memset(&desc, 0, sizeof desc);
     memset(&how, 0, sizeof how);
@@ -255,6 +301,15 @@ int plan_command(tool *t, const arguments *args)
     if (result == DONE) result = plan_is_text(t, "builder", text);
     if (result == DONE) result = plan_options(t, args, &hints, &table);
     if (result != DONE) return result;
+    result = team_open(t, args, &several);
+    if (result != DONE || several.count) {
+        desc.strict = how.strict;
+        desc.hints = &hints;
+        if (result == DONE) result = team_plan(t, args, &several, &desc, text);
+        team_close(&several);
+        spmv_tuning_free(&table);
+        return result;
+    }
     memset(&a, 0, sizeof a);
     choice = (spmv_choice *)malloc(sizeof *choice);
     result = choice ? device_open(t, args->value[OPT_DEVICE], &desc.device) : cli_no_memory(t);

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ * One matrix on several devices (spmv_group.h): two halves of the first OpenCL device where it can be divided, a second context of it, the
+ * host, in several combinations; results, bits, halos, updates, refusals, lack of memory. What a back end is asked for, call by call, is
+ * in tests/test_device.c, failing calls of OpenCL are in tests/test_faults.c, CUDA in tests/test_cuda.c. SPMV_TEST_DEVICE names another
+ * device (spmv_device_desc.which). */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define SPMV_REPRODUCIBLE
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+#include "../spmv_group.h"
+
+#include <criterion/criterion.h>
+#include "common.h"
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+/* ---- devices -------------------------------------------------------------------------------------------------------- */
+
+enum { HALF_A, HALF_B, OTHER, DEVICES };
+static spmv_device device[DEVICES];
+static cl_context  shared;           /* of the two halves */
+static cl_device_id half[2];
+static cl_uint     halves;           /* 0: the device cannot be divided */
+
+static void open_device(spmv_device *d, cl_context context, cl_device_id id)
+{
+    spmv_device_desc desc = { 0 };
+    desc.which = getenv("SPMV_TEST_DEVICE");
+    desc.context = context;
+    desc.device = id;
+    cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
+}
+
+/* Opens two sub-devices in one context, or the device twice, and the device in a context of its own. */
+static void set_up(void)
+{
+    static const cl_device_partition_property by_counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
+                                                              CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
+    cl_device_id id;
+    cl_int e;
+    open_device(&device[OTHER], NULL, NULL);
+    id = (cl_device_id)device[OTHER].info.id;
+    if (clCreateSubDevices(id, by_counts, 2, half, &halves) == CL_SUCCESS && halves == 2) {
+        shared = clCreateContext(NULL, 2, half, NULL, NULL, &e);
+        cr_assert_eq(e, CL_SUCCESS);
+    } else {
+        halves = 0;
+    }
+    open_device(&device[HALF_A], shared, shared ? half[0] : NULL);
+    open_device(&device[HALF_B], shared, shared ? half[1] : NULL);
+}
+
+static void tear_down(void)
+{
+    int i;
+    for (i = 0; i < DEVICES; i++) spmv_device_close(&device[i]);
+    if (shared) clReleaseContext(shared);
+    for (i = 0; i < (int)halves; i++) clReleaseDevice(half[i]);
+    shared = NULL;
+}
+
+TestSuite(group, .init = set_up, .fini = tear_down, .timeout = 500);
+
+/* The devices that share a matrix: none more than four. */
+typedef struct team {
+    const char  *name;
+    size_t       count;
+    spmv_device *on[4];
+} team;
+static const team teams[] = {
+    { "one", 1, { &device[HALF_A] } },
+    { "halves", 2, { &device[HALF_A], &device[HALF_B] } },
+    { "host and device", 2, { NULL, &device[OTHER] } },
+    { "two contexts and the host", 4, { &device[HALF_B], NULL, &device[OTHER], &device[HALF_B] } },
+    { "host twice", 2, { NULL, NULL } },
+};
+
+static spmv_group_desc desc_of(const team *t, const matrix *m, spmv_type type, const char *plan, const spmv_hooks *h)
+{
+    spmv_group_desc d;
+    memset(&d, 0, sizeof d);
+    d.desc.matrix = matrix_input(m, type);
+    d.desc.type = type;
+    d.desc.plan = plan;
+    d.desc.hooks = *h;
+    d.device = t->on;
+    d.count = t->count;
+    d.divide = SPMV_GROUP_BY_NNZ;
+    return d;
+}
+
+/* The blocks lie one after another, every nonzero is in one, and what is sent is what is received. */
+static void check_blocks(const spmv_group *g, const char *what)
+{
+    uint64_t row = 0, col = 0, nnz = 0, stored = 0, sent = 0, halo = 0;
+    size_t i;
+    int k;
+    for (i = 0; i < g->count; i++) {
+        const spmv_group_block *b = &g->block[i];
+        CHECK(b->row == row && b->col == col, "%s: block %d", what, (int)i);
+        row += b->rows;
+        col += b->cols;
+        nnz += b->nnz;
+        sent += b->sends;
+        halo += b->before + b->after;
+        for (k = 0; k < b->pieces; k++) stored += spmv_nnz(&b->piece[k].m);
+    }
+    CHECK(row == g->rows && col == g->cols && nnz == g->nnz && stored == g->nnz && sent == halo, "%s", what);
+    for (i = 0; i < g->messages; i++) halo -= g->message[i].count;
+    CHECK(halo == 0, "%s: messages", what);
+}
+
+/* y = alpha A x + beta y of a group against the plain loop: exact, as all are small integers. */
+static void check_product(spmv_group *g, const spmv_csr *a, spmv_type t, const char *what)
+{
+    static const double factor[][2] = { { 1, 0 }, { -2, 1 }, { 1, 0.5 }, { 0, 2 }, { 0, 0 } };
+    uint64_t i;
+    size_t f;
+    void *x = vector_new(t, a->cols);
+    for (f = 0; f < LENGTH(factor); f++) {
+        double alpha = factor[f][0], beta = factor[f][1], want;
+        unsigned char *y = guarded_new(t, a->rows);
+        void *before = vector_new(t, a->rows);
+        for (i = 0; i < a->cols; i++) vector_set(t, x, i, rng_int());
+        for (i = 0; i < a->rows; i++) {
+            double v = beta != 0 ? 2 * rng_int() : (double)NAN; /* with beta 0, y is not read */
+            vector_set(t, before, i, v);
+            vector_set(t, y + CANARY, i, v);
+        }
+        CHECK(spmv_group_mul(g, alpha, alpha != 0 ? x : NULL, beta, y + CANARY) == SPMV_OK, "%s", what);
+        CHECK(guarded_intact(y, t, a->rows), "%s: around y", what);
+        for (i = 0; i < a->rows; i++) {
+            want = (alpha != 0 ? alpha * row_product(a, i, t, x) : 0) + (beta != 0 ? beta * vector_get(t, before, i) : 0);
+            CHECK(vector_get(t, y + CANARY, i) == want, "%s: y[%d] is %g, not %g", what, (int)i, vector_get(t, y + CANARY, i), want);
+        }
+        free(before);
+        free(y);
+    }
+    free(x);
+}
+
+Test(group, multiplies_every_awkward_matrix)
+{
+    static const char *const plans[] = { "csr", "ell:w=2+coo", NULL };
+    matrix m;
+    size_t t;
+    int i;
+    for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
+        for (t = 0; t < LENGTH(teams); t++) {
+            spmv_type type = (spmv_type)((unsigned)(i + (int)t) % SPMV_TYPE_COUNT);
+            char what[200];
+            ledger l;
+            spmv_hooks h = ledger_hooks(&l);
+            spmv_group_desc d = desc_of(&teams[t], &m, type, plans[(size_t)i % LENGTH(plans)], &h);
+            spmv_csr a = matrix_csr(&m, type);
+            spmv_group g;
+            d.divide = (spmv_group_division)((unsigned)(i + (int)t) % 3);
+            snprintf(what, sizeof what, "%s on %s, divide %d", m.name, teams[t].name, (int)d.divide);
+            CHECK(spmv_group_create(&g, &d) == SPMV_OK, "%s: %s", what, l.text);
+            check_blocks(&g, what);
+            check_product(&g, &a, type, what);
+            spmv_group_destroy(&g);
+            CHECK(l.live == 0, "%s: %ld blocks are left", what, l.live);
+            spmv_csr_free(&a);
+        }
+        matrix_free(&m);
+    }
+    cr_assert_gt(checks_done, 10000);
+}
+
+/* Rows, halos and the interior, worked by hand. */
+Test(group, divides_a_tridiagonal_matrix)
+{
+    static const double thirds[] = { 1, 2, 0, 1 };
+    const team *t = &teams[3];
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    char text[4000];
+    matrix_bands(&m, "tridiagonal", 100, 100, -1, 1, -1, 1);
+    matrix_close(&m, INTEGERS);
+    d = desc_of(t, &m, SPMV_F64, "dia", &h);
+    d.divide = SPMV_GROUP_BY_ROWS;
+    d.shares = thirds;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert(g.block[0].row == 0 && g.block[0].rows == 25 && g.block[0].before == 0 && g.block[0].after == 1);
+    cr_assert(g.block[1].row == 25 && g.block[1].rows == 50 && g.block[1].before == 1 && g.block[1].after == 1);
+    cr_assert(g.block[2].row == 75 && g.block[2].rows == 0 && g.block[2].pieces == 0 && g.block[2].sends == 0);
+    cr_assert(g.block[3].row == 75 && g.block[3].rows == 25 && g.block[3].before == 1 && g.block[3].after == 0);
+    cr_assert(g.messages == 4 && g.block[1].sends == 2 && g.block[0].sends == 1 && g.block[3].sends == 1);
+    cr_assert(g.block[0].pieces == 2 && g.block[0].inner == 0 && g.block[0].inner_rows == 24); /* the last row needs a halo */
+    cr_assert(g.block[1].pieces == 1 && g.block[1].inner_rows == 0);                           /* the host has nothing to wait for */
+    cr_assert(g.block[3].pieces == 2 && g.block[3].inner == 76 && g.block[3].inner_rows == 24);
+    cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
+    cr_assert(strstr(text, "matrix        100 x 100, 298 nonzeros, divided by given shares\n"), "%s", text);
+    cr_assert(strstr(text, "    halo      receives 2 elements (16 bytes), sends 2 (16 bytes)\n"), "%s", text);
+    cr_assert(strstr(text, "rows 0 to 24, while halos are sent\n"), "%s", text);
+    cr_assert_eq(spmv_group_explain(&g, NULL, 0), strlen(text));
+    spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
+/* A grid whose blocks are long enough to begin at multiples of rows, with vectors that stay on the devices: y becomes x. */
+Test(group, products_follow_each_other_on_the_devices)
+{
+    enum { N = 40000, STEPS = 4 };
+    double *x = (double *)need(N, sizeof *x), *want = (double *)need(N, sizeof *want), *next = (double *)need(N, sizeof *next);
+    const char *plans[] = { "csr", "dia", NULL };
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    size_t t, p;
+    uint64_t i, k;
+    long calls;
+    int step;
+    matrix_bands(&m, "grid", 300, 300, -20, -20, 20, 20);
+    matrix_free(&m);
+    matrix_open(&m, "grid", N, N);
+    for (i = 0; i < N; i++) {
+        if (i >= 200) matrix_add(&m, i - 200);
+        if (i % 200) matrix_add(&m, i - 1);
+        if (i + 200 < N) matrix_add(&m, i + 200);
+        m.ptr[i + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    for (t = 0; t < LENGTH(teams); t++)
+        for (p = 0; p < LENGTH(plans); p++) {
+            spmv_group_desc d = desc_of(&teams[t], &m, SPMV_F64, plans[p], &h);
+            spmv_group g;
+            spmv_group_vector u, v, swap;
+            cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+            check_blocks(&g, teams[t].name);
+            if (g.count == 2) cr_assert_eq(g.block[1].row % SPMV__GROUP_GRAIN, 0);
+            cr_assert_eq(spmv_group_vector_create(&u, &g, SPMV_GROUP_X), SPMV_OK);
+            cr_assert_eq(spmv_group_vector_create(&v, &g, SPMV_GROUP_Y), SPMV_OK);
+            for (i = 0; i < N; i++) want[i] = x[i] = (double)(i % 5) - 2;
+            cr_assert_eq(spmv_group_vector_write(&u, x), SPMV_OK);
+            calls = l.calls;
+            for (step = 0; step < STEPS; step++) {
+                cr_assert_eq(spmv_group_mul_vectors(&g, 1, &u, 0, &v), SPMV_OK, "%s", l.text);
+                for (i = 0; i < N; i++)
+                    for (next[i] = 0, k = m.ptr[i]; k < m.ptr[i + 1]; k++) next[i] += m.val[k] * want[m.col[k]];
+                memcpy(want, next, N * sizeof *want);
+                swap = u;
+                u = v;
+                v = swap;
+            }
+            cr_assert_eq(l.calls, calls, "products allocated memory");
+            cr_assert_eq(spmv_group_vector_read(&u, x), SPMV_OK);
+            cr_assert_eq(memcmp(x, want, N * sizeof *x), 0, "%s, %s", teams[t].name, plans[p] ? plans[p] : "auto");
+            cr_assert_eq(spmv_group_mul_vectors(&g, 1, &u, 0, &u), SPMV_ERR_ARGUMENT);
+            spmv_group_vector_free(&u);
+            spmv_group_vector_free(&v);
+            spmv_group_destroy(&g);
+            cr_assert_eq(l.live, 0);
+        }
+    matrix_free(&m);
+    free(x);
+    free(want);
+    free(next);
+}
+
+/* The vectors' own members suffice for work of the caller: here y = A x + x with x changed on the devices. */
+Test(group, pieces_of_vectors_are_the_callers)
+{
+    const team *t = &teams[2];
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    spmv_group_vector x, y;
+    double got[100], five = 5, want;
+    uint64_t i, k;
+    matrix_bands(&m, "tridiagonal", 100, 100, -1, 1, -1, 1);
+    matrix_close(&m, INTEGERS);
+    d = desc_of(t, &m, SPMV_F64, "csr", &h);
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK);
+    cr_assert_eq(spmv_group_vector_create(&x, &g, SPMV_GROUP_X), SPMV_OK);
+    cr_assert_eq(spmv_group_vector_create(&y, &g, SPMV_GROUP_Y), SPMV_OK);
+    for (i = 0; i < x.part[0].count; i++) ((double *)x.part[0].at)[x.part[0].offset + i] = five;
+    cr_assert_eq(clEnqueueFillBuffer(device[OTHER].queue, x.part[1].at, &five, sizeof five, x.part[1].offset * sizeof five,
+                                     x.part[1].count * sizeof five, 0, NULL, NULL), CL_SUCCESS);
+    cr_assert_eq(spmv_group_mul_vectors(&g, 2, &x, 0, &y), SPMV_OK);
+    cr_assert_eq(spmv_group_vector_read(&y, got), SPMV_OK);
+    for (i = 0; i < 100; i++) {
+        for (want = 0, k = m.ptr[i]; k < m.ptr[i + 1]; k++) want += 10 * m.val[k];
+        cr_assert_float_eq(got[i], want, 0);
+    }
+    spmv_group_vector_free(&x);
+    spmv_group_vector_free(&y);
+    spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
+/* Real values: twice the same bits, and with reproducible those of one device, however the rows are divided. */
+Test(group, bits_are_the_same)
+{
+    static const char *const plans[] = { "csr", "sell:h=8", "ell" };
+    static const int numbers[] = { 11, 21, 25, 29 };
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    size_t n, p, t;
+    int again;
+    uint64_t i;
+    for (n = 0; n < LENGTH(numbers); n++) {
+        double *x, *one, *y;
+        cr_assert(matrix_awkward(&m, numbers[n], REALS));
+        x = (double *)vector_new(SPMV_F64, m.cols);
+        one = (double *)vector_new(SPMV_F64, m.rows);
+        y = (double *)vector_new(SPMV_F64, m.rows);
+        for (i = 0; i < m.cols; i++) x[i] = rng_real();
+        for (p = 0; p < LENGTH(plans); p++) {
+            spmv_desc single = desc_of(&teams[0], &m, SPMV_F64, plans[p], &h).desc;
+            spmv_matrix whole;
+            single.reproducible = 1;
+            cr_assert_eq(spmv_create(&whole, &single), SPMV_OK, "%s", l.text);
+            cr_assert_eq(spmv_mul(&whole, 1.5, x, 0, one), SPMV_OK);
+            spmv_destroy(&whole);
+            for (t = 0; t < LENGTH(teams); t++) {
+                spmv_group_desc d = desc_of(&teams[t], &m, SPMV_F64, plans[p], &h);
+                spmv_group g;
+                d.desc.reproducible = 1;
+                cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+                for (again = 0; again < 2; again++) {
+                    cr_assert_eq(spmv_group_mul(&g, 1.5, x, 0, y), SPMV_OK);
+                    cr_assert_eq(memcmp(y, one, m.rows * sizeof *y), 0, "%s, %s on %s", m.name, plans[p], teams[t].name);
+                }
+                spmv_group_destroy(&g);
+            }
+        }
+        free(x);
+        free(one);
+        free(y);
+        matrix_free(&m);
+    }
+    cr_assert_eq(l.live, 0);
+}
+
+Test(group, takes_new_values)
+{
+    const team *t = &teams[3];
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_csr a;
+    uint64_t k;
+    int from_csr;
+    cr_assert(matrix_awkward(&m, 29, INTEGERS));
+    a = matrix_csr(&m, SPMV_F64);
+    for (from_csr = 0; from_csr < 2; from_csr++) {
+        spmv_group_desc d = desc_of(t, &m, SPMV_F64, "csr:run=64", &h);
+        spmv_group g;
+        if (from_csr) d.desc.csr = &a;
+        cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+        cr_assert_eq(spmv_group_update(&g, m.val), SPMV_ERR_FIXED);
+        spmv_group_destroy(&g);
+        d.desc.updatable = 1;
+        cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+        check_product(&g, &a, SPMV_F64, "before the update");
+        for (k = 0; k < m.nnz; k++) m.val[k] += 3;
+        cr_assert_eq(spmv_group_update(&g, m.val), SPMV_OK, "%s", l.text);
+        check_product(&g, &a, SPMV_F64, "after the update"); /* a borrows m.val */
+        cr_assert_eq(spmv_group_update(&g, NULL), SPMV_ERR_ARGUMENT);
+        spmv_group_destroy(&g);
+        cr_assert_eq(l.live, 0);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* The time of a block as a caller might measure it: device 1 is three times as fast. */
+static double as_if(void *user, size_t i, spmv_matrix *block)
+{
+    ++*(int *)user;
+    return (double)(spmv_nnz(block) + 1) * (i ? 1e-9 : 3e-9);
+}
+
+Test(group, divides_by_measured_rates)
+{
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    int calls = 0;
+    cr_assert(matrix_awkward(&m, 11, INTEGERS));
+    d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h);
+    d.divide = SPMV_GROUP_BY_RATE;
+    d.measure = as_if;
+    d.measure_user = &calls;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert_eq(calls, 2);
+    cr_assert(g.block[0].nnz > m.nnz / 5 && g.block[0].nnz < m.nnz * 3 / 10, "%d of %d", (int)g.block[0].nnz, (int)m.nnz);
+    spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert(matrix_awkward(&m, 8, INTEGERS));
+    d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h); /* by estimates, a tiny matrix is not worth dividing */
+    d.divide = SPMV_GROUP_BY_RATE;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert(g.block[0].nnz == m.nnz || g.block[1].nnz == m.nnz);
+    cr_assert_eq(g.messages, 0);
+    spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
+Test(group, refuses_what_makes_no_sense)
+{
+    static const double none[] = { 0, 0 }, negative[] = { 1, -1 };
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc good, d;
+    spmv_group g;
+    spmv_group_vector x, y;
+    matrix_random(&m, "wide", 21, 301, 0.06);
+    matrix_close(&m, INTEGERS);
+    d = good = desc_of(&teams[1], &m, SPMV_F64, "csr", &h);
+    d.count = 0;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    d = good;
+    d.shares = none;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    d.shares = negative;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    d = good;
+    d.divide = (spmv_group_division)7;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_ARGUMENT);
+    d = good;
+    d.desc.plan = "no such plan";
+    l.messages = 0;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_ERR_PLAN);
+    cr_assert_eq(l.messages, 2); /* the second names the device */
+    cr_assert_eq(spmv_group_create(&g, &good), SPMV_OK);
+    cr_assert_eq(spmv_group_vector_create(&x, &g, SPMV_GROUP_X), SPMV_OK);
+    cr_assert_eq(spmv_group_vector_create(&y, &g, SPMV_GROUP_Y), SPMV_OK);
+    cr_assert(x.length == 301 && y.length == 21);
+    cr_assert_eq(spmv_group_mul_vectors(&g, 1, &y, 0, &x), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_group_mul_vectors(&g, 1, &x, 0, &x), SPMV_ERR_ARGUMENT);
+    spmv_group_vector_free(&x);
+    spmv_group_vector_free(&y);
+    spmv_group_destroy(&g);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
+/* Request number n for memory fails, for every n: nothing is left, and the status says so. */
+Test(group, survives_a_lack_of_memory)
+{
+    matrix m;
+    double x[130], y[130];
+    long n;
+    size_t t;
+    cr_assert(matrix_awkward(&m, 17, INTEGERS));
+    memset(x, 0, sizeof x);
+    for (t = 3; t < LENGTH(teams); t++)
+        for (n = 1; ; n++) {
+            ledger l;
+            spmv_hooks h = ledger_hooks(&l);
+            spmv_group_desc d = desc_of(&teams[t], &m, SPMV_F64, "csr", &h);
+            spmv_group g;
+            spmv_status s;
+            l.fail_at = n;
+            s = spmv_group_create(&g, &d);
+            if (!s) s = spmv_group_mul(&g, 1, x, 0, y);
+            if (s) cr_assert(s == SPMV_ERR_MEMORY && l.last == SPMV_ERR_MEMORY, "request %ld: %s", n, l.text);
+            spmv_group_destroy(&g);
+            cr_assert_eq(l.live, 0, "request %ld: %ld blocks are left", n, l.live);
+            if (l.calls < n) {
+                cr_assert_eq(s, SPMV_OK, "%s", l.text);
+                break;
+            }
+        }
+    cr_assert_gt(n, 10);
+    matrix_free(&m);
+}
