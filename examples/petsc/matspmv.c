@@ -312,7 +312,7 @@ static PetscErrorCode Build(Mat A, Prepared *p)
     s = spmv_create(&p->matrix, &desc);
     CheckSpmv(s, plan, p->how.plan);
     p->ready = PETSC_TRUE;
-    PetscCall(PetscInfo(A, "spmv: prepared %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, as %s on %s%s\n", p->rows,
+    PetscCall(PetscInfo(A, "spmv: prepared %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, as %s, on %s%s\n", p->rows,
                         p->cols, p->nnz, spmv_shares(&p->matrix), p->how.device, p->updatable ? ", updatable" : ""));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -485,7 +485,7 @@ static PetscErrorCode ViewBlock(Mat block, const char *name, PetscViewer viewer)
         const Prepared *p = (const Prepared *)attached;
         char            plan[SPMV_PLAN_TEXT];
         spmv_plan_print(spmv_plan_of(&p->matrix), plan, sizeof plan);
-        PetscCall(PetscViewerASCIIPrintf(viewer, "  spmv: %s stored as %s on %s\n", name, plan, p->how.device));
+        PetscCall(PetscViewerASCIIPrintf(viewer, "  spmv: %s stored as %s, -spmv_device %s\n", name, plan, p->how.device));
     } else PetscCall(PetscViewerASCIIPrintf(viewer, "  spmv: %s not multiplied yet\n", name));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
