@@ -47,53 +47,56 @@ static void *room(size_t count, size_t each)
 
 static int by_number(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
 
-static void store(spmv_matrix *m, int rows, int cols, const int *ptr, const int *col, const double *val)
+static int is_own(int column) { return column >= first_row(rank) && column < first_row(rank + 1); }
+
+/* The columns that the nonzeros of this process use and others own: sorted, each once. Returns how many there are. */
+static int find_halo(int nnz, const int *col, int *halo)
 {
-    spmv_desc d = {0};
-    d.matrix.rows = rows;
-    d.matrix.cols = cols;
-    d.matrix.ptr = ptr;
-    d.matrix.col = col;
-    d.matrix.val = val;
-    must(spmv_create(m, &d) == SPMV_OK, "spmv_create");
+    int k, n = 0, count = 0;
+    for (k = 0; k < nnz; k++)
+        if (!is_own(col[k])) halo[n++] = col[k];
+    qsort(halo, (size_t)n, sizeof *halo, by_number);
+    for (k = 0; k < n; k++)
+        if (!k || halo[k] != halo[k - 1]) halo[count++] = halo[k];
+    return count;
 }
 
-/* Divides the rows of this process, whose columns are those of the whole matrix: finds the halo, sorted, and asks for it. */
-static void divide(divided *a, int rows, const int *ptr, const int *col, const double *val)
+/* Stores the nonzeros in own columns, or those in the halo, with renumbered columns. */
+static void store(spmv_matrix *m, int rows, const int *ptr, const int *col, const double *val, const int *halo, int count)
 {
-    int  nnz = ptr[rows], first = first_row(rank), i, k, n[2] = {0, 0}, halo = 0, p = 0;
-    int *wanted = room((size_t)nnz, sizeof *wanted), *cut[2], *part[2];
-    double *value[2];
-    for (i = 0; i < 2; i++) {
-        cut[i] = room((size_t)rows + 1, sizeof *cut[i]);
-        part[i] = room((size_t)nnz, sizeof *part[i]);
-        value[i] = room((size_t)nnz, sizeof *value[i]);
-    }
-    for (k = 0; k < nnz; k++)
-        if (col[k] < first || col[k] >= first + rows) wanted[n[1]++] = col[k];
-    qsort(wanted, (size_t)n[1], sizeof *wanted, by_number);
-    for (k = 0; k < n[1]; k++)
-        if (!k || wanted[k] != wanted[k - 1]) wanted[halo++] = wanted[k];
-    n[1] = 0;
+    int       *cut = room((size_t)rows + 1, sizeof *cut), *at = room((size_t)ptr[rows], sizeof *at), i, k, n = 0;
+    double    *some = room((size_t)ptr[rows], sizeof *some);
+    spmv_desc  d = {0};
     for (i = 0; i < rows; i++) {
         for (k = ptr[i]; k < ptr[i + 1]; k++) {
-            int other = col[k] < first || col[k] >= first + rows;
-            part[other][n[other]] = other ? (int)((int *)bsearch(&col[k], wanted, (size_t)halo, sizeof *wanted, by_number) - wanted)
-                                          : col[k] - first;
-            value[other][n[other]++] = val[k];
+            if (is_own(col[k]) == (halo != NULL)) continue;
+            if (!halo) at[n] = col[k] - first_row(rank);
+            else at[n] = (int)((const int *)bsearch(&col[k], halo, (size_t)count, sizeof *halo, by_number) - halo);
+            some[n++] = val[k];
         }
-        cut[0][i + 1] = n[0];
-        cut[1][i + 1] = n[1];
+        cut[i + 1] = n;
     }
-    store(&a->own, rows, rows, cut[0], part[0], value[0]);
-    store(&a->halo, rows, halo, cut[1], part[1], value[1]);
+    d.matrix.rows = rows;
+    d.matrix.cols = halo ? count : rows;
+    d.matrix.ptr = cut;
+    d.matrix.col = at;
+    d.matrix.val = some;
+    must(spmv_create(m, &d) == SPMV_OK, "spmv_create");
+    free(cut);
+    free(at);
+    free(some);
+}
 
+/* Tells the owners of the halo which of their elements this process needs, and learns which of its own the others need. */
+static void agree(divided *a, const int *halo, int count)
+{
+    int p = 0, k;
     a->from = room((size_t)size, sizeof *a->from);
     a->from_at = room((size_t)size, sizeof *a->from_at);
     a->to = room((size_t)size, sizeof *a->to);
     a->to_at = room((size_t)size, sizeof *a->to_at);
-    for (k = 0; k < halo; k++) {
-        while (wanted[k] >= first_row(p + 1)) p++;
+    for (k = 0; k < count; k++) {
+        while (halo[k] >= first_row(p + 1)) p++;
         a->from[p]++;
     }
     MPI_Alltoall(a->from, 1, MPI_INT, a->to, 1, MPI_INT, MPI_COMM_WORLD);
@@ -104,17 +107,34 @@ static void divide(divided *a, int rows, const int *ptr, const int *col, const d
     k = a->to_at[size - 1] + a->to[size - 1];
     a->pick = room((size_t)k, sizeof *a->pick);
     a->sent = room((size_t)k, sizeof *a->sent);
-    a->got = room((size_t)halo, sizeof *a->got);
+    a->got = room((size_t)count, sizeof *a->got);
     a->request = room(2 * (size_t)size, sizeof *a->request);
-    MPI_Alltoallv(wanted, a->from, a->from_at, MPI_INT, a->pick, a->to, a->to_at, MPI_INT, MPI_COMM_WORLD);
-    while (k-- > 0) a->pick[k] -= first;
+    MPI_Alltoallv(halo, a->from, a->from_at, MPI_INT, a->pick, a->to, a->to_at, MPI_INT, MPI_COMM_WORLD);
+    while (k-- > 0) a->pick[k] -= first_row(rank);
+}
 
-    for (i = 0; i < 2; i++) {
-        free(cut[i]);
-        free(part[i]);
-        free(value[i]);
-    }
-    free(wanted);
+/* Divides a matrix, of which each process gives its rows, with the columns of the whole matrix. */
+static void divide(divided *a, int rows, const int *ptr, const int *col, const double *val)
+{
+    int *halo = room((size_t)ptr[rows], sizeof *halo), count = find_halo(ptr[rows], col, halo);
+    store(&a->own, rows, ptr, col, val, NULL, 0);
+    store(&a->halo, rows, ptr, col, val, halo, count);
+    agree(a, halo, count);
+    free(halo);
+}
+
+static void undivide(divided *a)
+{
+    spmv_destroy(&a->own);
+    spmv_destroy(&a->halo);
+    free(a->from);
+    free(a->from_at);
+    free(a->to);
+    free(a->to_at);
+    free(a->pick);
+    free(a->sent);
+    free(a->got);
+    free(a->request);
 }
 
 /* y = A x, where each process has the elements of x and y that belong to its rows. */
@@ -141,22 +161,12 @@ static double dot(int n, const double *u, const double *v)
     return all;
 }
 
-int main(int argc, char **argv)
+/* The rows of this process of the five-point Laplacian. */
+static void grid(int rows, int *ptr, int *col, double *val)
 {
-    int     rows, first, i, n = 0, steps, *ptr, *col;
-    double *val, *x, *r, *p, *q, rr, bb;
-    divided a;
-
-    MPI_Init(&argc, &argv);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    first = first_row(rank);
-    rows = first_row(rank + 1) - first;
-    ptr = room((size_t)rows + 1, sizeof *ptr);
-    col = room(5 * (size_t)rows, sizeof *col);
-    val = room(5 * (size_t)rows, sizeof *val);
+    int i, n = 0;
     for (i = 0; i < rows; i++) {
-        int at = first + i;
+        int at = first_row(rank) + i;
         if (at >= SIDE) { col[n] = at - SIDE; val[n++] = -1; }
         if (at % SIDE) { col[n] = at - 1; val[n++] = -1; }
         col[n] = at; val[n++] = 4;
@@ -164,37 +174,63 @@ int main(int argc, char **argv)
         if (at < N - SIDE) { col[n] = at + SIDE; val[n++] = -1; }
         ptr[i + 1] = n;
     }
-    divide(&a, rows, ptr, col, val);
+}
 
-    /* the solution is a vector of ones */
-    x = room((size_t)rows, sizeof *x);
-    r = room((size_t)rows, sizeof *r);
-    p = room((size_t)rows, sizeof *p);
-    q = room((size_t)rows, sizeof *q);
-    for (i = 0; i < rows; i++) q[i] = 1;
-    mul(&a, q, r);
-    for (i = 0; i < rows; i++) p[i] = r[i];
-    rr = bb = dot(rows, r, r);
+/* Solves A x = A 1 from x = 0 by conjugate gradients. Returns the number of steps. */
+static int solve(divided *a, int n, double *x)
+{
+    double *r = room((size_t)n, sizeof *r), *p = room((size_t)n, sizeof *p), *q = room((size_t)n, sizeof *q), rr, bb;
+    int     i, steps;
+    for (i = 0; i < n; i++) q[i] = 1;
+    mul(a, q, r);
+    for (i = 0; i < n; i++) p[i] = r[i];
+    rr = bb = dot(n, r, r);
     for (steps = 0; steps < MOST && rr > 1e-20 * bb; steps++) {
         double alpha, before = rr;
-        mul(&a, p, q);
-        alpha = rr / dot(rows, p, q);
-        for (i = 0; i < rows; i++) {
+        mul(a, p, q);
+        alpha = rr / dot(n, p, q);
+        for (i = 0; i < n; i++) {
             x[i] += alpha * p[i];
             r[i] -= alpha * q[i];
         }
-        rr = dot(rows, r, r);
-        for (i = 0; i < rows; i++) p[i] = r[i] + rr / before * p[i];
+        rr = dot(n, r, r);
+        for (i = 0; i < n; i++) p[i] = r[i] + rr / before * p[i];
     }
-    for (i = 0; i < rows; i++) q[i] = x[i] - 1;
-    rr = dot(rows, q, q) / N; /* the mean square of the error */
-    if (!rank) printf("%d unknowns on %d processes: %d steps, mean square error %.1e\n%s\n", (int)N, size, steps, rr,
-                      rr < 1e-14 ? "converged" : "not converged");
+    free(r);
+    free(p);
+    free(q);
+    return steps;
+}
 
-    spmv_destroy(&a.own);
-    spmv_destroy(&a.halo);
-    free(a.from); free(a.from_at); free(a.to); free(a.to_at); free(a.pick); free(a.sent); free(a.got); free(a.request);
-    free(ptr); free(col); free(val); free(x); free(r); free(p); free(q);
+int main(int argc, char **argv)
+{
+    int     rows, i, steps, *ptr, *col;
+    double *val, *x, error;
+    divided a;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    rows = first_row(rank + 1) - first_row(rank);
+    ptr = room((size_t)rows + 1, sizeof *ptr);
+    col = room(5 * (size_t)rows, sizeof *col);
+    val = room(5 * (size_t)rows, sizeof *val);
+    x = room((size_t)rows, sizeof *x);
+    grid(rows, ptr, col, val);
+    divide(&a, rows, ptr, col, val);
+    steps = solve(&a, rows, x);
+
+    for (i = 0; i < rows; i++) x[i] -= 1;
+    error = dot(rows, x, x) / N;
+    if (!rank) {
+        printf("%d unknowns on %d processes: %d steps, mean square error %.1e\n", (int)N, size, steps, error);
+        printf(error < 1e-14 ? "converged\n" : "the error is too large\n");
+    }
+    undivide(&a);
+    free(ptr);
+    free(col);
+    free(val);
+    free(x);
     MPI_Finalize();
-    return rr < 1e-14 ? 0 : 1;
+    return error < 1e-14 ? 0 : 1;
 }
