@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/petsc.sh [FILE.mtx]... - times the PETSc matrix type of examples/petsc beside PETSc's own types, for the five-point grid of
-# SIDE x SIDE points and for each file, and prints a table, which
-# bench/results/petsc.txt keeps. Needs the packages of "tools/install.sh petsc".
+# SIDE x SIDE points and for each file, and prints the table that bench/results/petsc.txt keeps. Needs the packages of
+# "tools/install.sh petsc".
 #   SIDE=1024        PROCESSES="1 2"        PRODUCTS=100        STEPS=50 (of the solver)        ROUNDS=3, of which the fastest counts
 #   TYPES="aij aijsell aijmkl"              types of PETSc; those that it does not have get no row
 #   PLANS="auto csr dia sell:h=256,idx=16"  plans of the diagonal block
