@@ -64,10 +64,11 @@ table() { # table NAME OPTION...: the rows of one matrix
 }
 
 echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores; $(date -u +%Y-%m-%d)"
-echo "PETSc $(pkg-config --modversion PETSc) of Debian (-O2), $(mpirun --version | head -n 1); ours compiled by $(mpicc --version | head -n 1) -O2"
+echo "PETSc $(pkg-config --modversion PETSc) of Debian (-O2), $(mpirun --version | head -n 1);" \
+    "ours compiled by $(mpicc --version | head -n 1) -O2"
 echo "Command: ${given}sh bench/petsc.sh$([ $# = 0 ] || echo ' FILE...')"
 echo "Products in a row by the wall clock, preparation not included; solution: so many steps of conjugate gradients with Jacobi."
-echo "Of $rounds rounds the fastest counts. Rows above spmv are PETSc's own types; the column ratio is the time of the first over that of the row."
+echo "Of $rounds rounds the fastest counts. The types above spmv are PETSc's own; ratio: the time of the first over that of the row."
 echo
 printf '%-22s %4s  %-26s %10s %8s %12s %6s\n' matrix proc type us/product ratio 'solution ms' steps
 table "grid_$side" -m "$side" -n "$side"
