@@ -270,7 +270,8 @@ SPMV_API size_t spmv_variant_print(const spmv_variant *v, char *out, size_t size
 SPMV_API spmv_status spmv_variant_parse(spmv_variant *v, spmv_format f, const char *text, const spmv_hooks *hooks);
 
 /* Reads variants for all parts of a store.
- *   v     gets one variant for each stored part. Elements for parts of the plan that are not stored are checked and dropped
+ *   v     gets one variant for each stored part; may be NULL if there is none. Elements for parts of the plan that are not stored are
+ *         checked and dropped
  *   text  one element for each part of the store's plan, joined by '+' like the parts: "L=8+WG=128". Elements may be empty; where the
  *         text ends early, or is NULL, nothing is set. A first element that begins with "*:" sets its knobs in every part whose kernel
  *         has them; the elements after it set those of single parts: "*:WG=64+L=8" is L=8,WG=64 for the first part and WG=64 for the
@@ -833,7 +834,7 @@ static spmv_status spmv__dev_every_part(spmv_variant *v, const spmv_store *st, c
 
 SPMV_API spmv_status spmv_variants_parse(spmv_variant *v, const spmv_store *st, const char *text, const spmv_hooks *hooks)
 {
-    if (!v || !st) return spmv__null(hooks, "spmv_variants_parse", !v ? "v" : "st", NULL, 0);
+    if (!st || (!v && st->count)) return spmv__null(hooks, "spmv_variants_parse", st ? "v" : "st", NULL, 0);
     char one[SPMV_VARIANT_TEXT];
     const char *p = text ? text : "";
     spmv_variant of;

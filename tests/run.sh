@@ -4,7 +4,7 @@
 # A word with a slash is the name of a check or a pattern of names: unit/test_io, 'compile/gcc/*'.
 #   --quick   only the checks that "make test" runs (the function quick below says which)
 #   --list    prints the names of the checks, and runs none
-# Groups: self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite.
+# Groups: self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite petsc.
 # By name only: rusticl (needs Mesa's OpenCL driver), generator (every kernel that spmvgen can write for devices).
 # The checks of "make test" come first. Every program that checks use is built before the first check starts. Then JOBS checks run at a
 # time (default: as many as there are processors, at least 2 and at most 8), each for at most LIMIT seconds (1800). The line of a check
@@ -12,7 +12,7 @@
 # nothing failed, 2 for a wrong call.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-all='self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite'
+all='self tidy headers unit cli gen oclgrind reproducible fuzz kernels sanitize threads compile readme examples package suite petsc'
 select=every list_only=
 while :; do
     case ${1-} in
@@ -60,6 +60,7 @@ export POCL_CACHE_DIR
 # half as fast stays within the limit, too. "make test-all" also runs the others.
 quick() {
     case $1 in
+    examples/mpi) return 1 ;;
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
     cli/bench | cli/suite | gen/messages | gen/fresh) ;;
     compile/*/all | compile/*/csr+sell | compile/*/no-f64) ;;
@@ -255,6 +256,9 @@ group() { # group NAME: lists its checks
     suite) check suite/all sum "make -s build/spmv && sh tests/suite.sh all" ;;
     generator) check generator/all sum "make -s build/spmvgen build/gen/multiply build/gen/compile &&" \
         "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh all" ;;
+    petsc) # optional: tools/install.sh petsc
+        if pkg-config --exists PETSc 2>/dev/null && command -v mpirun >/dev/null; then check petsc sum "sh tests/petsc.sh"
+        else check petsc/skipped plain "echo 'skipped: there is no PETSc or no mpirun; tools/install.sh petsc installs it'"; fi ;;
     rusticl) check rusticl plain "make -s build/spmv build/spmv-defect && sh tests/rusticl.sh" ;;
     package) sh tests/package.sh list >>"$out/part" ;;
     *) echo "no group named $1" >&2; exit 2 ;;

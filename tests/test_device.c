@@ -493,6 +493,31 @@ Test(device, is_found_by_type_and_name)
     cr_assert_str_eq(said, "none of the 2 devices matches 'accelerator'");
 }
 
+Test(device, takes_a_matrix_without_nonzeros)
+{
+    static const char *const plans[] = { NULL, "csr", "ell+csr" };
+    static const uint64_t no_ptr[4] = { 0 };
+    spmv_device d;
+    size_t i;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK, "%s", said);
+    for (i = 0; i < LENGTH(plans); i++) {
+        spmv_desc desc = { 0 };
+        spmv_matrix m;
+        desc.matrix.rows = desc.matrix.cols = 3;
+        desc.matrix.ptr = no_ptr;
+        desc.matrix.ptr_bits = 64;
+        desc.matrix.col = col;
+        desc.matrix.val = val;
+        desc.plan = plans[i];
+        desc.device = &d;
+        desc.hooks.log = hear;
+        cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_rows(&m), 3);
+        spmv_destroy(&m);
+    }
+    spmv_device_close(&d);
+}
+
 /* Every array of every part is in buffers as it was stored, whole or in stretches. */
 static void check_arrays(const spmv_matrix *m)
 {

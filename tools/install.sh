@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/install.sh demo|test|bench - installs the missing Debian packages, as root or by sudo -n. If neither is possible, it prints the
-# command to run and fails.
+# tools/install.sh demo|test|bench|petsc - installs the missing Debian packages, as root or by sudo -n. If neither is possible, it prints
+# the command to run and fails.
 set -u
 
 demo='gcc libc6-dev make ocl-icd-opencl-dev opencl-headers pocl-opencl-icd zlib1g-dev
@@ -13,12 +13,15 @@ test="$demo g++ cmake binutils xxd gzip libcriterion-dev libclblast-dev clang li
 [ "$(dpkg --print-architecture 2>/dev/null)" != amd64 ] || test="$test libc6-dev-i386 lib32gcc-12-dev
       gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 bench="$demo g++ libeigen3-dev librsb-dev python3"
+# about 100 packages, 0.5 GB; with them, the group petsc of tests/run.sh and examples/mpi.c are tested
+petsc='gcc libc6-dev pkgconf libpetsc-real-dev libpetsc3.18-dev-examples libopenmpi-dev openmpi-bin'
 
 case ${1-} in
 demo) want=$demo ;;
 test) want=$test ;;
 bench) want=$bench ;;
-*) echo "usage: tools/install.sh demo|test|bench" >&2; exit 2 ;;
+petsc) want=$petsc ;;
+*) echo "usage: tools/install.sh demo|test|bench|petsc" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then

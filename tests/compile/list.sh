@@ -78,7 +78,10 @@ for cc in gcc clang; do
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
     say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
-    say "$cc/examples"   "$cc $w $i -fsyntax-only examples/*.c"
+    say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c | tr '\n' ' ')"
+    if command -v mpicc >/dev/null 2>&1; then # clang complains of the libraries that mpicc adds
+        say "$cc/mpi"    "OMPI_CC=$cc MPICH_CC=$cc mpicc $w $i -Wno-unused-command-line-argument -fsyntax-only examples/mpi.c"
+    fi
     for std in c11 gnu17; do
         say "$cc/$std" "$cc $w -std=$std -O0 $i $t/c99.c -o $o/$cc-$std -lOpenCL && $o/$cc-$std"
     done
