@@ -606,23 +606,18 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
 static spmv_status spmv__take_blocks(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
-    uint64_t bh = (uint64_t)spmv__block_height(s->spec), bw = (uint64_t)spmv__block_width(s->spec), super, r, k, n;
+    uint64_t bh = (uint64_t)spmv__block_height(s->spec), bw = (uint64_t)spmv__block_width(s->spec), row, i, k;
     uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (bh * bw); /* in millionths */
-    uint32_t *mark;
-    spmv__pair *seen;
-    spmv_status status = spmv__blocks_begin(s->a, bh, bw, &mark, &seen, s->h);
-    if (status) return status;
-    for (super = 0; super < spmv__ceil_div(s->a->rows, bh); super++) {
-        uint64_t end = (super + 1) * bh < s->a->rows ? (super + 1) * bh : s->a->rows;
-        n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
-        for (r = super * bh; r < end; r++)
-            for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-                if (spmv__is_left(s, k) &&
-                    seen[spmv__block_place(mark, seen, n, spmv__block_of(s->a->col[k], bw))].load * SPMV__ONE >= least) spmv__take(s, r, k);
-        spmv__blocks_clear(mark, seen, n);
+    spmv__blocks b;
+    for (row = 0; row < s->a->rows; row += bh) {
+        spmv__blocks_begin(&b, &v, row, bh, bw);
+        while (spmv__blocks_next(&b) != SPMV__NO_BLOCK) {
+            if (spmv__blocks_load(&b) * SPMV__ONE < least) continue;
+            for (i = 0; i < b.rows; i++)
+                for (k = b.from[i]; k < b.at[i]; k++)
+                    if (spmv__is_left(s, k)) spmv__take(s, row + i, k);
+        }
     }
-    spmv_free(s->h, mark);
-    spmv_free(s->h, seen);
     return SPMV_OK;
 }
 
