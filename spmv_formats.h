@@ -1828,7 +1828,9 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 
 /* Conversions and analyses are divided into shares of about this many rows and nonzeros, so few that starting a thread pays. How many
  * there are depends on the matrix alone, so that every result has the same bits with any number of threads. */
+#ifndef SPMV__SHARE
 #define SPMV__SHARE 32768
+#endif
 enum { SPMV__MOST_SHARES = 64 };
 
 /* How many shares so many rows and nonzeros are worth. */
@@ -1875,7 +1877,18 @@ typedef struct spmv__look {
     uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
     uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
+    struct spmv__look_known *known;       /* what estimates have found out so far; may be NULL */
 } spmv__look;
+
+/* What several estimates need and what takes a pass over the rows: for heights of slices, the slots of sell in order, and whether columns
+ * fit 16 bits. */
+enum { SPMV__LOOK_KNOWN = 12 /* more heights than layouts have */ };
+typedef struct spmv__look_known {
+    int      slot_count, narrow_count;
+    uint64_t slot_height[SPMV__LOOK_KNOWN], narrow_height[SPMV__LOOK_KNOWN];
+    double   slots[SPMV__LOOK_KNOWN];
+    int      narrow[SPMV__LOOK_KNOWN];
+} spmv__look_known;
 
 /* The work of a product with a part. */
 typedef struct spmv__load {
@@ -2088,22 +2101,67 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
-/* 1 if the columns of every h adjacent rows fit 16 bits. */
-SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+/* A pass over all rows of a look in shares of whole slices of h rows. */
+typedef struct spmv__look_pass {
+    const spmv__look *l;
+    uint64_t          h, shares;
+    uint64_t          result[SPMV__MOST_SHARES];
+} spmv__look_pass;
+
+/* The row at which a share of a pass begins. */
+static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
 {
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
-    if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (r = 0; r < rows; r++) {
+    uint64_t rows = c->l->v->a->rows, slices = spmv__ceil_div(rows, c->h);
+    return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
+}
+
+/* Begins a pass and calls work for each share. */
+SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, spmv__work work)
+{
+    uint64_t rows = l->v->a->rows;
+    c->l = l;
+    c->h = rows && h > rows ? rows : h;
+    c->shares = spmv__share_count(rows);
+    spmv__share_out(work, c, c->shares);
+}
+
+/* Sets the share's result to 1 if the columns of every h adjacent rows of it fit 16 bits. */
+SPMV__SHARED void spmv__narrow_fits_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const spmv__look *l = c->l;
+    uint64_t r, i = 0, low = UINT64_MAX, high = 0, end = spmv__look_first(c, share + 1);
+    c->result[share] = 0;
+    for (r = spmv__look_first(c, share); r < end; r++) {
         if (l->low[r] <= l->high[r]) {
             if (l->low[r] < low) low = l->low[r];
             if (l->high[r] > high) high = l->high[r];
         }
-        if (++i < h && r + 1 < rows) continue;
-        if (!spmv__span_fits(low, high)) return 0;
+        if (++i < c->h && r + 1 < end) continue;
+        if (!spmv__span_fits(low, high)) return;
         i = high = 0;
         low = UINT64_MAX;
     }
-    return 1;
+    c->result[share] = 1;
+}
+
+/* 1 if the columns of every h adjacent rows fit 16 bits. */
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i;
+    int fits = 1, j;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    for (j = 0; known && j < known->narrow_count; j++)
+        if (known->narrow_height[j] == h) return known->narrow[j];
+    spmv__look_run(&c, l, h, spmv__narrow_fits_share);
+    for (i = 0; i < c.shares; i++) fits = fits && c.result[i];
+    if (known && known->narrow_count < SPMV__LOOK_KNOWN) {
+        known->narrow_height[known->narrow_count] = h;
+        known->narrow[known->narrow_count++] = fits;
+    }
+    return fits;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
@@ -3047,18 +3105,37 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Sets the share's result to the sum of the widths of its slices. */
+static void spmv__slots_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const uint32_t *len = c->l->len;
+    uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
+    while (r < end) {
+        uint64_t stop = end - r < c->h ? end : r + c->h;
+        uint32_t most = 0;
+        for (; r < stop; r++) most = len[r] > most ? len[r] : most;
+        widths += most;
+    }
+    c->result[share] = widths;
+}
+
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
-    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
-    double slots = 0;
-    for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
-        if (++i < h && r + 1 < rows) continue;
-        slots += (double)(h * most);
-        i = most = 0;
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i, widths = 0;
+    int j;
+    for (j = 0; known && j < known->slot_count; j++)
+        if (known->slot_height[j] == h) return known->slots[j];
+    spmv__look_run(&c, l, h, spmv__slots_share);
+    for (i = 0; i < c.shares; i++) widths += c.result[i];
+    if (known && known->slot_count < SPMV__LOOK_KNOWN) {
+        known->slot_height[known->slot_count] = h;
+        known->slots[known->slot_count++] = (double)widths * (double)h;
     }
-    return slots;
+    return (double)widths * (double)h;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
@@ -3213,17 +3290,18 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
 }
 
 enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
-#define SPMV__NO_BLOCK UINT32_MAX /* above every block column */
+#define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
 
 /* Walks the blocks of one block row by rising column. As the columns of each row rise, it only merges the rows, and needs no memory that
  * depends on the matrix. */
 typedef struct spmv__blocks {
     const spmv_view *v;
     uint64_t         bw;
-    uint64_t         rows;                                       /* of the block row, fewer at the end of the matrix */
-    uint64_t         from[SPMV__BLOCK_SIDE], at[SPMV__BLOCK_SIDE]; /* the entries of each row in the current block; others' among them */
+    uint64_t         rows;                       /* of the block row, fewer at the end of the matrix */
+    uint64_t         from[SPMV__BLOCK_SIDE];     /* the entries of each row in the current block, with those of other parts among them */
+    uint64_t         at[SPMV__BLOCK_SIDE];       /* ... up to this one, the first nonzero of the view after the block */
     uint64_t         end[SPMV__BLOCK_SIDE];
-    uint32_t         next[SPMV__BLOCK_SIDE];                     /* the block column of entry at, or SPMV__NO_BLOCK */
+    uint32_t         next[SPMV__BLOCK_SIDE];     /* the column of entry at, or SPMV__NO_BLOCK */
 } spmv__blocks;
 
 /* Moves row i to its first nonzero of the view from entry k on. */
@@ -3231,7 +3309,7 @@ static void spmv__blocks_move(spmv__blocks *b, uint64_t i, uint64_t k)
 {
     while (k < b->end[i] && !spmv__mine(b->v, k)) k++;
     b->at[i] = k;
-    b->next[i] = k < b->end[i] ? spmv__block_of(b->v->a->col[k], b->bw) : SPMV__NO_BLOCK;
+    b->next[i] = k < b->end[i] ? b->v->a->col[k] : SPMV__NO_BLOCK;
 }
 
 /* Begins a walk over the blocks of the rows from first on, at most bh of them. */
@@ -3250,16 +3328,18 @@ SPMV__SHARED void spmv__blocks_begin(spmv__blocks *b, const spmv_view *v, uint64
 /* Goes to the next block that holds nonzeros of the view and returns its block column; SPMV__NO_BLOCK if there is none. */
 SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *b)
 {
-    uint32_t c = SPMV__NO_BLOCK;
-    uint64_t i, k, limit;
+    const uint32_t *col = b->v->a->col;
+    uint32_t c = SPMV__NO_BLOCK, limit;
+    uint64_t i, k;
     for (i = 0; i < b->rows; i++)
         if (b->next[i] < c) c = b->next[i];
     if (c == SPMV__NO_BLOCK) return c;
-    limit = ((uint64_t)c + 1) * b->bw;
+    c = spmv__block_of(c, b->bw);
+    limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * b->bw, SPMV__NO_BLOCK);
     for (i = 0; i < b->rows; i++) {
         b->from[i] = b->at[i];
-        if (b->next[i] != c) continue;
-        for (k = b->at[i] + 1; k < b->end[i] && b->v->a->col[k] < limit; k++) {}
+        if (b->next[i] >= limit) continue;
+        for (k = b->at[i] + 1; k < b->end[i] && col[k] < limit; k++) {}
         spmv__blocks_move(b, i, k);
     }
     return c;
@@ -3459,7 +3539,7 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const spmv_part *p = c->p;
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
-    uint64_t row = spmv__share_first(c->s, share, c->shares) / bh, low = UINT64_MAX, high = 0, group = 0, most = 0, all = 0, sliced = 0;
+    uint64_t row = spmv__ceil_div(spmv__share_first(c->s, share, c->shares), bh), low = UINT64_MAX, high = 0, group = 0, most = 0, all = 0, sliced = 0;
     int fits = 1;
     for (; row < stop; row++) {
         uint64_t n = spmv__block_row_count(p, c->s, row, &low, &high);
@@ -3592,6 +3672,18 @@ static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t
     }
 }
 
+/* Puts entries k .. end - 1 of one row into a block; place: where each column from first on goes, from slot val on. The loop for each width
+ * of values is short, as most of the time of a conversion is spent here. */
+static void spmv__block_copy(const spmv__sink *to, const uint32_t *col, uint64_t val, const uint64_t *place, uint64_t first, uint64_t k,
+                             uint64_t end)
+{
+    unsigned char *dst = (unsigned char *)to->dst->data;
+    if (to->dst->width == 8)
+        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 8, to->src + k * 8, 8);
+    else
+        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 4, to->src + k * 4, 4);
+}
+
 /* Fills block row block_row: the columns and values of its blocks, then padding. */
 static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
 {
@@ -3602,6 +3694,7 @@ static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink
     uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
     spmv__block at = spmv__block_at(p, block_row, 0);
     uint64_t apart = spmv__block_at(p, block_row, 1).val - at.val; /* from block to block */
+    const int plain = to->src && !to->zeros && !s->v->owner;
     spmv__blocks b;
     uint32_t c;
     for (i = 0; i < bh * bw; i++) place[i] = i / uw * at.step + i % uw;
@@ -3609,9 +3702,12 @@ static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink
     while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
         spmv__set_column(col, base, at.col, group, c * bw, bw);
         spmv__block_clear(p, to, at.val, at.step);
-        for (i = 0; i < b.rows; i++)
-            for (k = b.from[i]; k < b.at[i]; k++)
-                if (spmv__mine(s->v, k)) spmv__put(to, at.val + place[i * bw + a->col[k] - c * bw], k);
+        for (i = 0; i < b.rows; i++) {
+            if (plain) spmv__block_copy(to, a->col, at.val, &place[i * bw], c * bw, b.from[i], b.at[i]);
+            else
+                for (k = b.from[i]; k < b.at[i]; k++)
+                    if (spmv__mine(s->v, k)) spmv__put(to, at.val + place[i * bw + a->col[k] - c * bw], k);
+        }
         at.col += distance;
         at.val += apart;
         stored--;
