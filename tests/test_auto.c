@@ -3,6 +3,7 @@
  * The choice: features compared with plain counting, estimated slots with stored ones, and the results of auto and cocktail. */
 #include <criterion/criterion.h>
 
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"

@@ -4,6 +4,7 @@
  * allocations. Criterion starts a process for each test, so loops are inside the tests. */
 #include <criterion/criterion.h>
 
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
