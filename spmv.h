@@ -244,6 +244,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     spmv_status s;
     m->device = d->device;
     if (!m->device) return SPMV_OK;
+    spmv__phase(h, SPMV_PHASE_UPLOAD);
     s = spmv__new(h, &matrix, 1, sizeof *m->on_device, 0);
     m->on_device = (spmv_device_matrix *)matrix;
     if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
@@ -283,8 +284,11 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 /* Stores the matrix by a plan or a builder given as text. */
 static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
 {
-    spmv_status s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
+    spmv_status s;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
     m->store.hooks = d->hooks;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     if (!s) s = spmv__store_by_plan(&m->store, csr, how);
     if (!s) s = spmv__to_device(m, d, d->variant);
     return s;
@@ -321,6 +325,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     spmv_status s;
     for (;;) {
         const char *next;
+        spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
         if (!spmv__try_next(s) || ++i >= count) return s;
@@ -347,6 +352,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(d->device);
 #endif
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
@@ -418,11 +424,13 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
+    spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
     if (!csr) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
     if (!s) s = spmv__plan_and_store(m, d, csr, &how);
     if (s) spmv_destroy(m);
     else if (!m->updatable) spmv__release_csr(m);
+    spmv__phase(&d->hooks, SPMV_PHASE_NONE);
     return s;
 }
 

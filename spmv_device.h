@@ -103,7 +103,7 @@ typedef struct spmv_device {
 /* Releases programs, queue and context, and zeroes *d. */
 SPMV_API void spmv_device_close(spmv_device *d);
 
-/* All programs that d has, compiled, as one string of bytes, which spares the next process the compiler. The string begins with the
+/* All programs that d has or was given, compiled, as one string of bytes, which spares the next process the compiler. The string begins with the
  * library's own header: the device, its driver, and for each program its options and a hash of its source; and it has a checksum. Take it
  * after the first product, since some drivers compile a kernel only then.
  *   out    becomes the string; free it by spmv_free with d's hooks. NULL on failure
@@ -1988,10 +1988,14 @@ static spmv_status spmv__dev_build(spmv_device *d, int f, const char *options, v
     char line[64];
     spmv_kernel_source source;
     spmv_status s;
-    if (spmv__dev_load(d, f, options, out)) return SPMV_OK;
-    spmv__dev_source(f, options, line, &source);
-    s = d->info.backend->build(d, &source, out);
-    d->compiled += s == SPMV_OK;
+    spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
+    if (spmv__dev_load(d, f, options, out)) s = SPMV_OK;
+    else {
+        spmv__dev_source(f, options, line, &source);
+        s = d->info.backend->build(d, &source, out);
+        d->compiled += s == SPMV_OK;
+    }
+    spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
     return s;
 }
 
@@ -2069,25 +2073,27 @@ static uint64_t spmv__dev_identity(const spmv_device *d)
 
 /* A program on its way into the string. */
 typedef struct spmv__packed {
-    const spmv__program *p;
-    void                *image;
-    size_t               bytes;
+    const char *options;
+    const void *image;
+    void       *owned;  /* the image if it is to be freed, else NULL */
+    uint64_t    source; /* hash of its source */
+    size_t      bytes;  /* of the image; 0: there is none, and the program is left out */
 } spmv__packed;
 
 /* Writes a program at *at and moves *at behind it. */
 static void spmv__pack_one(unsigned char **at, const spmv__packed *k)
 {
     uint64_t head[SPMV__PACK_ENTRY];
-    head[SPMV__PACK_SOURCE] = spmv__dev_source_hash((int)k->p->format);
-    head[SPMV__PACK_OPTIONS] = strlen(k->p->options) + 1;
+    head[SPMV__PACK_SOURCE] = k->source;
+    head[SPMV__PACK_OPTIONS] = strlen(k->options) + 1;
     head[SPMV__PACK_IMAGE] = k->bytes;
     memcpy(*at, head, sizeof head);
-    memcpy(*at + sizeof head, k->p->options, (size_t)head[SPMV__PACK_OPTIONS]);
+    memcpy(*at + sizeof head, k->options, (size_t)head[SPMV__PACK_OPTIONS]);
     memcpy(*at + sizeof head + head[SPMV__PACK_OPTIONS], k->image, k->bytes);
     *at += sizeof head + head[SPMV__PACK_OPTIONS] + k->bytes;
 }
 
-/* Writes the string of n programs, of which those without an image are left out. */
+/* Writes the string of n programs. */
 static spmv_status spmv__pack(const spmv_device *d, const spmv__packed *all, size_t n, void **out, size_t *bytes)
 {
     uint64_t head[SPMV__PACK_HEAD], size = sizeof head;
@@ -2097,7 +2103,7 @@ static spmv_status spmv__pack(const spmv_device *d, const spmv__packed *all, siz
     memset(head, 0, sizeof head);
     for (i = 0; i < n; i++) {
         if (!all[i].bytes) continue;
-        size += SPMV__PACK_ENTRY * sizeof *head + strlen(all[i].p->options) + 1 + all[i].bytes;
+        size += SPMV__PACK_ENTRY * sizeof *head + strlen(all[i].options) + 1 + all[i].bytes;
         head[SPMV__PACK_COUNT]++;
     }
     s = spmv__room(&d->hooks, out, size, 1);
@@ -2116,6 +2122,32 @@ static spmv_status spmv__pack(const spmv_device *d, const spmv__packed *all, siz
     return SPMV_OK;
 }
 
+/* Collects d's programs, and after them the images that it was given and that are not among them. *n: how many there are. */
+static spmv_status spmv__pack_collect(const spmv_device *d, spmv__packed *all, size_t *n)
+{
+    const spmv__program *p;
+    const spmv__image *i;
+    size_t k;
+    spmv_status s = SPMV_OK;
+    *n = 0;
+    for (p = d->programs; p && !s; p = p->next, ++*n) {
+        all[*n].options = p->options;
+        all[*n].source = spmv__dev_source_hash((int)p->format);
+        s = d->info.backend->image_of(d, p->program, &all[*n].owned, &all[*n].bytes);
+        all[*n].image = all[*n].owned;
+    }
+    for (i = d->images; i && !s; i = i->next) {
+        const char *options = (const char *)(i + 1);
+        for (k = 0; k < *n && (all[k].source != i->source || strcmp(all[k].options, options) != 0);) k++;
+        if (k < *n) continue;
+        all[*n].options = options;
+        all[*n].source = i->source;
+        all[*n].image = options + i->options;
+        all[(*n)++].bytes = i->bytes;
+    }
+    return s;
+}
+
 SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out, size_t *bytes)
 {
     if (bytes) *bytes = 0;
@@ -2123,21 +2155,20 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
         return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_take", !d ? "d" : !out ? "out" : "bytes", out, sizeof *out);
     if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_take", out, sizeof *out);
     const spmv__program *p;
+    const spmv__image *image;
     spmv__packed *all;
     void *block;
-    size_t n = 0, i;
+    size_t n = 1, i;
     spmv_status s;
     *out = NULL;
     for (p = d->programs; p; p = p->next) n++;
-    s = spmv__new(&d->hooks, &block, n ? n : 1, sizeof *all, 0);
+    for (image = d->images; image; image = image->next) n++;
+    s = spmv__new(&d->hooks, &block, n, sizeof *all, 0);
     if (s) return s;
     all = (spmv__packed *)block;
-    for (i = 0, p = d->programs; p && !s; p = p->next, i++) {
-        all[i].p = p;
-        s = d->info.backend->image_of(d, p->program, &all[i].image, &all[i].bytes);
-    }
+    s = spmv__pack_collect(d, all, &n);
     if (!s) s = spmv__pack(d, all, n, out, bytes);
-    for (i = 0; i < n; i++) spmv_free(&d->hooks, all[i].image);
+    for (i = 0; i < n; i++) spmv_free(&d->hooks, all[i].owned);
     spmv_free(&d->hooks, all);
     return s;
 }

@@ -109,6 +109,26 @@ SPMV_API const char *spmv_status_name(spmv_status s);
  * work; 0 for success, for faulty input and for failures. */
 SPMV_API int spmv_status_is_refusal(spmv_status s);
 
+/* ---- phases ------------------------------------------------------------------------------------------------------
+ * What preparing a matrix consists of. X(NAME, "name", "what it is") */
+#define SPMV_PHASE_LIST(X)                                                                      \
+    X(NONE,    "none",       "nothing is prepared")                                             \
+    X(INPUT,   "input",      "checking the caller's arrays and making CSR of them")             \
+    X(CHOICE,  "analysis",   "analysing the matrix and choosing a plan, or a builder's work")   \
+    X(CONVERT, "conversion", "splitting the matrix and storing its parts")                      \
+    X(UPLOAD,  "upload",     "copying to a device, with all that is neither of the others")     \
+    X(BUILD,   "building",   "making the programs of a device: compiling them or loading them")
+
+typedef enum spmv_phase {
+#define X(NAME, name, text) SPMV_PHASE_##NAME,
+    SPMV_PHASE_LIST(X)
+#undef X
+    SPMV_PHASE_COUNT
+} spmv_phase;
+
+/* The name of a phase, for example "conversion"; "unknown" if there is no such phase. */
+SPMV_API const char *spmv_phase_name(spmv_phase p);
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------
  * Where memory comes from and where messages go. If all members are zero, memory comes from SPMV_MALLOC and its companions, and
  * messages go to stderr (nowhere with SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it may be
@@ -118,6 +138,9 @@ typedef struct spmv_hooks {
     void *(*resize)(void *user, void *block, size_t bytes); /* as realloc, except that bytes 0 frees the block and returns NULL */
     /* Takes one message without a newline at its end. s is the error; SPMV_OK means a warning. */
     void (*log)(void *user, spmv_status s, const char *message);
+    /* Called when a phase of preparing a matrix begins, which ends the one before; SPMV_PHASE_NONE: preparing has ended. With a clock in
+     * it, it shows where the time goes. Building is reported through the device's hooks. */
+    void (*phase)(void *user, spmv_phase p);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
@@ -754,6 +777,22 @@ static const char *const spmv__device_class_names[] = {
     SPMV_DEVICE_CLASS_LIST(X)
 #undef X
 };
+
+SPMV_API const char *spmv_phase_name(spmv_phase p)
+{
+    static const char *const names[] = {
+#define X(NAME, name, text) name,
+        SPMV_PHASE_LIST(X)
+#undef X
+    };
+    return (unsigned)p < SPMV_PHASE_COUNT ? names[p] : "unknown";
+}
+
+/* Tells the caller that a phase begins. */
+SPMV__SHARED void spmv__phase(const spmv_hooks *h, spmv_phase p)
+{
+    if (h && h->phase) h->phase(h->user, p);
+}
 
 SPMV_API const char *spmv_device_class_name(spmv_device_class c)
 {

@@ -794,7 +794,7 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
         a = matrix_csr(&m, SPMV_F64);
         for (p = 0; p < sizeof plans / sizeof *plans; p++) {
             meter bytes = { 0, 0 };
-            spmv_hooks hooks = { &bytes, meter_resize, NULL };
+            spmv_hooks hooks = { &bytes, meter_resize, NULL, NULL };
             spmv_build_hints hints;
             spmv_build how;
             spmv_choice *c = fresh(&hints, &how);

@@ -26,7 +26,7 @@ static void product_free(tool *t, product *p)
     spmv_free(&t->hooks, p->x);
     spmv_free(&t->hooks, p->y);
     spmv_csr_free(&p->a);
-    device_close(p->device);
+    device_close(t, p->device);
 }
 
 /* Fills in *p from the options and reports every mistake that shows before a file is read. DONE, or USAGE after a message. */
@@ -101,6 +101,7 @@ int mul_command(tool *t, const arguments *args)
 {
     product p;
     int result = product_options(t, args, &p);
+    t->cache = args->value[OPT_CACHE];
     if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &p.device);
     if (result == DONE) result = product_run(t, args, &p);
     product_free(t, &p);
