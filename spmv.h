@@ -272,7 +272,7 @@ static void spmv__off_device(spmv_matrix *m)
 #ifndef SPMV_NO_AUTO
 SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 {
-    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     if (!d) return p;
     p.device = d->info.name;
     p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
@@ -340,10 +340,48 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     }
 }
 
+#ifdef SPMV_DEVICE_H
+/* The tuning table that a device keeps. */
+typedef struct spmv__kept {
+    spmv_tuning table;
+    spmv_hooks  hooks;
+    int         exact;
+} spmv__kept;
+
+static void spmv__kept_free(void *kept)
+{
+    spmv__kept *k = (spmv__kept *)kept;
+    spmv_hooks h = k->hooks;
+    spmv_tuning_free(&k->table);
+    spmv_free(&h, k);
+}
+
+/* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
+static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
+{
+    spmv__kept *k = (spmv__kept *)d->kept;
+    if (!k) {
+        void *block;
+        spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *k, 0);
+        if (s) return s;
+        k = (spmv__kept *)block;
+        k->hooks = d->hooks;
+        s = spmv__bundled_table(&k->table, &k->exact, target, &d->hooks);
+        if (s) spmv_free(&d->hooks, k);
+        if (s) return s;
+        d->kept = k;
+        d->kept_free = spmv__kept_free;
+    }
+    target->table = &k->table;
+    target->exact = k->exact;
+    return SPMV_OK;
+}
+#endif
+
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
@@ -353,7 +391,10 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     target = spmv_target_of(d->device);
 #endif
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
+#ifdef SPMV_DEVICE_H
+    if (d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
+#endif
+    if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
     return s;

@@ -85,6 +85,9 @@ typedef struct spmv_choice {
 typedef struct spmv_target {
     const char       *device;       /* NULL: unknown, so that no table counts as the device's own; on the host: "host" */
     spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
+    const struct spmv_tuning *table; /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
+                                        it is read. spmv_create reads it once for each open device */
+    int               exact;        /* 1: that table is the device's own */
 } spmv_target;
 
 /* Chooses a plan and the knobs of its kernels.
@@ -1996,27 +1999,35 @@ static const char *const spmv__general_table =
     "f32 banded csr/ 6.9\nf32 banded csr:run=1024/ 7\nf32 banded sell/ 7.3\nf32 banded ell/ 7.2\nf32 banded dia/ 14\n"
     "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
 
-/* Finds the table to go by: the caller's, the device's own, one of its class, or the general one. The caller frees *own. */
-static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *target, spmv_tuning *own)
+/* Reads the bundled table to go by: the device's own, one of its class, or the general one. */
+static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_target *target, const spmv_hooks *h)
 {
     const char *device = target && target->device ? target->device : "host";
     spmv_device_class device_class = target ? target->device_class : SPMV_DEVICE_CLASS_HOST;
-    const char *text;
     size_t length;
-    spmv_status s;
-    c->out->exact = 1;
-    memset(own, 0, sizeof *own);
-    c->t = c->hints ? c->hints->tuning : NULL;
-    if (c->t) return SPMV_OK;
-    text = spmv_tuning_bundled(device, device_class, &length, &c->out->exact);
+    const char *text = spmv_tuning_bundled(device, device_class, &length, exact);
     if (!text) {
         text = spmv__general_table;
         length = strlen(text);
-        c->out->exact = 0;
+        *exact = 0;
     }
-    s = spmv_tuning_read(own, text, length, "the bundled tuning table", c->h);
+    return spmv_tuning_read(out, text, length, "the bundled tuning table", h);
+}
+
+/* Finds the table to go by: the caller's, one that was read before, or the bundled one. The caller frees *own. */
+static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *target, spmv_tuning *own)
+{
+    memset(own, 0, sizeof *own);
+    c->out->exact = 1;
+    c->t = c->hints ? c->hints->tuning : NULL;
+    if (c->t) return SPMV_OK;
+    if (target && target->table) {
+        c->t = target->table;
+        c->out->exact = target->exact;
+        return SPMV_OK;
+    }
     c->t = own;
-    return s;
+    return spmv__bundled_table(own, &c->out->exact, target, c->h);
 }
 
 /* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,

@@ -577,6 +577,8 @@ Test(device, time_is_told_from_the_first_launch_to_the_last)
     spmv_device_close(&d);
 }
 
+static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
+
 /* ---- programs ------------------------------------------------------------------------------------------------------- */
 
 /* Opens a device, gives it the string unless that is NULL, multiplies once, and takes the string of its programs. */
@@ -645,6 +647,39 @@ Test(device, programs_given_back_need_no_compiler)
     cr_assert_eq(builds, needed);
     free(first);
     free(second);
+}
+
+/* The choice reads the device's tuning table for the first matrix only. */
+Test(device, keeps_its_tuning_table)
+{
+    static int64_t wide_ptr[1001];
+    static int32_t wide_col[5000];
+    spmv_desc desc = { 0 };
+    spmv_device d;
+    spmv_matrix one, two;
+    const void *kept;
+    char first[256];
+    int i;
+    for (i = 0; i < 5000; i++) wide_col[i] = (int32_t)((i / 5 + i % 5 * 7) % 1000);
+    for (i = 0; i < 5000; i += 5) qsort(wide_col + i, 5, sizeof *wide_col, by_number);
+    for (i = 0; i <= 1000; i++) wide_ptr[i] = 5 * (int64_t)i;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    desc.matrix.rows = desc.matrix.cols = 1000;
+    desc.matrix.ptr = wide_ptr;
+    desc.matrix.ptr_bits = 64;
+    desc.matrix.col = wide_col;
+    desc.device = &d;
+    desc.hooks.log = hear;
+    cr_assert_eq(spmv_create(&one, &desc), SPMV_OK, "%s", said);
+    snprintf(first, sizeof first, "%s", spmv_shares(&one));
+    kept = d.kept;
+    cr_assert_not_null(kept);
+    cr_assert_eq(spmv_create(&two, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(d.kept, kept);
+    cr_assert_str_eq(spmv_shares(&two), first);
+    spmv_destroy(&one);
+    spmv_destroy(&two);
+    spmv_device_close(&d);
 }
 
 /* A device that uses only some of the programs that it was given still hands out all of them. */
