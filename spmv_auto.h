@@ -970,41 +970,15 @@ static spmv_status spmv__diagonals_sample(spmv__diagonals *d, const spmv_view *v
     return SPMV_OK;
 }
 
-/* Counts the diagonals that hold nonzeros. */
-static uint64_t spmv__diagonals_number(const spmv__diagonals *d)
+/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. Each nonzero counted in d stands for times of
+ * them. */
+static void spmv__look_histogram(const spmv__look *l, const spmv__diagonals *d, uint64_t times, spmv_features *f)
 {
-    uint64_t at = 0, number, held, n = 0;
-    while (spmv__diagonals_next(d, &at, &number, &held)) n++;
-    return n;
-}
-
-/* Counts the nonzeros of each diagonal. Of a large matrix, all are read only if a sample shows so few diagonals that all of it could be
- * stored by diagonals. Otherwise the counts are those of the sample, and each stands for *times nonzeros: a diagonal that is filled to p is
- * estimated with a standard error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are
- * very long. Diagonals with few nonzeros may be missing then. */
-static spmv_status spmv__look_count_diagonals(const spmv__look *l, spmv__diagonals *d, uint64_t *times)
-{
-    const uint64_t sample = 1u << 18; /* nonzeros */
-    const double   dense = 8;         /* slots for each nonzero: more are never worth it */
-    spmv_status s;
-    *times = 1;
-    if (l->nnz < 2 * sample || !spmv__keys_fit(l->v->a, l->v->a->rows + l->v->a->cols)) return spmv__diagonals_count(d, l->v, l->h);
-    *times = l->nnz / sample;
-    s = spmv__diagonals_sample(d, l->v, *times, l->h);
-    if (s || (double)spmv__diagonals_number(d) * (double)l->v->a->rows > dense * (double)l->nnz) return s;
-    spmv__diagonals_free(d, l->h);
-    *times = 1;
-    return spmv__diagonals_count(d, l->v, l->h);
-}
-
-/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. */
-static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
-{
-    spmv__diagonals d;
-    uint64_t at = 0, number, held, before = 0, times;
-    spmv_status s = spmv__look_count_diagonals(l, &d, &times);
-    if (s) return s;
-    for (; spmv__diagonals_next(&d, &at, &number, &held); before = number) {
+    uint64_t at = 0, number, held, before = 0;
+    f->diagonals = f->bands = 0;
+    memset(f->diagonal_nnz, 0, sizeof f->diagonal_nnz);
+    memset(f->diagonal_count, 0, sizeof f->diagonal_count);
+    for (; spmv__diagonals_next(d, &at, &number, &held); before = number) {
         uint64_t length = spmv__diagonal_length(l->v->a, number), full = spmv__smaller(held * times, length);
         int bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
         f->bands += !f->diagonals || number != before + 1;
@@ -1012,6 +986,29 @@ static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
         f->diagonal_nnz[bin] += (double)full;
         f->diagonal_count[bin]++;
     }
+}
+
+/* Fills in the features of diagonals. Of a large matrix, all is read only if a sample shows so few diagonals that all of it could be stored
+ * by diagonals. Otherwise the features are those of the sample: a diagonal that is filled to p is estimated with a standard error of
+ * sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are very long. Diagonals with few nonzeros
+ * may be missing then. */
+static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
+{
+    const uint64_t sample = 1u << 18; /* nonzeros */
+    const double   dense = 8;         /* slots for each nonzero: more are never worth it */
+    const uint64_t rows = l->v->a->rows;
+    spmv__diagonals d;
+    spmv_status s;
+    if (l->nnz >= 2 * sample && spmv__keys_fit(l->v->a, rows + l->v->a->cols)) {
+        s = spmv__diagonals_sample(&d, l->v, l->nnz / sample, l->h);
+        if (s) return s;
+        spmv__look_histogram(l, &d, l->nnz / sample, f);
+        spmv__diagonals_free(&d, l->h);
+        if ((double)f->diagonals * (double)rows > dense * (double)l->nnz) return SPMV_OK;
+    }
+    s = spmv__diagonals_count(&d, l->v, l->h);
+    if (s) return s;
+    spmv__look_histogram(l, &d, 1, f);
     spmv__diagonals_free(&d, l->h);
     return SPMV_OK;
 }
@@ -1983,7 +1980,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
-        s = spmv_plan_make(&plan, spmv_builder_name((spmv_builder)b), c->a, &none, NULL, c->h);
+        s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->a, &none, l->longer, l->longest, c->h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }
     return s;

@@ -1875,7 +1875,8 @@ enum { SPMV__MOST_SHARES = 64 };
 /* How many shares so many rows and nonzeros are worth. */
 SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 {
-    return work < 2 * (uint64_t)SPMV__SHARE ? 1 : work / SPMV__SHARE < SPMV__MOST_SHARES ? work / SPMV__SHARE : SPMV__MOST_SHARES;
+    const uint64_t most = SPMV__MOST_SHARES, shares = work / SPMV__SHARE;
+    return shares < 2 ? 1 : shares < most ? shares : most;
 }
 
 /* Does share number share of some work. */
@@ -3379,7 +3380,12 @@ SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *b)
         b->from[i] = b->at[i];
         if (b->next[i] >= limit) continue;
         for (k = b->at[i] + 1; k < b->end[i] && col[k] < limit; k++) {}
-        spmv__blocks_move(b, i, k);
+        if (b->v->owner) {
+            spmv__blocks_move(b, i, k);
+            continue;
+        }
+        b->at[i] = k; /* as spmv__blocks_move, without the test of each entry: most of the time of blocks is spent here */
+        b->next[i] = k < b->end[i] ? col[k] : SPMV__NO_BLOCK;
     }
     return c;
 }

@@ -1334,13 +1334,14 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
-/* Makes the plan of a builder whose keys are set. */
+/* Makes the plan of a builder whose keys are set. m->longer may be set already, and then stays the caller's. */
 SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
-    spmv_status s;
+    const int counted = m->longer != NULL;
+    spmv_status s = SPMV_OK;
     if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
         return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
-    s = spmv__count_lengths(m);
+    if (!counted) s = spmv__count_lengths(m);
     if (s) return s;
     switch (b) {
     case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
@@ -1348,8 +1349,31 @@ SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
     case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
     default: s = spmv__make_cmrs(m);
     }
-    spmv_free(m->h, m->longer);
+    if (!counted) spmv_free(m->h, m->longer);
     return s;
+}
+
+/* The plan of a builder without keys, for a matrix whose row lengths were counted before: longer[k] rows have k or more nonzeros, with k up
+ * to longest + 1. */
+SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, const spmv_csr *a, const spmv_build_hints *hints,
+                                               uint64_t *longer, uint64_t longest, const spmv_hooks *h)
+{
+    spmv__maker m;
+    spmv__scan none;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    memset(&none, 0, sizeof none);
+    memset(plan, 0, sizeof *plan);
+    none.text = none.at = "";
+    none.h = h;
+    m.a = a;
+    m.hints = hints;
+    m.h = h;
+    m.plan = plan;
+    m.longer = longer;
+    m.longest = longest;
+    s = spmv__parse_builder(&none, b, m.key); /* sets the defaults */
+    return s ? s : spmv__run_builder(&m, b);
 }
 
 /* Is text, but for blanks around it, the name of that choice? "auto" and "cocktail" are not plans; spmv_auto.h makes them. */

@@ -658,7 +658,7 @@ Test(device, keeps_its_tuning_table)
     spmv_device d;
     spmv_matrix one, two;
     const void *kept;
-    char first[256];
+    char first[sizeof one.store.shares];
     int i;
     for (i = 0; i < 5000; i++) wide_col[i] = (int32_t)((i / 5 + i % 5 * 7) % 1000);
     for (i = 0; i < 5000; i += 5) qsort(wide_col + i, 5, sizeof *wide_col, by_number);
