@@ -103,9 +103,9 @@ typedef struct spmv_device {
 /* Releases programs, queue and context, and zeroes *d. */
 SPMV_API void spmv_device_close(spmv_device *d);
 
-/* All programs that d has or was given, compiled, as one string of bytes, which spares the next process the compiler. The string begins with the
- * library's own header: the device, its driver, and for each program its options and a hash of its source; and it has a checksum. Take it
- * after the first product, since some drivers compile a kernel only then.
+/* All compiled programs that d has or was given, as one string of bytes, which saves the next process the compilation. The string begins
+ * with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a hash of
+ * its source. Take it after the first product, since some drivers compile a kernel only then.
  *   out    becomes the string; free it by spmv_free with d's hooks. NULL on failure
  *   bytes  its length
  * SPMV_ERR_BACKEND if the driver does not hand a program out. Where a back end has no compiled form of a program, it is left out. */

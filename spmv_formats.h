@@ -3584,7 +3584,8 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const spmv_part *p = c->p;
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
-    uint64_t row = spmv__ceil_div(spmv__share_first(c->s, share, c->shares), bh), low = UINT64_MAX, high = 0, group = 0, most = 0, all = 0, sliced = 0;
+    uint64_t row = spmv__ceil_div(spmv__share_first(c->s, share, c->shares), bh), low = UINT64_MAX, high = 0;
+    uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
     int fits = 1;
     for (; row < stop; row++) {
         uint64_t n = spmv__block_row_count(p, c->s, row, &low, &high);
