@@ -244,6 +244,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     spmv_status s;
     m->device = d->device;
     if (!m->device) return SPMV_OK;
+    spmv__phase(h, SPMV_PHASE_UPLOAD);
     s = spmv__new(h, &matrix, 1, sizeof *m->on_device, 0);
     m->on_device = (spmv_device_matrix *)matrix;
     if (!s) s = spmv__new(h, &exec, 1, sizeof *m->exec, 0);
@@ -271,7 +272,7 @@ static void spmv__off_device(spmv_matrix *m)
 #ifndef SPMV_NO_AUTO
 SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 {
-    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     if (!d) return p;
     p.device = d->info.name;
     p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;
@@ -283,8 +284,11 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 /* Stores the matrix by a plan or a builder given as text. */
 static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, const char *text)
 {
-    spmv_status s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
+    spmv_status s;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    s = spmv_plan_make(&m->store.plan, text, csr, d->hints, NULL, &d->hooks);
     m->store.hooks = d->hooks;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     if (!s) s = spmv__store_by_plan(&m->store, csr, how);
     if (!s) s = spmv__to_device(m, d, d->variant);
     return s;
@@ -321,6 +325,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     spmv_status s;
     for (;;) {
         const char *next;
+        spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
         if (!spmv__try_next(s) || ++i >= count) return s;
@@ -335,10 +340,48 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
     }
 }
 
+#ifdef SPMV_DEVICE_H
+/* The tuning table that a device keeps. */
+typedef struct spmv__kept {
+    spmv_tuning table;
+    spmv_hooks  hooks;
+    int         exact;
+} spmv__kept;
+
+static void spmv__kept_free(void *kept)
+{
+    spmv__kept *k = (spmv__kept *)kept;
+    spmv_hooks h = k->hooks;
+    spmv_tuning_free(&k->table);
+    spmv_free(&h, k);
+}
+
+/* Sets target->table to the device's bundled table, which is read for the first matrix and kept until the device is closed. */
+static spmv_status spmv__keep_table(spmv_device *d, spmv_target *target)
+{
+    spmv__kept *k = (spmv__kept *)d->kept;
+    if (!k) {
+        void *block;
+        spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *k, 0);
+        if (s) return s;
+        k = (spmv__kept *)block;
+        k->hooks = d->hooks;
+        s = spmv__bundled_table(&k->table, &k->exact, target, &d->hooks);
+        if (s) spmv_free(&d->hooks, k);
+        if (s) return s;
+        d->kept = k;
+        d->kept_free = spmv__kept_free;
+    }
+    target->table = &k->table;
+    target->exact = k->exact;
+    return SPMV_OK;
+}
+#endif
+
 /* Chooses a plan and stores the matrix by it. spmv_choice is large, so it is allocated. */
 SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     void *block;
     spmv_choice *c;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
@@ -347,7 +390,11 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(d->device);
 #endif
-    s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+#ifdef SPMV_DEVICE_H
+    if (d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
+#endif
+    if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
     return s;
@@ -418,11 +465,13 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     if (d->reproducible && !d->device)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
+    spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
     if (!csr) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
     if (!s) s = spmv__plan_and_store(m, d, csr, &how);
     if (s) spmv_destroy(m);
     else if (!m->updatable) spmv__release_csr(m);
+    spmv__phase(&d->hooks, SPMV_PHASE_NONE);
     return s;
 }
 

@@ -85,6 +85,9 @@ typedef struct spmv_choice {
 typedef struct spmv_target {
     const char       *device;       /* NULL: unknown, so that no table counts as the device's own; on the host: "host" */
     spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
+    const struct spmv_tuning *table; /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
+                                        it is read. spmv_create reads it once for each open device */
+    int               exact;        /* 1: that table is the device's own */
 } spmv_target;
 
 /* Chooses a plan and the knobs of its kernels.
@@ -596,7 +599,7 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
 SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
 {
     if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
-    static const spmv_hooks plain = { NULL, NULL, NULL };
+    static const spmv_hooks plain = { NULL, NULL, NULL, NULL };
     spmv__lines l;
     size_t room = 0;
     spmv_status s = SPMV_OK;
@@ -750,14 +753,22 @@ static void spmv__look_free(spmv__look *l)
     spmv_free(l->h, l->low);
     spmv_free(l->h, l->high);
     spmv_free(l->h, l->longer);
+    spmv_free(l->h, l->known);
 }
 
-/* Fills in the length of row r and its first and last column, and adds it to the totals. */
-static void spmv__look_at_row(spmv__look *l, uint64_t r)
+/* What the shares of spmv__look_make find: the nonzeros and the rows that are not empty of each, and its longest row. */
+typedef struct spmv__look_totals {
+    spmv__look *l;
+    uint64_t    shares, nnz[SPMV__MOST_SHARES], rows[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
+} spmv__look_totals;
+
+/* Fills in the length of row r and its first and last column; returns the length. */
+static uint64_t spmv__look_at_row(const spmv__look *l, uint64_t r)
 {
     const spmv_csr *a = l->v->a;
     uint64_t k, n = 0, end = a->ptr[r + 1];
     l->low[r] = 1;
+    l->high[r] = 0;
     if (!l->v->owner) {
         n = end - a->ptr[r];
         if (n) l->low[r] = a->col[a->ptr[r]], l->high[r] = a->col[end - 1];
@@ -769,9 +780,25 @@ static void spmv__look_at_row(spmv__look *l, uint64_t r)
         }
     }
     l->len[r] = (uint32_t)n;
-    l->nnz += n;
-    l->rows += n != 0;
-    if (n > l->longest) l->longest = n;
+    return n;
+}
+
+/* Reads the rows of a share. */
+static void spmv__look_share(void *job, uint64_t share)
+{
+    spmv__look_totals *t = (spmv__look_totals *)job;
+    const spmv_csr *a = t->l->v->a;
+    uint64_t r = spmv__share_row(a->ptr, a->rows, share, t->shares), end = spmv__share_row(a->ptr, a->rows, share + 1, t->shares);
+    uint64_t nnz = 0, rows = 0, longest = 0;
+    for (; r < end; r++) {
+        uint64_t n = spmv__look_at_row(t->l, r);
+        nnz += n;
+        rows += n != 0;
+        if (n > longest) longest = n;
+    }
+    t->nnz[share] = nnz;
+    t->rows[share] = rows;
+    t->longest[share] = longest;
 }
 
 /* The square root by Newton's method; 0 for what is not positive. */
@@ -806,22 +833,40 @@ static double spmv__look_uneven(const spmv__look *l)
     return sum > 0 ? spmv__square_root(squares / rows - sum / rows * (sum / rows)) * rows / sum : 0;
 }
 
+/* Reads all rows, in shares, and adds up what they find. */
+static void spmv__look_read(spmv__look *l)
+{
+    spmv__look_totals t;
+    const spmv_csr *a = l->v->a;
+    uint64_t i;
+    t.l = l;
+    t.shares = spmv__share_count(a->rows + (l->v->owner ? a->nnz : 0));
+    spmv__share_out(spmv__look_share, &t, t.shares);
+    for (i = 0; i < t.shares; i++) {
+        l->nnz += t.nnz[i];
+        l->rows += t.rows[i];
+        if (t.longest[i] > l->longest) l->longest = t.longest[i];
+    }
+}
+
 /* Reads the lengths of all rows and counts how many rows reach each length. Free l with spmv__look_free. */
 static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
 {
-    void *len = NULL, *low = NULL, *high = NULL, *longer = NULL;
+    void *len = NULL, *low = NULL, *high = NULL, *longer = NULL, *known = NULL;
     uint64_t r, rows = v->a->rows;
     spmv_status s;
     memset(l, 0, sizeof *l);
     l->v = v;
     l->h = h;
-    s = spmv__new(h, &len, rows + 1, 4, 0);
-    if (!s) s = spmv__new(h, &low, rows + 1, 4, 0);
-    if (!s) s = spmv__new(h, &high, rows + 1, 4, 0);
+    s = spmv__room(h, &len, rows + 1, 4);
+    if (!s) s = spmv__room(h, &low, rows + 1, 4);
+    if (!s) s = spmv__room(h, &high, rows + 1, 4);
+    if (!s) s = spmv__new(h, &known, 1, sizeof *l->known, 0);
     l->len = (uint32_t *)len;
     l->low = (uint32_t *)low;
     l->high = (uint32_t *)high;
-    for (r = 0; r < rows && !s; r++) spmv__look_at_row(l, r);
+    l->known = (spmv__look_known *)known;
+    if (!s) spmv__look_read(l);
     if (!s) s = spmv__new(h, &longer, l->longest + 2, 8, 0);
     l->longer = (uint64_t *)longer;
     for (r = 0; r < rows && !s; r++) l->longer[l->len[r]]++;
@@ -898,50 +943,82 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
     return SPMV_OK;
 }
 
-/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. */
-static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
+/* A number of 0 <= v < 1 for each i. Any run of successive i spreads evenly, by the golden section in units of 2^-32. */
+static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 2654435769u) / 4294967296.0; }
+
+enum { SPMV__DIAGONAL_WINDOW = 8 /* rows of a window that is read or left out: few, so that windows are many */ };
+
+/* Counts the nonzeros of each diagonal in every step-th window of rows. */
+static spmv_status spmv__diagonals_sample(spmv__diagonals *d, const spmv_view *v, uint64_t step, const spmv_hooks *h)
 {
-    spmv__diagonals d;
-    uint64_t at = 0, number, held, before = 0;
-    spmv_status s = spmv__diagonals_count(&d, l->v, l->h);
+    const spmv_csr *a = v->a;
+    void *block;
+    uint64_t w, r, k;
+    spmv_status s;
+    memset(d, 0, sizeof *d);
+    d->numbers = a->rows + a->cols;
+    s = spmv__new(h, &block, d->numbers, 4, 0);
     if (s) return s;
-    for (; spmv__diagonals_next(&d, &at, &number, &held); before = number) {
-        int bin = (int)((double)held * (double)SPMV_FILL_BINS / (double)spmv__diagonal_length(l->v->a, number));
+    d->place = (uint32_t *)block;
+    for (w = 0; w * SPMV__DIAGONAL_WINDOW < a->rows; w += step) {
+        /* within each group of step windows another one is taken, so that no pattern of the matrix hides from the sample */
+        uint64_t first = (w + (uint64_t)(spmv__spread(w / step) * (double)step)) * SPMV__DIAGONAL_WINDOW;
+        for (r = first; r < first + SPMV__DIAGONAL_WINDOW && r < a->rows; r++)
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(v, k)) d->place[a->col[k] + a->rows - 1 - r]++;
+    }
+    return SPMV_OK;
+}
+
+/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. Each nonzero counted in d stands for times of
+ * them. */
+static void spmv__look_histogram(const spmv__look *l, const spmv__diagonals *d, uint64_t times, spmv_features *f)
+{
+    uint64_t at = 0, number, held, before = 0;
+    f->diagonals = f->bands = 0;
+    memset(f->diagonal_nnz, 0, sizeof f->diagonal_nnz);
+    memset(f->diagonal_count, 0, sizeof f->diagonal_count);
+    for (; spmv__diagonals_next(d, &at, &number, &held); before = number) {
+        uint64_t length = spmv__diagonal_length(l->v->a, number), full = spmv__smaller(held * times, length);
+        int bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
         f->bands += !f->diagonals || number != before + 1;
         f->diagonals++;
-        f->diagonal_nnz[bin] += (double)held;
+        f->diagonal_nnz[bin] += (double)full;
         f->diagonal_count[bin]++;
     }
+}
+
+/* Fills in the features of diagonals. Of a large matrix, every row is read only if a sample shows so few diagonals that the whole matrix
+ * could be stored by diagonals. Otherwise the features are those of the sample: a diagonal that is filled to p is estimated with a standard
+ * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are very long. Diagonals with few
+ * nonzeros may then be missing. */
+static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
+{
+    const uint64_t sample = 1u << 18; /* nonzeros */
+    const double   dense = 8;         /* slots for each nonzero: more are never worth it */
+    const uint64_t rows = l->v->a->rows;
+    spmv__diagonals d;
+    spmv_status s;
+    if (l->nnz >= 2 * sample && spmv__keys_fit(l->v->a, rows + l->v->a->cols)) {
+        s = spmv__diagonals_sample(&d, l->v, l->nnz / sample, l->h);
+        if (s) return s;
+        spmv__look_histogram(l, &d, l->nnz / sample, f);
+        spmv__diagonals_free(&d, l->h);
+        if ((double)f->diagonals * (double)rows > dense * (double)l->nnz) return SPMV_OK;
+    }
+    s = spmv__diagonals_count(&d, l->v, l->h);
+    if (s) return s;
+    spmv__look_histogram(l, &d, 1, f);
     spmv__diagonals_free(&d, l->h);
     return SPMV_OK;
 }
 
-/* Where the blocks of one block row are collected. */
-typedef struct spmv__block_scratch {
-    uint32_t   *stamp, *slot;  /* for each block column: the block row that used it last, its place in load; NULL: too many of them */
-    spmv__pair *seen;          /* used instead of stamp and slot: the block column of each nonzero, which are then sorted */
-    uint32_t   *load;          /* nonzeros of each block */
-    uint64_t    columns, count; /* block columns that there is room for; blocks found */
-    uint32_t    now;            /* number of the block row, counted in the order in which they are read */
-} spmv__block_scratch;
-
-/* Adds the nonzeros among entries k .. end - 1, which lie in the current block row, to the blocks found. */
-static void spmv__look_entries(const spmv__look *l, spmv__block_scratch *t, uint64_t k, uint64_t end, uint64_t bw)
+/* Adds the blocks of a block row to b, as long as the walk w goes; returns their number. Each counts for weight blocks. */
+static uint64_t spmv__look_walk(spmv__blocks *w, double weight, spmv_block_features *b)
 {
-    const spmv_csr *a = l->v->a;
-    for (; k < end; k++) {
-        uint32_t bc = spmv__block_of(a->col[k], bw);
-        if (!spmv__mine(l->v, k)) continue;
-        if (!t->stamp) {
-            t->seen[t->count].key = bc;
-            t->seen[t->count++].load = 1;
-        } else if (t->stamp[bc] != t->now) {
-            t->stamp[bc] = t->now;
-            t->slot[bc] = (uint32_t)t->count;
-            t->load[t->count++] = 1;
-        } else
-            t->load[t->slot[bc]]++;
-    }
+    uint64_t n = 0;
+    for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
+    return n;
 }
 
 /* The first entry of a row in column c or a later one; the end of the row if there is none. */
@@ -959,16 +1036,13 @@ static uint64_t spmv__entry_from(const spmv_csr *a, uint64_t row, uint64_t c)
     return low;
 }
 
-/* A number of 0 <= v < 1 for each i. Any run of successive i spreads evenly, by the golden section in units of 2^-32. */
-static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 2654435769u) / 4294967296.0; }
-
-/* Collects the blocks of rows first .. end - 1 in a range of columns that holds about that share of the longest row. Returns the number of
+/* Limits a walk over rows first .. end - 1 to a range of columns that holds about that share of the longest row. Returns the number of
  * entries in the range. */
-static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, uint64_t first, uint64_t end, uint64_t bw, double share)
+static uint64_t spmv__look_columns(spmv__blocks *w, uint64_t first, uint64_t end, double share)
 {
     const uint64_t least = 32; /* entries; the blocks at both ends are read in full and would count for too much among fewer */
-    const spmv_csr *a = l->v->a;
-    uint64_t r, longest = first, n, taken, begin, low, high, entries = 0;
+    const spmv_csr *a = w->v->a;
+    uint64_t i, r, longest = first, n, taken, begin, low, high, entries = 0;
     for (r = first; r < end; r++)
         if (a->ptr[r + 1] - a->ptr[r] > a->ptr[longest + 1] - a->ptr[longest]) longest = r;
     n = a->ptr[longest + 1] - a->ptr[longest];
@@ -976,12 +1050,13 @@ static uint64_t spmv__look_columns(const spmv__look *l, spmv__block_scratch *t, 
     taken = (uint64_t)(share * (double)n) + 1;
     taken = spmv__smaller(taken < least ? least : taken, n);
     begin = a->ptr[longest] + (uint64_t)(spmv__spread(first) * (double)(n - taken + 1));
-    low = spmv__block_of(a->col[begin], bw) * bw;
-    high = (spmv__block_of(a->col[begin + taken - 1], bw) + (uint64_t)1) * bw;
-    for (r = first; r < end; r++) {
-        uint64_t from = spmv__entry_from(a, r, low), to = spmv__entry_from(a, r, high);
-        spmv__look_entries(l, t, from, to, bw);
-        entries += to - from;
+    low = spmv__block_of(a->col[begin], w->bw) * w->bw;
+    high = (spmv__block_of(a->col[begin + taken - 1], w->bw) + (uint64_t)1) * w->bw;
+    for (i = 0, r = first; r < end; i++, r++) {
+        uint64_t from = spmv__entry_from(a, r, low);
+        w->end[i] = spmv__entry_from(a, r, high);
+        entries += w->end[i] - from;
+        spmv__blocks_move(w, i, from);
     }
     return entries;
 }
@@ -990,30 +1065,24 @@ enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default h
 
 /* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
  * the block row. Returns the number of entries that were read. */
-static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_scratch *t, uint64_t slice, double weight, double share,
-                                 spmv_block_features *b)
+static uint64_t spmv__look_slice(const spmv__look *l, uint64_t slice, double weight, double share, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, bw = (uint64_t)b->bw, row = slice * SPMV__LOOK_SLICE * bh, i, looked = 0;
+    uint64_t bh = (uint64_t)b->bh, row = slice * SPMV__LOOK_SLICE * bh, looked = 0;
     uint64_t stop = spmv__smaller(row + SPMV__LOOK_SLICE * bh, a->rows);
     double most = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
-        double times; /* entries of the block row for each that was read */
+        double times, found; /* entries of the block row for each that was read; its blocks */
+        spmv__blocks w;
         if (!all) continue;
-        t->count = 0;
-        t->now++;
-        if (share < 1) entries = spmv__look_columns(l, t, row, end, bw, share);
-        else spmv__look_entries(l, t, a->ptr[row], a->ptr[end], bw);
-        if (!t->stamp) {
-            t->count = spmv__sort_and_merge(t->seen, t->count);
-            for (i = 0; i < t->count; i++) t->load[i] = (uint32_t)t->seen[i].load;
-        }
+        spmv__blocks_begin(&w, l->v, row, bh, (uint64_t)b->bw);
+        if (share < 1) entries = spmv__look_columns(&w, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        for (i = 0; i < t->count; i++) b->at[t->load[i]] += weight * times;
-        b->blocks += weight * times * (double)t->count;
-        if (times * (double)t->count > most) most = times * (double)t->count;
+        found = times * (double)spmv__look_walk(&w, weight * times, b);
+        b->blocks += weight * found;
+        if (found > most) most = found;
     }
     b->slots += weight * most * (double)SPMV__LOOK_SLICE;
     if (most > b->widest) b->widest = most;
@@ -1042,8 +1111,7 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint64_t stretches, uint64_t step, uint64_t most,
-                              spmv_block_features *b)
+static void spmv__look_picked(const spmv__look *l, uint64_t stretches, uint64_t step, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
@@ -1057,7 +1125,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint6
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(l, slice, rows);
-            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
+            b->sampled += (double)spmv__look_slice(l, slice, (double)times * stretch / entries, (double)most / entries, b);
             times = 0;
         }
         slice = next;
@@ -1066,7 +1134,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_scratch *t, uint6
 }
 
 /* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
-static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, uint64_t sample, spmv_block_features *b)
+static void spmv__look_block_size(const spmv__look *l, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t least_picks = 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
@@ -1075,18 +1143,14 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
     uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
-    if (t->stamp && slices * SPMV__LOOK_SLICE > UINT32_MAX - t->now) {
-        memset(t->stamp, 0, (size_t)t->columns * 4);
-        t->now = 0;
-    }
     if (a->nnz > sample) {
         /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
+        spmv__look_picked(l, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
-        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, slice, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
@@ -1095,30 +1159,30 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_scratch *t, u
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 
-/* Fills in f->block for every block size. */
-static spmv_status spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
+/* What is known when the features of blocks are found: each block size is a share. */
+typedef struct spmv__look_sizes {
+    const spmv__look *l;
+    uint64_t          sample;
+    spmv_features    *f;
+} spmv__look_sizes;
+
+static void spmv__look_size_share(void *job, uint64_t share)
 {
-    const spmv_csr *a = l->v->a;
-    uint64_t columns = spmv__ceil_div(a->cols, 2) + 1, most = spmv__smaller(spmv__sat_mul(8, l->longest), l->nnz);
-    void *stamp = NULL, *slot = NULL, *seen = NULL, *load = NULL;
-    spmv__block_scratch t;
-    int i, dense = spmv__keys_fit(a, columns);
-    spmv_status s = spmv__new(l->h, &load, spmv__smaller(most, columns), 4, 0);
-    if (!s && dense) s = spmv__new(l->h, &stamp, columns, 4, 0);
-    if (!s && dense) s = spmv__new(l->h, &slot, columns, 4, 0);
-    if (!s && !dense) s = spmv__new(l->h, &seen, most, sizeof *t.seen, 0);
-    memset(&t, 0, sizeof t);
-    t.columns = columns;
-    t.stamp = (uint32_t *)stamp;
-    t.slot = (uint32_t *)slot;
-    t.seen = (spmv__pair *)seen;
-    t.load = (uint32_t *)load;
-    for (i = 0; i < SPMV_BLOCK_SIZES && !s; i++) spmv__look_block_size(l, &t, sample, &f->block[i]);
-    spmv_free(l->h, stamp);
-    spmv_free(l->h, slot);
-    spmv_free(l->h, seen);
-    spmv_free(l->h, load);
-    return s;
+    const spmv__look_sizes *c = (const spmv__look_sizes *)job;
+    spmv__look_block_size(c->l, c->sample, &c->f->block[share]);
+}
+
+/* Fills in f->block for every block size. */
+static void spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
+{
+    spmv__look_sizes c;
+    uint64_t i;
+    c.l = l;
+    c.sample = sample;
+    c.f = f;
+    if (spmv__smaller(sample, l->nnz) * SPMV_BLOCK_SIZES >= SPMV__SHARE) spmv__share_out(spmv__look_size_share, &c, SPMV_BLOCK_SIZES);
+    else
+        for (i = 0; i < SPMV_BLOCK_SIZES; i++) spmv__look_size_share(&c, i); /* not worth threads */
 }
 
 /* The bits of all formats of a class. */
@@ -1160,7 +1224,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     }
     s = spmv__look_gather(l, sample, &f->gather);
     if (!s && ~without & spmv__class_bits(SPMV_CLASS_DIAGONAL) && f->nnz) s = spmv__look_diagonals(l, f);
-    if (!s && ~without & spmv__class_bits(SPMV_CLASS_BLOCK) && f->nnz) s = spmv__look_blocks(l, sample, f);
+    if (!s && ~without & spmv__class_bits(SPMV_CLASS_BLOCK) && f->nnz) spmv__look_blocks(l, sample, f);
     return s;
 }
 
@@ -1916,7 +1980,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
-        s = spmv_plan_make(&plan, spmv_builder_name((spmv_builder)b), c->a, &none, NULL, c->h);
+        s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->a, &none, l->longer, l->longest, c->h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }
     return s;
@@ -1932,27 +1996,35 @@ static const char *const spmv__general_table =
     "f32 banded csr/ 6.9\nf32 banded csr:run=1024/ 7\nf32 banded sell/ 7.3\nf32 banded ell/ 7.2\nf32 banded dia/ 14\n"
     "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
 
-/* Finds the table to go by: the caller's, the device's own, one of its class, or the general one. The caller frees *own. */
-static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *target, spmv_tuning *own)
+/* Reads the bundled table to go by: the device's own, one of its class, or the general one. */
+static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_target *target, const spmv_hooks *h)
 {
     const char *device = target && target->device ? target->device : "host";
     spmv_device_class device_class = target ? target->device_class : SPMV_DEVICE_CLASS_HOST;
-    const char *text;
     size_t length;
-    spmv_status s;
-    c->out->exact = 1;
-    memset(own, 0, sizeof *own);
-    c->t = c->hints ? c->hints->tuning : NULL;
-    if (c->t) return SPMV_OK;
-    text = spmv_tuning_bundled(device, device_class, &length, &c->out->exact);
+    const char *text = spmv_tuning_bundled(device, device_class, &length, exact);
     if (!text) {
         text = spmv__general_table;
         length = strlen(text);
-        c->out->exact = 0;
+        *exact = 0;
     }
-    s = spmv_tuning_read(own, text, length, "the bundled tuning table", c->h);
+    return spmv_tuning_read(out, text, length, "the bundled tuning table", h);
+}
+
+/* Finds the table to go by: the caller's, one that was read before, or the bundled one. The caller frees *own. */
+static spmv_status spmv__find_table(spmv__chooser *c, const spmv_target *target, spmv_tuning *own)
+{
+    memset(own, 0, sizeof *own);
+    c->out->exact = 1;
+    c->t = c->hints ? c->hints->tuning : NULL;
+    if (c->t) return SPMV_OK;
+    if (target && target->table) {
+        c->t = target->table;
+        c->out->exact = target->exact;
+        return SPMV_OK;
+    }
     c->t = own;
-    return s;
+    return spmv__bundled_table(own, &c->out->exact, target, c->h);
 }
 
 /* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,

@@ -376,6 +376,61 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
     return s;
 }
 
+/* The place of the device among those of a program, and how many there are: a context of the caller's may have several. */
+static spmv_status spmv__cl_program_place(const spmv_device *d, cl_program program, cl_uint *place, cl_uint *count)
+{
+    cl_device_id *all;
+    void *block = NULL;
+    spmv_status s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof *count, count, NULL));
+    if (!s) s = spmv__new(&d->hooks, &block, *count, sizeof *all, 0);
+    all = (cl_device_id *)block;
+    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_DEVICES, *count * sizeof *all, all, NULL));
+    for (*place = 0; !s && *place < *count && all[*place] != (cl_device_id)d->info.id;) ++*place;
+    spmv_free(&d->hooks, block);
+    return s;
+}
+
+/* The binary of the program for the device. Sizes and binaries are asked for in arrays over all devices of the program. */
+static spmv_status spmv__cl_image_of(const spmv_device *d, void *handle, void **image, size_t *bytes)
+{
+    cl_program program = (cl_program)handle;
+    cl_uint place, count = 0;
+    void *sizes = NULL, *images = NULL;
+    spmv_status s = spmv__cl_program_place(d, program, &place, &count);
+    *image = NULL;
+    *bytes = 0;
+    if (s || place >= count) return s;
+    s = spmv__new(&d->hooks, &sizes, count, sizeof(size_t), 0);
+    if (!s) s = spmv__new(&d->hooks, &images, count, sizeof(unsigned char *), 0); /* those that stay NULL are not copied */
+    if (!s) s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes, NULL));
+    if (!s) *bytes = ((size_t *)sizes)[place];
+    if (!s) s = spmv__room(&d->hooks, image, *bytes, 1);
+    if (!s && *bytes) {
+        ((unsigned char **)images)[place] = (unsigned char *)*image;
+        s = SPMV__CL(&d->hooks, clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char *), images, NULL));
+    }
+    spmv_free(&d->hooks, images);
+    spmv_free(&d->hooks, sizes);
+    if (s) spmv_free(&d->hooks, *image);
+    if (s) *image = NULL, *bytes = 0;
+    return s;
+}
+
+static spmv_status spmv__cl_load(const spmv_device *d, const char *options, const void *image, size_t bytes, void **out)
+{
+    cl_device_id id = (cl_device_id)d->info.id;
+    const unsigned char *from = (const unsigned char *)image;
+    cl_int e, own = CL_SUCCESS;
+    cl_program program = clCreateProgramWithBinary((cl_context)d->context, 1, &id, &bytes, &from, &own, &e);
+    spmv_status s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", e);
+    if (s) return s;
+    s = spmv__cl(&d->hooks, "clCreateProgramWithBinary", own);
+    if (!s) s = SPMV__CL(&d->hooks, clBuildProgram(program, 1, &id, options, NULL, NULL));
+    if (s) clReleaseProgram(program);
+    else *out = program;
+    return s;
+}
+
 static void spmv__cl_program_free(const spmv_device *d, void *program)
 {
     (void)d;
@@ -689,7 +744,8 @@ SPMV_API const spmv_backend *spmv_opencl(void)
     };
     static const spmv_backend table = {
         "OpenCL", spmv__cl_list, spmv__cl_open, spmv__cl_close,
-        spmv__cl_build, spmv__cl_program_free, spmv__cl_kernel, spmv__cl_kernel_free, spmv__cl_kernel_limits, spmv__cl_argument,
+        spmv__cl_build, spmv__cl_program_free, spmv__cl_image_of, spmv__cl_load,
+        spmv__cl_kernel, spmv__cl_kernel_free, spmv__cl_kernel_limits, spmv__cl_argument,
         spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read, spmv__cl_fill,
         spmv__cl_queue_keep, spmv__cl_queue_free, spmv__cl_finish, spmv__cl_launch, spmv__cl_marker,
         spmv__cl_event_keep, spmv__cl_event_free, spmv__cl_seconds,

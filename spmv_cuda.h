@@ -430,14 +430,21 @@ static spmv_status spmv__cuda_failed(const spmv_device *d, const spmv_kernel_sou
     return e == 1 ? SPMV_ERR_MEMORY : SPMV_ERR_BUILD;
 }
 
+/* A module, and the machine code or PTX that it was loaded from, since the driver does not return it. */
+typedef struct spmv__cuda_program {
+    void  *module, *image;
+    size_t bytes;
+} spmv__cuda_program;
+
 /* Compiles to machine code where NVRTC knows the device, else to PTX, which the driver compiles. Contraction is what OpenCL allows by
  * default and kernels with REPEAT forbid; theirs is written out. */
-static spmv_status spmv__cuda_compile(const spmv_device *d, const spmv_kernel_source *source, void *program, int arch, char **image)
+static spmv_status spmv__cuda_compile(const spmv_device *d, const spmv_kernel_source *source, void *program, int arch,
+                                      spmv__cuda_program *out)
 {
     const spmv_hooks *h = &d->hooks;
     int machine = arch == (int)d->info.nvidia, e;
     size_t size = 0;
-    char target[40];
+    char target[40], *image;
     const char *options[2];
     spmv_status s;
     spmv_print(target, sizeof target, "--gpu-architecture=%s_%d", machine ? "sm" : "compute", arch);
@@ -447,16 +454,27 @@ static spmv_status spmv__cuda_compile(const spmv_device *d, const spmv_kernel_so
     if (e) return spmv__cuda_failed(d, source, program, e);
     s = machine ? SPMV__NVRTC(h, nvrtcGetCUBINSize, (program, &size)) : SPMV__NVRTC(h, nvrtcGetPTXSize, (program, &size));
     if (s) return s;
-    *image = (char *)spmv_alloc(h, (uint64_t)size + 1, 1);
-    if (!*image) return spmv__no_memory(h, (uint64_t)size + 1, 1);
-    return machine ? SPMV__NVRTC(h, nvrtcGetCUBIN, (program, *image)) : SPMV__NVRTC(h, nvrtcGetPTX, (program, *image));
+    image = (char *)spmv_alloc(h, (uint64_t)size + 1, 1);
+    if (!image) return spmv__no_memory(h, (uint64_t)size + 1, 1);
+    out->image = image;
+    out->bytes = size;
+    return machine ? SPMV__NVRTC(h, nvrtcGetCUBIN, (program, image)) : SPMV__NVRTC(h, nvrtcGetPTX, (program, image));
+}
+
+static void spmv__cuda_program_free(const spmv_device *d, void *handle)
+{
+    spmv__cuda_program *p = (spmv__cuda_program *)handle;
+    spmv_status s = SPMV_OK;
+    if (p->module) SPMV__CUDA_IN(s, d, cuModuleUnload, (p->module));
+    spmv_free(&d->hooks, p->image);
+    spmv_free(&d->hooks, p);
 }
 
 static spmv_status spmv__cuda_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
 {
     const spmv_hooks *h = &d->hooks;
-    void *program = NULL, *module = NULL;
-    char *text = NULL, *image = NULL;
+    void *compiler = NULL, *made = NULL;
+    char *text = NULL;
     int arch = 0;
     spmv_status s;
     if (!spmv__cuda_ready(1, h))
@@ -464,24 +482,51 @@ static spmv_status spmv__cuda_build(const spmv_device *d, const spmv_kernel_sour
                         "where libnvrtc is (LD_LIBRARY_PATH)");
     s = spmv__cuda_arch(d, &arch);
     if (s) return s;
+    s = spmv__new(h, &made, 1, sizeof(spmv__cuda_program), 0);
+    if (s) return s;
     text = spmv__cuda_text(d, source);
-    if (!text) return SPMV_ERR_MEMORY;
-    s = SPMV__NVRTC(h, nvrtcCreateProgram, (&program, text, source->file, 0, NULL, NULL));
+    if (!text) s = SPMV_ERR_MEMORY;
+    if (!s) s = SPMV__NVRTC(h, nvrtcCreateProgram, (&compiler, text, source->file, 0, NULL, NULL));
     if (!s) {
-        s = spmv__cuda_compile(d, source, program, arch, &image);
-        spmv__cuda_api.p_nvrtcDestroyProgram(&program);
+        s = spmv__cuda_compile(d, source, compiler, arch, (spmv__cuda_program *)made);
+        spmv__cuda_api.p_nvrtcDestroyProgram(&compiler);
     }
-    SPMV__CUDA_IN(s, d, cuModuleLoadData, (&module, image));
-    if (!s) *out = module;
-    spmv_free(h, image);
+    SPMV__CUDA_IN(s, d, cuModuleLoadData, (&((spmv__cuda_program *)made)->module, ((spmv__cuda_program *)made)->image));
+    if (!s) *out = made;
+    else spmv__cuda_program_free(d, made);
     spmv_free(h, text);
     return s;
 }
 
-static void spmv__cuda_program_free(const spmv_device *d, void *program)
+/* A copy of the machine code or PTX. */
+static spmv_status spmv__cuda_image_of(const spmv_device *d, void *handle, void **image, size_t *bytes)
 {
-    spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuModuleUnload, (program));
+    const spmv__cuda_program *p = (const spmv__cuda_program *)handle;
+    spmv_status s = spmv__room(&d->hooks, image, p->bytes, 1);
+    if (s) return s;
+    if (p->bytes) memcpy(*image, p->image, p->bytes);
+    *bytes = p->bytes;
+    return SPMV_OK;
+}
+
+/* The driver reads PTX up to a zero, which is put at the end of the copy. The compiler is not needed. */
+static spmv_status spmv__cuda_load(const spmv_device *d, const char *options, const void *image, size_t bytes, void **out)
+{
+    void *made = NULL;
+    spmv__cuda_program *p;
+    spmv_status s = spmv__new(&d->hooks, &made, 1, sizeof *p, 0);
+    (void)options;
+    if (s) return s;
+    p = (spmv__cuda_program *)made;
+    s = spmv__new(&d->hooks, &p->image, (uint64_t)bytes + 1, 1, 0);
+    if (!s) {
+        memcpy(p->image, image, bytes);
+        p->bytes = bytes;
+    }
+    SPMV__CUDA_IN(s, d, cuModuleLoadData, (&p->module, p->image));
+    if (!s) *out = p;
+    else spmv__cuda_program_free(d, p);
+    return s;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------- */
@@ -503,7 +548,7 @@ static spmv_status spmv__cuda_new_kernel(const spmv_device *d, void *program, co
     if (!k) return spmv__no_memory(&d->hooks, 1, sizeof *k);
     memset(k, 0, sizeof *k);
     for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) k->argument[i] = &k->value[i];
-    SPMV__CUDA_IN(s, d, cuModuleGetFunction, (&k->function, program, name));
+    SPMV__CUDA_IN(s, d, cuModuleGetFunction, (&k->function, ((spmv__cuda_program *)program)->module, name));
     if (s) spmv_free(&d->hooks, k);
     else *out = k;
     return s;
@@ -795,7 +840,8 @@ SPMV_API const spmv_backend *spmv_cuda(void)
     };
     static const spmv_backend table = {
         "CUDA", spmv__cuda_list, spmv__cuda_open, spmv__cuda_close,
-        spmv__cuda_build, spmv__cuda_program_free, spmv__cuda_new_kernel, spmv__cuda_kernel_free, spmv__cuda_kernel_limits,
+        spmv__cuda_build, spmv__cuda_program_free, spmv__cuda_image_of, spmv__cuda_load,
+        spmv__cuda_new_kernel, spmv__cuda_kernel_free, spmv__cuda_kernel_limits,
         spmv__cuda_argument, spmv__cuda_buffer, spmv__cuda_buffer_free, spmv__cuda_buffer_bytes, spmv__cuda_write, spmv__cuda_read,
         spmv__cuda_fill, spmv__cuda_queue_keep, spmv__cuda_queue_free, spmv__cuda_finish, spmv__cuda_launch, spmv__cuda_marker,
         spmv__cuda_event_keep, spmv__cuda_event_free, spmv__cuda_seconds,

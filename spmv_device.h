@@ -85,6 +85,7 @@ typedef struct spmv_device_desc {
 } spmv_device_desc;
 
 typedef struct spmv__program spmv__program;
+typedef struct spmv__image spmv__image;
 
 /* An open device; spmv_device_open (spmv.h) makes it. Handles may be used in calls of the back end's own interface. */
 typedef struct spmv_device {
@@ -92,11 +93,30 @@ typedef struct spmv_device {
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
     spmv__program   *programs; /* those built so far, kept until the device is closed */
+    spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
+    uint64_t         compiled; /* how many programs were compiled from source so far */
+    void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
+    void           (*kept_free)(void *kept);
     spmv_hooks       hooks;
 } spmv_device;
 
 /* Releases programs, queue and context, and zeroes *d. */
 SPMV_API void spmv_device_close(spmv_device *d);
+
+/* All compiled programs that d has or was given, as one string of bytes, which saves the next process the compilation. The string begins
+ * with the library's own header: a version, a checksum, a hash of the device and its driver, and for each program its options and a hash of
+ * its source. Take it after the first product, since some drivers compile a kernel only then.
+ *   out    becomes the string; free it by spmv_free with d's hooks. NULL on failure
+ *   bytes  its length
+ * SPMV_ERR_BACKEND if the driver does not hand a program out. Where a back end has no compiled form of a program, it is left out. */
+SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out, size_t *bytes);
+
+/* Gives d programs that spmv_device_programs_take returned earlier, in this process or another. They are copied, and handed to the driver
+ * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
+ * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
+ * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
+ *   from   NULL if bytes is 0 */
+SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
 
 /* ---- a matrix in device memory ----------------------------------------------------------------------------------- */
 
@@ -380,6 +400,10 @@ typedef struct spmv_backend {
     /* SPMV_ERR_BUILD with the compiler's output in the message. */
     spmv_status (*build)(const spmv_device *d, const spmv_kernel_source *source, void **program);
     void (*program_free)(const spmv_device *d, void *program);
+    /* The compiled form of a program, *bytes long and allocated by spmv_alloc with d's hooks; NULL and 0 if there is none. load makes a
+     * program of it, with the options of the build. */
+    spmv_status (*image_of)(const spmv_device *d, void *program, void **image, size_t *bytes);
+    spmv_status (*load)(const spmv_device *d, const char *options, const void *image, size_t bytes, void **program);
     spmv_status (*kernel)(const spmv_device *d, void *program, const char *name, void **kernel);
     void (*kernel_free)(const spmv_device *d, void *kernel);
     /* group: the largest work-group that the compiled kernel can run with; local: the bytes of local memory that it uses. */
@@ -566,6 +590,13 @@ struct spmv__program {
     char          *options;
 };
 
+/* A compiled program that was given to the device; the bytes of its options, with a zero at the end, and of the image follow. */
+struct spmv__image {
+    spmv__image *next;
+    uint64_t     source;  /* hash of the source that it was compiled from */
+    size_t       options, bytes;
+};
+
 static void spmv__programs_free(spmv_device *d)
 {
     while (d->programs) {
@@ -577,10 +608,21 @@ static void spmv__programs_free(spmv_device *d)
     }
 }
 
+static void spmv__images_free(spmv_device *d)
+{
+    while (d->images) {
+        spmv__image *i = d->images;
+        d->images = i->next;
+        spmv_free(&d->hooks, i);
+    }
+}
+
 SPMV_API void spmv_device_close(spmv_device *d)
 {
     if (!d) return;
     spmv__programs_free(d);
+    spmv__images_free(d);
+    if (d->kept_free) d->kept_free(d->kept);
     if (d->info.backend) d->info.backend->close(d);
     memset(d, 0, sizeof *d);
 }
@@ -1909,29 +1951,89 @@ static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv_
 /* 1: the kernel needs shell.cl; 0: its own file is complete, as those that are not a format's are. */
 static int spmv__dev_walks_rows(int f) { return f < (int)SPMV_FORMAT_COUNT && spmv__dev_formats[f]->walks_rows; }
 
-/* Builds a program from common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
-static spmv_status spmv__dev_build(const spmv_device *d, int f, const char *options, void **out)
+/* The source of a program: common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
+static void spmv__dev_source(int f, const char *options, char line[64], spmv_kernel_source *source)
 {
     const spmv__dev_kernel *t = &spmv__dev_kernels[f];
+    spmv_print(line, 64, "\n#line 1 \"kernels/%s\"\n", t->file);
+    source->file = t->file;
+    source->options = options;
+    source->count = spmv__dev_walks_rows(f) ? 6 : 4;
+    source->text[0] = "#line 1 \"kernels/common.cl\"\n";
+    source->text[1] = (const char *)spmv__src_common;
+    source->text[2] = line;
+    source->text[3] = (const char *)t->source;
+    source->text[4] = "\n#line 1 \"kernels/shell.cl\"\n";
+    source->text[5] = (const char *)spmv__src_shell;
+    source->size[0] = strlen(source->text[0]);
+    source->size[1] = sizeof spmv__src_common;
+    source->size[2] = strlen(source->text[2]);
+    source->size[3] = t->size;
+    source->size[4] = strlen(source->text[4]);
+    source->size[5] = sizeof spmv__src_shell;
+}
+
+/* Continues a hash (FNV-1a, 64 bits) by some bytes. It finds accidents, not forgeries. */
+static uint64_t spmv__hash(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    size_t i;
+    for (i = 0; i < n; i++) hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+#define SPMV__HASH_BEGIN UINT64_C(14695981039346656037)
+
+/* A hash of all that a program is compiled from but its options, with what a back end puts before it. */
+static uint64_t spmv__dev_source_hash(int f)
+{
     char line[64];
     spmv_kernel_source source;
-    spmv_print(line, sizeof line, "\n#line 1 \"kernels/%s\"\n", t->file);
-    source.file = t->file;
-    source.options = options;
-    source.count = spmv__dev_walks_rows(f) ? 6 : 4;
-    source.text[0] = "#line 1 \"kernels/common.cl\"\n";
-    source.text[1] = (const char *)spmv__src_common;
-    source.text[2] = line;
-    source.text[3] = (const char *)t->source;
-    source.text[4] = "\n#line 1 \"kernels/shell.cl\"\n";
-    source.text[5] = (const char *)spmv__src_shell;
-    source.size[0] = strlen(source.text[0]);
-    source.size[1] = sizeof spmv__src_common;
-    source.size[2] = strlen(source.text[2]);
-    source.size[3] = t->size;
-    source.size[4] = strlen(source.text[4]);
-    source.size[5] = sizeof spmv__src_shell;
-    return d->info.backend->build(d, &source, out);
+    uint64_t hash = spmv__hash(SPMV__HASH_BEGIN, spmv__src_cuda, sizeof spmv__src_cuda);
+    unsigned i;
+    spmv__dev_source(f, "", line, &source);
+    for (i = 0; i < source.count; i++) hash = spmv__hash(hash, source.text[i], source.size[i]);
+    return hash;
+}
+
+static void spmv__dev_hush(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+/* Makes the program from an image that was given to the device. 1, or 0 if there is none or the driver does not take it; nobody is told,
+ * as it can be compiled. */
+static int spmv__dev_load(const spmv_device *d, int f, const char *options, void **out)
+{
+    const spmv__image *i;
+    const uint64_t hash = d->images ? spmv__dev_source_hash(f) : 0;
+    spmv_device quiet = *d;
+    quiet.hooks.log = spmv__dev_hush;
+    for (i = d->images; i; i = i->next) {
+        const char *own = (const char *)(i + 1);
+        if (i->source != hash || strcmp(own, options) != 0) continue;
+        return d->info.backend->load(&quiet, options, own + i->options, i->bytes, out) == SPMV_OK;
+    }
+    return 0;
+}
+
+/* Makes a program: from an image, or else from source. */
+static spmv_status spmv__dev_build(spmv_device *d, int f, const char *options, void **out)
+{
+    char line[64];
+    spmv_kernel_source source;
+    spmv_status s;
+    spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
+    if (spmv__dev_load(d, f, options, out)) s = SPMV_OK;
+    else {
+        spmv__dev_source(f, options, line, &source);
+        s = d->info.backend->build(d, &source, out);
+        d->compiled += s == SPMV_OK;
+    }
+    spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
+    return s;
 }
 
 /* Builds a program and keeps it in d, which owns it. */
@@ -1984,6 +2086,182 @@ SPMV_API spmv_status spmv_device_program(spmv_device *d, spmv_format f, const ch
     if (!spmv__dev_kernels[f].source)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "%s was left out of this build", spmv_format_name(f));
     return spmv__dev_program_of(d, (int)f, options ? options : "", out);
+}
+
+/* ---- programs as a string of bytes ----------------------------------------------------------------------------------- */
+
+/* Numbers of 8 bytes in the machine's own order, which the first of them shows: what it is, the length of the whole, a checksum of all that
+ * follows, a hash that identifies the device, the number of programs. For each program: the hash of its source, the lengths of its options
+ * (with a zero at the end) and of its image, and their bytes, without padding. */
+enum { SPMV__PACK_MAGIC, SPMV__PACK_BYTES, SPMV__PACK_SUM, SPMV__PACK_DEVICE, SPMV__PACK_COUNT, SPMV__PACK_HEAD };
+enum { SPMV__PACK_SOURCE, SPMV__PACK_OPTIONS, SPMV__PACK_IMAGE, SPMV__PACK_ENTRY };
+#define SPMV__PACK_VERSION UINT64_C(0x31676b7076706d73) /* "smpvpkg1"; the last character is the version of this form */
+
+/* A hash of what compiled programs depend on beside their source: the back end, the device and its driver. */
+static uint64_t spmv__dev_identity(const spmv_device *d)
+{
+    const spmv_device_info *i = &d->info;
+    const char *text[] = { i->backend->name, i->name, i->vendor, i->version, i->driver, i->platform };
+    uint64_t hash = spmv__hash(SPMV__HASH_BEGIN, &i->address_bits, sizeof i->address_bits);
+    size_t k;
+    for (k = 0; k < sizeof text / sizeof *text; k++) hash = spmv__hash(hash, text[k], strlen(text[k]) + 1);
+    return spmv__hash(hash, &i->nvidia, sizeof i->nvidia);
+}
+
+/* A program on its way into the string. */
+typedef struct spmv__packed {
+    const char *options;
+    const void *image;
+    void       *owned;  /* the image if it is to be freed, else NULL */
+    uint64_t    source; /* hash of its source */
+    size_t      bytes;  /* of the image; 0: there is none, and the program is left out */
+} spmv__packed;
+
+/* Writes a program at *at and moves *at behind it. */
+static void spmv__pack_one(unsigned char **at, const spmv__packed *k)
+{
+    uint64_t head[SPMV__PACK_ENTRY];
+    head[SPMV__PACK_SOURCE] = k->source;
+    head[SPMV__PACK_OPTIONS] = strlen(k->options) + 1;
+    head[SPMV__PACK_IMAGE] = k->bytes;
+    memcpy(*at, head, sizeof head);
+    memcpy(*at + sizeof head, k->options, (size_t)head[SPMV__PACK_OPTIONS]);
+    memcpy(*at + sizeof head + head[SPMV__PACK_OPTIONS], k->image, k->bytes);
+    *at += sizeof head + head[SPMV__PACK_OPTIONS] + k->bytes;
+}
+
+/* Writes the string of n programs. */
+static spmv_status spmv__pack(const spmv_device *d, const spmv__packed *all, size_t n, void **out, size_t *bytes)
+{
+    uint64_t head[SPMV__PACK_HEAD], size = sizeof head;
+    unsigned char *at;
+    size_t i;
+    spmv_status s;
+    memset(head, 0, sizeof head);
+    for (i = 0; i < n; i++) {
+        if (!all[i].bytes) continue;
+        size += SPMV__PACK_ENTRY * sizeof *head + strlen(all[i].options) + 1 + all[i].bytes;
+        head[SPMV__PACK_COUNT]++;
+    }
+    s = spmv__room(&d->hooks, out, size, 1);
+    if (s) return s;
+    at = (unsigned char *)*out + sizeof head;
+    for (i = 0; i < n; i++)
+        if (all[i].bytes) spmv__pack_one(&at, &all[i]);
+    head[SPMV__PACK_MAGIC] = SPMV__PACK_VERSION;
+    head[SPMV__PACK_BYTES] = size;
+    head[SPMV__PACK_DEVICE] = spmv__dev_identity(d);
+    memcpy(*out, head, sizeof head);
+    at = (unsigned char *)*out + (SPMV__PACK_SUM + 1) * sizeof *head;
+    head[SPMV__PACK_SUM] = spmv__hash(SPMV__HASH_BEGIN, at, (size_t)size - (SPMV__PACK_SUM + 1) * sizeof *head);
+    memcpy(*out, head, sizeof head);
+    *bytes = (size_t)size;
+    return SPMV_OK;
+}
+
+/* Collects d's programs, and after them the images that it was given and that are not among them. *n: how many there are. */
+static spmv_status spmv__pack_collect(const spmv_device *d, spmv__packed *all, size_t *n)
+{
+    const spmv__program *p;
+    const spmv__image *i;
+    size_t k;
+    spmv_status s = SPMV_OK;
+    *n = 0;
+    for (p = d->programs; p && !s; p = p->next, ++*n) {
+        all[*n].options = p->options;
+        all[*n].source = spmv__dev_source_hash((int)p->format);
+        s = d->info.backend->image_of(d, p->program, &all[*n].owned, &all[*n].bytes);
+        all[*n].image = all[*n].owned;
+    }
+    for (i = d->images; i && !s; i = i->next) {
+        const char *options = (const char *)(i + 1);
+        for (k = 0; k < *n && (all[k].source != i->source || strcmp(all[k].options, options) != 0);) k++;
+        if (k < *n) continue;
+        all[*n].options = options;
+        all[*n].source = i->source;
+        all[*n].image = options + i->options;
+        all[(*n)++].bytes = i->bytes;
+    }
+    return s;
+}
+
+SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out, size_t *bytes)
+{
+    if (bytes) *bytes = 0;
+    if (!d || !out || !bytes)
+        return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_take", !d ? "d" : !out ? "out" : "bytes", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_take", out, sizeof *out);
+    const spmv__program *p;
+    const spmv__image *image;
+    spmv__packed *all;
+    void *block;
+    size_t n = 1, i;
+    spmv_status s;
+    *out = NULL;
+    for (p = d->programs; p; p = p->next) n++;
+    for (image = d->images; image; image = image->next) n++;
+    s = spmv__new(&d->hooks, &block, n, sizeof *all, 0);
+    if (s) return s;
+    all = (spmv__packed *)block;
+    s = spmv__pack_collect(d, all, &n);
+    if (!s) s = spmv__pack(d, all, n, out, bytes);
+    for (i = 0; i < n; i++) spmv_free(&d->hooks, all[i].owned);
+    spmv_free(&d->hooks, all);
+    return s;
+}
+
+/* 1 if these are all the bytes of a string that was taken from such a device. */
+static int spmv__pack_is_whole(const spmv_device *d, const unsigned char *from, size_t bytes)
+{
+    const size_t summed = (SPMV__PACK_SUM + 1) * sizeof(uint64_t);
+    uint64_t head[SPMV__PACK_HEAD];
+    if (bytes < sizeof head) return 0;
+    memcpy(head, from, sizeof head);
+    return head[SPMV__PACK_MAGIC] == SPMV__PACK_VERSION && head[SPMV__PACK_BYTES] == bytes &&
+           head[SPMV__PACK_DEVICE] == spmv__dev_identity(d) &&
+           head[SPMV__PACK_SUM] == spmv__hash(SPMV__HASH_BEGIN, from + summed, bytes - summed);
+}
+
+/* Copies the program at from, of which at most left bytes are there, to the device's images. *used: its length, 0 if it does not fit in
+ * them. */
+static spmv_status spmv__unpack_one(spmv_device *d, const unsigned char *from, size_t left, size_t *used)
+{
+    uint64_t head[SPMV__PACK_ENTRY];
+    spmv__image *i;
+    void *block;
+    spmv_status s;
+    *used = 0;
+    if (left < sizeof head) return SPMV_OK;
+    memcpy(head, from, sizeof head);
+    left -= sizeof head;
+    if (!head[SPMV__PACK_OPTIONS] || head[SPMV__PACK_OPTIONS] > left || head[SPMV__PACK_IMAGE] > left - head[SPMV__PACK_OPTIONS])
+        return SPMV_OK;
+    if (from[sizeof head + head[SPMV__PACK_OPTIONS] - 1]) return SPMV_OK;
+    left = (size_t)(head[SPMV__PACK_OPTIONS] + head[SPMV__PACK_IMAGE]);
+    s = spmv__room(&d->hooks, &block, sizeof *i + left, 1);
+    if (s) return s;
+    i = (spmv__image *)block;
+    i->source = head[SPMV__PACK_SOURCE];
+    i->options = (size_t)head[SPMV__PACK_OPTIONS];
+    i->bytes = (size_t)head[SPMV__PACK_IMAGE];
+    memcpy(i + 1, from + sizeof head, left);
+    i->next = d->images;
+    d->images = i;
+    *used = sizeof head + left;
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes)
+{
+    if (!d || (bytes && !from))
+        return spmv__null(d ? &d->hooks : NULL, "spmv_device_programs_give", d ? "from" : "d", NULL, 0);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_programs_give", NULL, 0);
+    const unsigned char *at = (const unsigned char *)from;
+    size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
+    spmv_status s = SPMV_OK;
+    if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
+    for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
+    return s;
 }
 
 /* ---- from a part to its program: options and variant ---------------------------------------------------------------- */

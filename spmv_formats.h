@@ -109,6 +109,26 @@ SPMV_API const char *spmv_status_name(spmv_status s);
  * work; 0 for success, for faulty input and for failures. */
 SPMV_API int spmv_status_is_refusal(spmv_status s);
 
+/* ---- phases ------------------------------------------------------------------------------------------------------
+ * What preparing a matrix consists of. X(NAME, "name", "what it is") */
+#define SPMV_PHASE_LIST(X)                                                                      \
+    X(NONE,    "none",       "nothing is prepared")                                             \
+    X(INPUT,   "input",      "checking the caller's arrays and making CSR of them")             \
+    X(CHOICE,  "analysis",   "analysing the matrix and choosing a plan, or a builder's work")   \
+    X(CONVERT, "conversion", "splitting the matrix and storing its parts")                      \
+    X(UPLOAD,  "upload",     "copying to a device, with all that is neither of the others")     \
+    X(BUILD,   "building",   "making the programs of a device: compiling them or loading them")
+
+typedef enum spmv_phase {
+#define X(NAME, name, text) SPMV_PHASE_##NAME,
+    SPMV_PHASE_LIST(X)
+#undef X
+    SPMV_PHASE_COUNT
+} spmv_phase;
+
+/* The name of a phase, for example "conversion"; "unknown" if there is no such phase. */
+SPMV_API const char *spmv_phase_name(spmv_phase p);
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------
  * Where memory comes from and where messages go. If all members are zero, memory comes from SPMV_MALLOC and its companions, and
  * messages go to stderr (nowhere with SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it may be
@@ -118,6 +138,9 @@ typedef struct spmv_hooks {
     void *(*resize)(void *user, void *block, size_t bytes); /* as realloc, except that bytes 0 frees the block and returns NULL */
     /* Takes one message without a newline at its end. s is the error; SPMV_OK means a warning. */
     void (*log)(void *user, spmv_status s, const char *message);
+    /* Called when a phase of preparing a matrix begins, which ends the one before; SPMV_PHASE_NONE: preparing has ended. With a clock in
+     * it, it shows where the time goes. Building is reported through the device's hooks. */
+    void (*phase)(void *user, spmv_phase p);
 } spmv_hooks;
 
 /* ---- types -------------------------------------------------------------------------------------------------------
@@ -670,6 +693,21 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #define SPMV_FREE(p) free(p)
 #elif !defined(SPMV_MALLOC) || !defined(SPMV_REALLOC) || !defined(SPMV_FREE)
 #error "define all of SPMV_MALLOC, SPMV_REALLOC and SPMV_FREE, or none"
+#else
+#define SPMV__OWN_MALLOC
+#endif
+
+/* On Linux, large arrays are put into large pages where the system allows that: a fresh page of 4 KiB costs up to 3 us, which is more than
+ * a product needs to read what fits into it. Allocators of the user's own are left alone. */
+#if defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(SPMV__OWN_MALLOC)
+#include <sys/mman.h>
+#define SPMV__LARGE_PAGES
+#if !defined(__cplusplus) && !defined(MADV_HUGEPAGE) /* strict C99 hides these; they are part of the system's binary interface */
+extern int madvise(void *address, size_t bytes, int advice);
+#define SPMV__HUGEPAGE 14
+#else
+#define SPMV__HUGEPAGE MADV_HUGEPAGE
+#endif
 #endif
 
 #ifdef __GNUC__
@@ -739,6 +777,22 @@ static const char *const spmv__device_class_names[] = {
     SPMV_DEVICE_CLASS_LIST(X)
 #undef X
 };
+
+SPMV_API const char *spmv_phase_name(spmv_phase p)
+{
+    static const char *const names[] = {
+#define X(NAME, name, text) name,
+        SPMV_PHASE_LIST(X)
+#undef X
+    };
+    return (unsigned)p < SPMV_PHASE_COUNT ? names[p] : "unknown";
+}
+
+/* Tells the caller that a phase begins. */
+SPMV__SHARED void spmv__phase(const spmv_hooks *h, spmv_phase p)
+{
+    if (h && h->phase) h->phase(h->user, p);
+}
 
 SPMV_API const char *spmv_device_class_name(spmv_device_class c)
 {
@@ -1003,10 +1057,25 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
+/* Asks for large pages in a new block of so many bytes. They begin at whole pages within the block. */
+static void spmv__large_pages(void *block, uint64_t bytes)
+{
+#ifdef SPMV__LARGE_PAGES
+    const uint64_t least = 1u << 22; /* bytes: two large pages, below which there may not be one within the block */
+    const uintptr_t page = 4096;
+    uintptr_t begin = ((uintptr_t)block + page - 1) / page * page, end = ((uintptr_t)block + (uintptr_t)bytes) / page * page;
+    if (block && bytes >= least) (void)madvise((void *)begin, (size_t)(end - begin), SPMV__HUGEPAGE); /* if it fails, pages stay small */
+#else
+    (void)block;
+    (void)bytes;
+#endif
+}
+
 /* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
 static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
     *out = spmv_alloc(h, count, size);
+    if (!(h && h->resize)) spmv__large_pages(*out, count * size);
     return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
 }
 
@@ -1777,8 +1846,11 @@ typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
-    uint32_t         *mark;    /* block columns: place in the block row + 1, or NULL: see spmv__blocks_begin */
-    spmv__pair       *seen;    /* the block columns of one block row, or the entries of one strip */
+    spmv__pair       *seen;    /* the entries of one strip */
+    uint32_t         *blocks;  /* how many blocks each block row has */
+    uint64_t          rows;    /* of the part */
+    uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
+    const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
     const spmv_hooks *h;
 } spmv__source;
 
@@ -1791,6 +1863,51 @@ typedef struct spmv__sink {
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
 
+/* ---- sharing work among threads ----------------------------------------------------------------------------------- */
+
+/* Conversions and analyses are divided into shares of about this many rows and nonzeros, so few that starting a thread pays. How many
+ * there are depends on the matrix alone, so that every result has the same bits with any number of threads. */
+#ifndef SPMV__SHARE
+#define SPMV__SHARE 32768
+#endif
+enum { SPMV__MOST_SHARES = 64 };
+
+/* How many shares so many rows and nonzeros are worth. */
+SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
+{
+    const uint64_t most = SPMV__MOST_SHARES, shares = work / SPMV__SHARE;
+    return shares < 2 ? 1 : shares < most ? shares : most;
+}
+
+/* Does share number share of some work. */
+typedef void (*spmv__work)(void *job, uint64_t share);
+
+/* Calls work for each share, in threads if the build has them. */
+SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
+{
+    int64_t t;
+    if (shares == 1) {
+        work(job, 0);
+        return;
+    }
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 1)
+#endif
+    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+}
+
+/* The row at which a share begins, so that all have about as many rows and nonzeros; ptr counts the nonzeros before each row. */
+SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64_t share, uint64_t shares)
+{
+    uint64_t all = rows ? ptr[rows] - ptr[0] + rows : 0, want = all / shares * share + all % shares * share / shares, low = 0, high = rows;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (ptr[middle] - ptr[0] + middle < want) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 /* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
 
 /* A view, and what was found out about its rows. */
@@ -1800,7 +1917,18 @@ typedef struct spmv__look {
     uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
     uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
+    struct spmv__look_known *known;       /* what estimates have found out so far; may be NULL */
 } spmv__look;
+
+/* What several estimates need and what takes a pass over the rows: for heights of slices, the slots of sell in order, and whether columns
+ * fit 16 bits. */
+enum { SPMV__LOOK_KNOWN = 12 /* more heights than layouts have */ };
+typedef struct spmv__look_known {
+    int      slot_count, narrow_count;
+    uint64_t slot_height[SPMV__LOOK_KNOWN], narrow_height[SPMV__LOOK_KNOWN];
+    double   slots[SPMV__LOOK_KNOWN];
+    int      narrow[SPMV__LOOK_KNOWN];
+} spmv__look_known;
 
 /* The work of a product with a part. */
 typedef struct spmv__load {
@@ -1866,8 +1994,12 @@ enum { SPMV__CONVERT_CSR = 4 /* time to make a part of csr, in products of csr *
 
 /* The functions of a format; all are NULL if it is left out. */
 typedef struct spmv__ops {
-    spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths */
-    void (*fill)(spmv_part *p, spmv__source *s, spmv__sink *k);
+    spmv_status (*size)(spmv_part *p, spmv__source *s); /* integers, array counts and widths, and where shares may begin */
+    /* Fills what later rows need to know of earlier ones, such as pointers; NULL: nothing. Arrays are allocated, not initialised. */
+    void (*lay)(spmv_part *p, spmv__source *s);
+    /* Fills the slots of rows first .. end - 1, with their padding; those of the last row also what follows it. Several threads call it
+     * at once for different rows. */
+    void (*fill)(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end);
     void (*each)(const spmv_part *p, spmv__visit visit, void *user); /* every slot that may hold a nonzero */
     spmv__estimate estimate;
 } spmv__ops;
@@ -1901,6 +2033,37 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
     else memcpy((unsigned char *)to->dst->data + slot * 4, to->src + k * 4, 4);
     if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
 }
+
+/* Makes count slots from slot on hold no nonzero: padding or fill. */
+static void spmv__clear(const spmv__sink *to, uint64_t slot, uint64_t count)
+{
+    if (count) memset((unsigned char *)to->dst->data + slot * to->dst->width, 0, (size_t)(count * to->dst->width));
+}
+
+/* Puts nonzeros k .. k + count - 1 into as many slots from slot on, for formats without fill. */
+static void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint64_t count)
+{
+    uint32_t width = to->dst->width;
+    uint64_t i;
+    if (to->src && count) memcpy((unsigned char *)to->dst->data + slot * width, to->src + k * width, (size_t)(count * width));
+    for (i = 0; !to->src && i < count; i++) spmv__put(to, slot + i, k + i);
+}
+
+/* The first row of a share of the part. */
+static uint64_t spmv__share_first(const spmv__source *s, uint64_t share, uint64_t shares)
+{
+    uint64_t row = spmv__share_row(s->ptr, s->rows, share, shares), low = 0, high;
+    if (s->grain) row = spmv__smaller(spmv__round_up(row, s->grain), s->rows);
+    if (!s->cuts || !s->cuts->count) return row;
+    for (high = s->cuts->count - 1; low < high;) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__at(s->cuts, middle) < row) low = middle + 1;
+        else high = middle;
+    }
+    return spmv__at(s->cuts, low);
+}
+
+static uint64_t spmv__source_shares(const spmv__source *s) { return spmv__share_count(s->rows ? s->ptr[s->rows] + s->rows : 0); }
 
 /* Sets how large an array is to be; spmv__part_arrays allocates it. */
 static void spmv__want(spmv_array *a, uint64_t count, uint32_t width)
@@ -1950,20 +2113,27 @@ SPMV__SHARED uint32_t spmv__column_at(const spmv_array *col, const spmv_array *b
     return c == SPMV_PAD16 ? SPMV_PAD : ((const uint32_t *)base->data)[group] + c * (uint32_t)scale;
 }
 
+/* Widens low .. high by the columns of the part's nonzeros among entries k .. end - 1 of one row: as columns rise, by the first and the
+ * last of them. */
+static void spmv__span_entries(const spmv_view *v, uint64_t k, uint64_t end, uint64_t *low, uint64_t *high)
+{
+    while (k < end && !spmv__mine(v, k)) k++;
+    if (k == end) return;
+    while (!spmv__mine(v, end - 1)) end--;
+    if (v->a->col[k] < *low) *low = v->a->col[k];
+    if (v->a->col[end - 1] > *high) *high = v->a->col[end - 1];
+}
+
 /* The lowest and the highest column of rows first .. end - 1 of the part; low > high if they are empty. */
 SPMV__SHARED void spmv__span(const spmv__source *s, uint64_t first, uint64_t end, uint64_t *low, uint64_t *high)
 {
     const spmv_csr *a = s->v->a;
-    uint64_t i, k;
+    uint64_t i;
     *low = UINT64_MAX;
     *high = 0;
     for (i = first; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                if (a->col[k] < *low) *low = a->col[k];
-                if (a->col[k] > *high) *high = a->col[k];
-            }
+        spmv__span_entries(s->v, a->ptr[r], a->ptr[r + 1], low, high);
     }
 }
 
@@ -1971,22 +2141,67 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
-/* 1 if the columns of every h adjacent rows fit 16 bits. */
-SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+/* A pass over all rows of a look in shares of whole slices of h rows. */
+typedef struct spmv__look_pass {
+    const spmv__look *l;
+    uint64_t          h, shares;
+    uint64_t          result[SPMV__MOST_SHARES];
+} spmv__look_pass;
+
+/* The row at which a share of a pass begins. */
+static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
 {
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, rows = l->v->a->rows;
-    if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (r = 0; r < rows; r++) {
+    uint64_t rows = c->l->v->a->rows, slices = spmv__ceil_div(rows, c->h);
+    return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
+}
+
+/* Begins a pass and calls work for each share. */
+SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, spmv__work work)
+{
+    uint64_t rows = l->v->a->rows;
+    c->l = l;
+    c->h = rows && h > rows ? rows : h;
+    c->shares = spmv__share_count(rows);
+    spmv__share_out(work, c, c->shares);
+}
+
+/* Sets the share's result to 1 if the columns of every h adjacent rows of it fit 16 bits. */
+SPMV__SHARED void spmv__narrow_fits_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const spmv__look *l = c->l;
+    uint64_t r, i = 0, low = UINT64_MAX, high = 0, end = spmv__look_first(c, share + 1);
+    c->result[share] = 0;
+    for (r = spmv__look_first(c, share); r < end; r++) {
         if (l->low[r] <= l->high[r]) {
             if (l->low[r] < low) low = l->low[r];
             if (l->high[r] > high) high = l->high[r];
         }
-        if (++i < h && r + 1 < rows) continue;
-        if (!spmv__span_fits(low, high)) return 0;
+        if (++i < c->h && r + 1 < end) continue;
+        if (!spmv__span_fits(low, high)) return;
         i = high = 0;
         low = UINT64_MAX;
     }
-    return 1;
+    c->result[share] = 1;
+}
+
+/* 1 if the columns of every h adjacent rows fit 16 bits. */
+SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
+{
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i;
+    int fits = 1, j;
+    if (l->v->a->cols < SPMV_PAD16) return 1;
+    for (j = 0; known && j < known->narrow_count; j++)
+        if (known->narrow_height[j] == h) return known->narrow[j];
+    spmv__look_run(&c, l, h, spmv__narrow_fits_share);
+    for (i = 0; i < c.shares; i++) fits = fits && c.result[i];
+    if (known && known->narrow_count < SPMV__LOOK_KNOWN) {
+        known->narrow_height[known->narrow_count] = h;
+        known->narrow[known->narrow_count++] = fits;
+    }
+    return fits;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
@@ -2043,10 +2258,13 @@ static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look 
     return SPMV_OK;
 }
 
-static void spmv__dense_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+#define spmv__dense_lay NULL
+
+static void spmv__dense_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t i, k;
-    for (i = 0; i < p->rows; i++) {
+    spmv__clear(to, first * p->cols, (end - first) * p->cols);
+    for (i = first; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) spmv__put(to, i * p->cols + s->v->a->col[k], k);
@@ -2103,11 +2321,13 @@ static spmv_status spmv__coo_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_entries(f, out);
 }
 
+#define spmv__coo_lay NULL
+
 /* coo has no row list: the rows of the part are those of the matrix. */
-static void spmv__coo_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+static void spmv__coo_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    uint64_t r, k, slot = 0;
-    for (r = 0; r < p->rows; r++)
+    uint64_t r, k, slot = s->ptr[first];
+    for (r = first; r < end; r++)
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
                 ((uint32_t *)p->a[SPMV_COO_ROW].data)[slot] = (uint32_t)r;
@@ -2181,34 +2401,41 @@ static int spmv__in_pieces(const spmv__source *s, uint64_t most, uint64_t r)
     return s->ptr[r + 1] - s->ptr[r] > SPMV__WHOLE * most;
 }
 
-/* Walks the part's nonzeros run by run. 1 if the columns of each run fit 16 bits. Writes the bases if their array is allocated. */
-static int spmv__run_bases(const spmv_part *p, spmv__source *s)
+/* Finds the lowest and the highest column of the run that goes from row and slot at to next_row and next_at. *k is the entry at which the
+ * first piece of a row leaves off, for the next one. */
+static void spmv__run_span(const spmv__source *s, uint64_t row, uint64_t at, uint64_t next_row, uint64_t next_at, uint64_t *k,
+                           uint64_t *low, uint64_t *high)
 {
-    const spmv_csr *a = s->v->a;
+    uint64_t count = next_at - at, first;
+    if (at == s->ptr[row] && row < next_row) {
+        spmv__span(s, row, next_row, low, high);
+        return;
+    }
+    if (at == s->ptr[row]) *k = s->v->a->ptr[spmv__source_row(s, row)];
+    *low = UINT64_MAX;
+    *high = 0;
+    for (first = *k; count; ++*k) count -= (uint64_t)spmv__mine(s->v, *k);
+    spmv__span_entries(s->v, first, *k, low, high);
+}
+
+/* Walks the part's rows run by run. 1 if the columns of each run fit 16 bits. Writes the bases if their array is allocated. */
+static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
+{
     uint32_t *base = (uint32_t *)p->a[SPMV_CSR_BASE].data;
-    uint64_t row = 0, at = 0, run = 0, i, k, slot = 0, low = UINT64_MAX, high = 0;
-    if (!p->rows) return 1;
-    spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
-    for (i = 0; i < p->rows; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
-            if (!spmv__mine(s->v, k)) continue;
-            for (; slot == at; run++) {
-                low = UINT64_MAX;
-                high = 0;
-                spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &row, &at);
-            }
-            slot++;
-            if (a->col[k] < low) low = a->col[k];
-            if (a->col[k] > high) high = a->col[k];
-            if (!spmv__span_fits(low, high)) return 0;
-            if (base) base[run] = (uint32_t)low;
-        }
+    uint64_t row = 0, at = 0, run = 0, k = 0, low, high;
+    for (; row < p->rows; run++) {
+        uint64_t next_row = row, next_at = at;
+        spmv__run_step(s, p->rows, (uint64_t)p->spec.key[SPMV_KEY_RUN], &next_row, &next_at);
+        spmv__run_span(s, row, at, next_row, next_at, &k, &low, &high);
+        if (!spmv__span_fits(low, high)) return 0;
+        if (base) base[run] = low > high ? 0 : (uint32_t)low;
+        row = next_row;
+        at = next_at;
     }
     return 1;
 }
 
-/* With the key run, the runs are counted here and written by spmv__csr_runs. */
+/* With the key run, the runs are counted here and written by spmv__csr_lay. */
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, i;
@@ -2219,30 +2446,29 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
         if (s->ptr[i + 1] - s->ptr[i] > p->longest) p->longest = s->ptr[i + 1] - s->ptr[i];
     if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
-    for (i = 0; i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
+    for (i = 0; p->longest > SPMV__WHOLE * most && i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);
     spmv__want(&p->a[SPMV_CSR_RUN_ROW], p->n[SPMV_CSR_RUNS] + 1, 4);
     spmv__want_offsets(&p->a[SPMV_CSR_RUN_AT], p->n[SPMV_CSR_RUNS] + 1, p->nnz);
     spmv__want(&p->a[SPMV_CSR_LONG_RUN], p->n[SPMV_CSR_LONGS], 4);
     spmv__want_columns(p, &p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], p->nnz, p->n[SPMV_CSR_RUNS],
                        p->spec.key[SPMV_KEY_IDX] == 16 && spmv__run_bases(p, s));
+    if (p->a[SPMV_CSR_BASE].count) s->cuts = &p->a[SPMV_CSR_RUN_ROW]; /* of a run that is cut, the pieces have bases of their own */
     return SPMV_OK;
 }
 
 /* Fills the arrays that the key run adds. */
-static void spmv__csr_runs(spmv_part *p, spmv__source *s)
+static void spmv__csr_lay(spmv_part *p, spmv__source *s)
 {
     uint64_t most = (uint64_t)p->spec.key[SPMV_KEY_RUN], row = 0, at = 0, run, longs = 0;
-    for (run = 0; run <= p->n[SPMV_CSR_RUNS]; run++) {
+    spmv__set(&p->a[SPMV_CSR_PTR], 0, 0);
+    for (run = 0; run < p->a[SPMV_CSR_RUN_ROW].count; run++) {
         ((uint32_t *)p->a[SPMV_CSR_RUN_ROW].data)[run] = (uint32_t)row;
         spmv__set(&p->a[SPMV_CSR_RUN_AT], run, at);
         if (run == p->n[SPMV_CSR_RUNS]) break;
         if (spmv__in_pieces(s, most, row) && at == s->ptr[row]) ((uint32_t *)p->a[SPMV_CSR_LONG_RUN].data)[longs++] = (uint32_t)run;
         spmv__run_step(s, p->rows, most, &row, &at);
     }
-    if (p->a[SPMV_CSR_BASE].count) {
-        memset(p->a[SPMV_CSR_BASE].data, 0, (size_t)p->a[SPMV_CSR_BASE].count * 4);
-        spmv__run_bases(p, s);
-    }
+    if (p->a[SPMV_CSR_BASE].count) spmv__run_bases(p, s);
 }
 
 static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
@@ -2252,23 +2478,53 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, (uint64_t)rows);
 }
 
-/* Columns and values that are borrowed from the CSR matrix are not written. */
-static void spmv__csr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+/* Fills the columns of rows first .. end - 1 as 16 bits from the bases of their runs. A share begins with a run. */
+static void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
-    spmv_array *col = &p->a[SPMV_CSR_COL], *base = &p->a[SPMV_CSR_BASE];
-    uint64_t i, k, slot = 0, run = 0;
-    for (i = 0; i <= p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i, s->ptr[i]);
-    if (p->a[SPMV_CSR_RUN_ROW].count) spmv__csr_runs(p, s);
-    for (i = 0; i < p->rows; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                while (base->count && slot >= spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1)) run++;
-                if (!col->borrowed) spmv__set_column(col, base, slot, run, s->v->a->col[k], 1);
-                if (!to->dst->borrowed) spmv__put(to, slot, k);
-                slot++;
-            }
+    const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *row = &p->a[SPMV_CSR_RUN_ROW];
+    uint64_t i, k, slot = s->ptr[first], run = 0, high = p->n[SPMV_CSR_RUNS], next;
+    while (run < high) {
+        uint64_t middle = run + (high - run) / 2;
+        if (spmv__at(row, middle) < first) run = middle + 1;
+        else high = middle;
     }
+    next = spmv__at(at, run + 1);
+    for (i = first; i < end; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++) {
+            if (!spmv__mine(s->v, k)) continue;
+            while (slot >= next) next = spmv__at(at, ++run + 1);
+            spmv__set_column(&p->a[SPMV_CSR_COL], &p->a[SPMV_CSR_BASE], slot++, run, s->v->a->col[k], 1);
+        }
+    }
+}
+
+/* Fills row i: columns, unless they are of 16 bits, and values. */
+static void spmv__csr_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t i)
+{
+    const spmv_csr *a = s->v->a;
+    const int wide = !p->a[SPMV_CSR_BASE].count;
+    uint32_t *col = (uint32_t *)p->a[SPMV_CSR_COL].data;
+    uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], slot = s->ptr[i];
+    if (!s->v->owner) {
+        if (wide && end > k) memcpy(col + slot, a->col + k, (size_t)(end - k) * sizeof *col);
+        spmv__put_all(to, slot, k, end - k);
+        return;
+    }
+    for (; k < end; k++)
+        if (spmv__mine(s->v, k)) {
+            if (wide) col[slot] = a->col[k];
+            spmv__put(to, slot++, k);
+        }
+}
+
+/* Columns and values that are borrowed from the CSR matrix are not written. */
+static void spmv__csr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    uint64_t i;
+    for (i = first; i < end; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
+    if (p->a[SPMV_CSR_BASE].count && first < end) spmv__csr_narrow(p, s, first, end);
+    for (i = first; i < end && !to->dst->borrowed; i++) spmv__csr_row(p, s, to, i);
 }
 
 static void spmv__csr_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -2460,12 +2716,13 @@ SPMV__SHARED uint64_t spmv__dia_offset_count(const spmv_part *p)
     return p->spec.format == SPMV_BDIA ? p->n[SPMV_BDIA_BANDS] : p->n[SPMV_DIA_DIAGONALS];
 }
 
-/* Puts the values of the part's nonzeros into the stored diagonals. */
-static void spmv__dia_values(spmv_part *p, spmv__source *s, spmv__sink *to)
+/* Puts the values of rows first .. end - 1 into the stored diagonals. */
+static void spmv__dia_values(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = s->v->a;
-    uint64_t r, k, ld = spmv__dia_ld(p);
-    for (r = 0; r < p->rows; r++)
+    uint64_t r, k, ld = spmv__dia_ld(p), d;
+    for (d = 0; d < s->diagonals.count; d++) spmv__clear(to, d * ld + first, (end < p->rows ? end : ld) - first);
+    for (r = first; r < end; r++)
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) spmv__put(to, spmv__diagonal_place(&s->diagonals, a, r, k) * ld + r, k);
 }
@@ -2515,12 +2772,13 @@ static spmv_status spmv__dia_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_diagonals(f, out);
 }
 
-static void spmv__dia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+static void spmv__dia_lay(spmv_part *p, spmv__source *s)
 {
     uint64_t i;
     for (i = 0; i < s->diagonals.count; i++) ((int32_t *)p->a[SPMV_DIA_OFFSET].data)[i] = spmv__dia_offset(p, &s->diagonals.list[i]);
-    spmv__dia_values(p, s, to);
 }
+
+#define spmv__dia_fill spmv__dia_values
 
 static void spmv__dia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
@@ -2564,7 +2822,7 @@ static spmv_status spmv__bdia_estimate(const spmv_spec *spec, const spmv__look *
 }
 
 /* A band is a run of diagonals whose numbers follow each other. */
-static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+static void spmv__bdia_lay(spmv_part *p, spmv__source *s)
 {
     const spmv__diagonals *d = &s->diagonals;
     uint64_t i, band = 0;
@@ -2574,8 +2832,9 @@ static void spmv__bdia_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
         if (spmv__band_begins(d, i)) ((int32_t *)p->a[SPMV_BDIA_OFFSET].data)[band++] = spmv__dia_offset(p, &d->list[i]);
         band_ptr[band] = (uint32_t)(i + 1);
     }
-    spmv__dia_values(p, s, to);
 }
+
+#define spmv__bdia_fill spmv__dia_values
 
 static void spmv__bdia_each(const spmv_part *p, spmv__visit visit, void *user)
 {
@@ -2619,19 +2878,63 @@ static uint64_t spmv__longest(const spmv__source *s, uint64_t first, uint64_t en
     return w;
 }
 
-/* Puts row i of the part into a column-major slab.
- *   col, base, group   where columns go: the arrays, and which base the row has
- *   slot, ld           the slot of the row's first entry, and the distance to its next */
-static void spmv__ell_row(spmv_array *col, const spmv_array *base, uint64_t group, spmv__source *s, spmv__sink *to, uint64_t i,
-                          uint64_t slot, uint64_t ld)
+/* Where the rows of a column-major slab go. */
+typedef struct spmv__slab {
+    spmv_array       *col;
+    const spmv_array *base;
+    uint64_t          group; /* the base of the rows */
+    uint64_t          ld;    /* slots from an entry of a row to its next */
+    uint64_t          width; /* entries of a row with padding */
+} spmv__slab;
+
+/* Makes the row's slots from entry n on padding; slot is that of entry n. */
+static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot)
 {
-    uint64_t r = spmv__source_row(s, i), k;
-    for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-        if (spmv__mine(s->v, k)) {
-            spmv__set_column(col, base, slot, group, s->v->a->col[k], 1);
-            spmv__put(to, slot, k);
-            slot += ld;
+    for (; n < t->width; n++, slot += t->ld) {
+        if (t->col->width == 2) ((uint16_t *)t->col->data)[slot] = SPMV_PAD16;
+        else ((uint32_t *)t->col->data)[slot] = SPMV_PAD;
+        spmv__clear(to, slot, 1);
+    }
+}
+
+/* Puts entries k .. k + n - 1 into a row with 32-bit columns, the first into slot. The loop for each width of values is short, as nearly
+ * all of the time of a conversion is spent here. */
+static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+{
+    uint32_t *col = (uint32_t *)t->col->data;
+    unsigned char *val = (unsigned char *)to->dst->data;
+    const unsigned char *src = to->src + k * to->dst->width;
+    uint64_t i;
+    from += k;
+    if (to->dst->width == 8) {
+        for (i = 0; i < n; i++, slot += t->ld) {
+            col[slot] = from[i];
+            memcpy(val + slot * 8, src + i * 8, 8);
         }
+    } else {
+        for (i = 0; i < n; i++, slot += t->ld) {
+            col[slot] = from[i];
+            memcpy(val + slot * 4, src + i * 4, 4);
+        }
+    }
+}
+
+/* Puts row i of the part into a slab, its first entry into slot. */
+static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
+    if (!s->v->owner && to->src && !t->base->count) {
+        n = end - k;
+        if (n) spmv__slab_copy(t, to, a->col, k, n, slot);
+    } else {
+        for (; k < end; k++)
+            if (spmv__mine(s->v, k)) {
+                spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
+                spmv__put(to, slot + n++ * t->ld, k);
+            }
+    }
+    spmv__slab_pad(t, to, n, slot + n * t->ld);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -2677,6 +2980,7 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
     }
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_ELL_WIDTH], p->n[SPMV_ELL_LD]), p->a[SPMV_VAL].width);
     spmv__want_columns(p, &p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], p->a[SPMV_VAL].count, p->n[SPMV_ELL_LD] / 32, fits);
+    s->grain = 32; /* rows of a base */
     return SPMV_OK;
 }
 
@@ -2687,17 +2991,26 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l
     return spmv__estimate_columns(spec, l, 32);
 }
 
+#define spmv__ell_lay NULL
+
 /* A base is the lowest column of its 32 rows; empty rows have 0. */
-static void spmv__ell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
-    uint64_t i, low, high;
-    for (i = 0; i < p->rows; i++) {
-        if (i % 32 == 0 && p->a[SPMV_ELL_BASE].count) {
+    spmv__slab t;
+    uint64_t i, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
+    t.col = &p->a[SPMV_ELL_COL];
+    t.base = &p->a[SPMV_ELL_BASE];
+    t.ld = p->n[SPMV_ELL_LD];
+    t.width = p->n[SPMV_ELL_WIDTH];
+    for (i = first; i < end; i++) {
+        t.group = i / 32;
+        if (i % 32 == 0 && t.base->count) {
             spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
-            ((uint32_t *)p->a[SPMV_ELL_BASE].data)[i / 32] = low > high ? 0 : (uint32_t)low;
+            ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__ell_row(&p->a[SPMV_ELL_COL], &p->a[SPMV_ELL_BASE], i / 32, s, to, i, i, p->n[SPMV_ELL_LD]);
+        spmv__ell_row(&t, s, to, i, i);
     }
+    for (; i < pads; i++) spmv__slab_pad(&t, to, 0, i);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -2777,40 +3090,92 @@ static uint64_t spmv__sell_height(const spmv_spec *spec, uint64_t rows)
     return rows ? spmv__smaller(spmv__height(spec), spmv__round_up(rows, 32)) : spmv__height(spec);
 }
 
-/* Goes through the slices once, for their number, slots, and whether the columns of each fit 16 bits. */
+/* What the shares of spmv__sell_size find. */
+typedef struct spmv__sell_count {
+    const spmv_part    *p;
+    const spmv__source *s;
+    uint64_t            total[SPMV__MOST_SHARES], slices[SPMV__MOST_SHARES], shares;
+    int                 fits[SPMV__MOST_SHARES];
+} spmv__sell_count;
+
+/* Goes through the slices of a share once, for their number, slots, and whether the columns of each fit 16 bits. */
+static void spmv__sell_count_share(void *job, uint64_t share)
+{
+    spmv__sell_count *c = (spmv__sell_count *)job;
+    const spmv_part *p = c->p;
+    const uint64_t stop = spmv__share_first(c->s, share + 1, c->shares);
+    uint64_t first, end, low, high, total = 0, slices = 0;
+    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    for (first = spmv__share_first(c->s, share, c->shares); first < stop; first = end) {
+        end = spmv__slice_grow(p, c->s, first);
+        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(c->s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
+        slices++;
+        if (!fits) continue;
+        spmv__span(c->s, first, end, &low, &high);
+        fits = spmv__span_fits(low, high);
+    }
+    c->total[share] = total;
+    c->slices[share] = slices;
+    c->fits[share] = fits;
+}
+
+/* With the key grow, where a slice begins depends on those before it, so one share counts them all. */
 static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t first, end, total = 0, low, high;
-    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    spmv__sell_count c;
+    uint64_t i, total = 0;
+    int grow = p->spec.key[SPMV_KEY_GROW] != 0, fits = 1;
     p->n[SPMV_SELL_H] = spmv__sell_height(&p->spec, p->rows);
     p->n[SPMV_SELL_SLICES] = 0;
-    for (first = 0; first < p->rows; first = end) {
-        end = spmv__slice_grow(p, s, first);
-        total = spmv__sat_add(total, spmv__sat_mul(spmv__longest(s, first, end), grow ? end - first : p->n[SPMV_SELL_H]));
-        p->n[SPMV_SELL_SLICES]++;
-        if (!fits) continue;
-        spmv__span(s, first, end, &low, &high);
-        fits = spmv__span_fits(low, high);
+    s->grain = grow ? 0 : p->n[SPMV_SELL_H];
+    c.p = p;
+    c.s = s;
+    c.shares = grow ? 1 : spmv__source_shares(s);
+    spmv__share_out(spmv__sell_count_share, &c, c.shares);
+    for (i = 0; i < c.shares; i++) {
+        total = spmv__sat_add(total, c.total[i]);
+        p->n[SPMV_SELL_SLICES] += c.slices[i];
+        fits = fits && c.fits[i];
     }
     spmv__want(&p->a[SPMV_VAL], total, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES] + 1, total);
     spmv__want_columns(p, &p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], total, p->n[SPMV_SELL_SLICES], fits);
     spmv__want(&p->a[SPMV_SELL_SLICE_ROW], grow ? p->n[SPMV_SELL_SLICES] + 1 : 0, 4);
+    if (grow) s->cuts = &p->a[SPMV_SELL_SLICE_ROW];
     return SPMV_OK;
+}
+
+/* Sets the share's result to the sum of the widths of its slices. */
+static void spmv__slots_share(void *job, uint64_t share)
+{
+    spmv__look_pass *c = (spmv__look_pass *)job;
+    const uint32_t *len = c->l->len;
+    uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
+    while (r < end) {
+        uint64_t stop = end - r < c->h ? end : r + c->h;
+        uint32_t most = 0;
+        for (; r < stop; r++) most = len[r] > most ? len[r] : most;
+        widths += most;
+    }
+    c->result[share] = widths;
 }
 
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
-    uint64_t r, i = 0, most = 0, rows = l->v->a->rows;
-    double slots = 0;
-    for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
-        if (++i < h && r + 1 < rows) continue;
-        slots += (double)(h * most);
-        i = most = 0;
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i, widths = 0;
+    int j;
+    for (j = 0; known && j < known->slot_count; j++)
+        if (known->slot_height[j] == h) return known->slots[j];
+    spmv__look_run(&c, l, h, spmv__slots_share);
+    for (i = 0; i < c.shares; i++) widths += c.result[i];
+    if (known && known->slot_count < SPMV__LOOK_KNOWN) {
+        known->slot_height[known->slot_count] = h;
+        known->slots[known->slot_count++] = (double)widths * (double)h;
     }
-    return slots;
+    return (double)widths * (double)h;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
@@ -2861,27 +3226,53 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
     return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
-/* Slices are cut as in spmv__sell_size; a base is the lowest column of its slice, 0 if that is empty. */
-static void spmv__sell_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+/* Cuts the slices as spmv__sell_size does, and fills their pointers and the rows where they begin. */
+static void spmv__sell_lay(spmv_part *p, spmv__source *s)
 {
-    uint64_t t, i, first = 0, end, slot = 0;
+    const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
+    uint64_t t, first = 0, end, slot = 0;
     spmv__set(&p->a[SPMV_SELL_PTR], 0, 0);
+    if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
     for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++, first = end) {
-        uint64_t width, height, low, high;
         end = spmv__slice_grow(p, s, first);
-        if (p->a[SPMV_SELL_BASE].count) {
-            spmv__span(s, first, end, &low, &high);
-            ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = low > high ? 0 : (uint32_t)low;
-        }
-        if (p->a[SPMV_SELL_SLICE_ROW].count) {
-            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t] = (uint32_t)first;
-            ((uint32_t *)p->a[SPMV_SELL_SLICE_ROW].data)[t + 1] = (uint32_t)end;
-        }
-        width = spmv__longest(s, first, end);
-        height = p->a[SPMV_SELL_SLICE_ROW].count ? end - first : p->n[SPMV_SELL_H];
-        for (i = first; i < end; i++) spmv__ell_row(&p->a[SPMV_SELL_COL], &p->a[SPMV_SELL_BASE], t, s, to, i, slot + i - first, height);
-        slot += width * height;
+        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
+        slot += spmv__longest(s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]);
         spmv__set(&p->a[SPMV_SELL_PTR], t + 1, slot);
+    }
+}
+
+/* The slice that begins at row first, which is the beginning of one, or the number of slices. */
+static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
+{
+    uint64_t low = 0, high = p->n[SPMV_SELL_SLICES];
+    if (!p->a[SPMV_SELL_SLICE_ROW].count) return spmv__ceil_div(first, p->n[SPMV_SELL_H]);
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (spmv__slice_first(p, middle) < first) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Fills the slices of rows first .. stop - 1. A base is the lowest column of its slice, 0 if that is empty. */
+static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+{
+    spmv__slab b;
+    uint64_t t, i, end, slot, low, high;
+    b.col = &p->a[SPMV_SELL_COL];
+    b.base = &p->a[SPMV_SELL_BASE];
+    for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
+        end = spmv__slice_end(p, t);
+        slot = spmv__at(&p->a[SPMV_SELL_PTR], t);
+        b.group = t;
+        b.ld = spmv__slice_height(p, t);
+        b.width = (spmv__at(&p->a[SPMV_SELL_PTR], t + 1) - slot) / b.ld;
+        if (b.base->count) {
+            spmv__span(s, first, end, &low, &high);
+            ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
+        }
+        for (i = first; i < end; i++) spmv__ell_row(&b, s, to, i, slot + i - first);
+        for (; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
     }
 }
 
@@ -2926,26 +3317,6 @@ static void spmv__sell_each(const spmv_part *p, spmv__visit visit, void *user)
 #define SPMV__ANY_BLOCK
 #endif
 
-/* Allocates scratch memory for spmv__blocks_collect, enough for any block row of the matrix. *mark stays NULL if there are too many
- * block columns. Free both with spmv_free. */
-SPMV__SHARED spmv_status spmv__blocks_begin(const spmv_csr *a, uint64_t bh, uint64_t bw, uint32_t **mark, spmv__pair **seen,
-                                            const spmv_hooks *h)
-{
-    uint64_t columns = spmv__ceil_div(a->cols, bw), r, most = 0;
-    void *m = NULL, *p = NULL;
-    spmv_status s = SPMV_OK;
-    for (r = 0; r < a->rows; r += bh) {
-        uint64_t n = a->ptr[a->rows - r < bh ? a->rows : r + bh] - a->ptr[r];
-        if (n > most) most = n;
-    }
-    if (spmv__keys_fit(a, columns)) s = spmv__new(h, &m, columns, 4, 0);
-    if (!s) s = spmv__new(h, &p, most < columns || !m ? most : columns, sizeof(spmv__pair), 0);
-    if (s) spmv_free(h, m);
-    *mark = s ? NULL : (uint32_t *)m;
-    *seen = s ? NULL : (spmv__pair *)p;
-    return s;
-}
-
 /* The block column of a column. Division by a constant is fast, which matters as there is one for each nonzero. */
 SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
 {
@@ -2958,39 +3329,77 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     }
 }
 
-/* Finds the blocks of a block row that hold nonzeros of the view, by rising block column, and returns their number: seen[i].key becomes
- * the block column, seen[i].load its nonzeros, and mark[block column] i + 1 unless mark is NULL. spmv__blocks_clear resets mark. */
-SPMV__SHARED uint64_t spmv__blocks_collect(const spmv_view *v, uint64_t block_row, uint64_t bh, uint64_t bw, uint32_t *mark,
-                                           spmv__pair *seen)
+enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
+#define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
+
+/* Walks the blocks of one block row by rising column. As the columns of each row rise, it only merges the rows, and needs no memory that
+ * depends on the matrix. */
+typedef struct spmv__blocks {
+    const spmv_view *v;
+    uint64_t         bw;
+    uint64_t         rows;                       /* of the block row, fewer at the end of the matrix */
+    uint64_t         from[SPMV__BLOCK_SIDE];     /* the entries of each row in the current block, with those of other parts among them */
+    uint64_t         at[SPMV__BLOCK_SIDE];       /* ... up to this one, the first nonzero of the view after the block */
+    uint64_t         end[SPMV__BLOCK_SIDE];
+    uint32_t         next[SPMV__BLOCK_SIDE];     /* the column of entry at, or SPMV__NO_BLOCK */
+} spmv__blocks;
+
+/* Moves row i to its first nonzero of the view from entry k on. */
+static void spmv__blocks_move(spmv__blocks *b, uint64_t i, uint64_t k)
 {
-    uint64_t r, k, i, n = 0, end = (block_row + 1) * bh < v->a->rows ? (block_row + 1) * bh : v->a->rows;
-    for (r = block_row * bh; r < end; r++)
-        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++)
-            if (spmv__mine(v, k)) {
-                uint32_t b = spmv__block_of(v->a->col[k], bw);
-                if (!mark || !mark[b]) {
-                    seen[n].key = b;
-                    seen[n++].load = 0;
-                    if (mark) mark[b] = (uint32_t)n;
-                }
-                seen[mark ? mark[b] - 1 : n - 1].load++;
-            }
-    n = spmv__sort_and_merge(seen, n);
-    for (i = 0; mark && i < n; i++) mark[seen[i].key] = (uint32_t)i + 1;
-    return n;
+    while (k < b->end[i] && !spmv__mine(b->v, k)) k++;
+    b->at[i] = k;
+    b->next[i] = k < b->end[i] ? b->v->a->col[k] : SPMV__NO_BLOCK;
 }
 
-/* The place in seen of block column b, which must have been collected. */
-SPMV__SHARED uint64_t spmv__block_place(const uint32_t *mark, const spmv__pair *seen, uint64_t n, uint32_t b)
-{
-    return mark ? mark[b] - 1 : spmv__find(seen, n, b);
-}
-
-/* Makes mark all zero again. */
-SPMV__SHARED void spmv__blocks_clear(uint32_t *mark, const spmv__pair *seen, uint64_t n)
+/* Begins a walk over the blocks of the rows from first on, at most bh of them. */
+SPMV__SHARED void spmv__blocks_begin(spmv__blocks *b, const spmv_view *v, uint64_t first, uint64_t bh, uint64_t bw)
 {
     uint64_t i;
-    for (i = 0; mark && i < n; i++) mark[seen[i].key] = 0;
+    b->v = v;
+    b->bw = bw;
+    b->rows = first < v->a->rows ? spmv__smaller(v->a->rows - first, bh) : 0;
+    for (i = 0; i < b->rows; i++) {
+        b->end[i] = v->a->ptr[first + i + 1];
+        spmv__blocks_move(b, i, v->a->ptr[first + i]);
+    }
+}
+
+/* Goes to the next block that holds nonzeros of the view and returns its block column; SPMV__NO_BLOCK if there is none. */
+SPMV__SHARED uint32_t spmv__blocks_next(spmv__blocks *b)
+{
+    const uint32_t *col = b->v->a->col;
+    uint32_t c = SPMV__NO_BLOCK, limit;
+    uint64_t i, k;
+    for (i = 0; i < b->rows; i++)
+        if (b->next[i] < c) c = b->next[i];
+    if (c == SPMV__NO_BLOCK) return c;
+    c = spmv__block_of(c, b->bw);
+    limit = (uint32_t)spmv__smaller(((uint64_t)c + 1) * b->bw, SPMV__NO_BLOCK);
+    for (i = 0; i < b->rows; i++) {
+        b->from[i] = b->at[i];
+        if (b->next[i] >= limit) continue;
+        for (k = b->at[i] + 1; k < b->end[i] && col[k] < limit; k++) {}
+        if (b->v->owner) {
+            spmv__blocks_move(b, i, k);
+            continue;
+        }
+        b->at[i] = k; /* as spmv__blocks_move, without the test of each entry: most of the time of blocks is spent here */
+        b->next[i] = k < b->end[i] ? col[k] : SPMV__NO_BLOCK;
+    }
+    return c;
+}
+
+/* The nonzeros of the view in the current block. */
+SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
+{
+    uint64_t i, k, n = 0;
+    for (i = 0; i < b->rows; i++) {
+        if (!b->v->owner) n += b->at[i] - b->from[i];
+        else
+            for (k = b->from[i]; k < b->at[i]; k++) n += (uint64_t)spmv__mine(b->v, k);
+    }
+    return n;
 }
 
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
@@ -3145,34 +3554,91 @@ static uint64_t spmv__block_count(const spmv_part *p, uint64_t block_row)
 
 static uint64_t spmv__block_rows(const spmv_part *p) { return spmv__ceil_div(p->rows, p->n[SPMV_BLOCK_BH]); }
 
-/* Counts the blocks as all three formats need them: in total, the most in a block row, and for sbell, summed over the slices, the most
- * in a block row times the height. */
-static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
+/* What the shares of spmv__block_size find. */
+typedef struct spmv__block_counts {
+    const spmv_part    *p;
+    const spmv__source *s;
+    uint64_t            shares, most[SPMV__MOST_SHARES], all[SPMV__MOST_SHARES], sliced[SPMV__MOST_SHARES];
+    int                 fits[SPMV__MOST_SHARES];
+} spmv__block_counts;
+
+/* Counts the blocks of one block row and widens low .. high by their block columns. */
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint64_t *low, uint64_t *high)
 {
-    uint64_t block_row, block_rows, most = 0, all = 0, sliced = 0, slice_most = 0, h = spmv__height(&p->spec), blocks, bases;
-    uint64_t low = UINT64_MAX, high = 0, per = p->spec.format == SPMV_SBELL ? h : 32;
+    spmv__blocks b;
+    uint64_t n = 0;
+    uint32_t c;
+    spmv__blocks_begin(&b, s->v, block_row * p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW]);
+    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
+        if (!n++ && c < *low) *low = c;
+        if (c > *high) *high = c;
+    }
+    return n;
+}
+
+/* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
+ * over the slices, the most in a block row times the height. */
+static void spmv__block_count_share(void *job, uint64_t share)
+{
+    spmv__block_counts *c = (spmv__block_counts *)job;
+    const spmv_part *p = c->p;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
+    const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
+    uint64_t row = spmv__ceil_div(spmv__share_first(c->s, share, c->shares), bh), low = UINT64_MAX, high = 0;
+    uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
     int fits = 1;
-    spmv_status status = spmv__blocks_begin(s->v->a, (uint64_t)spmv__block_height(&p->spec), (uint64_t)spmv__block_width(&p->spec),
-                                            &s->mark, &s->seen, s->h);
-    uint64_t bh = p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
-    uint64_t bw = p->n[SPMV_BLOCK_BW] = (uint64_t)spmv__block_width(&p->spec);
-    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
-    if (status) return status;
-    block_rows = spmv__block_rows(p);
-    for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, bh, bw, s->mark, s->seen);
-        spmv__blocks_clear(s->mark, s->seen, n);
-        if (block_row % per == 0) low = UINT64_MAX, high = 0;
-        if (n && s->seen[0].key < low) low = s->seen[0].key;
-        if (n && s->seen[n - 1].key > high) high = s->seen[n - 1].key;
-        fits = fits && spmv__span_fits(low, high);
+    for (; row < stop; row++) {
+        uint64_t n = spmv__block_row_count(p, c->s, row, &low, &high);
+        c->s->blocks[row] = (uint32_t)n;
         all += n;
         if (n > most) most = n;
-        if (n > slice_most) slice_most = n;
-        if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
-            sliced = spmv__sat_add(sliced, spmv__sat_mul(slice_most, h));
-            slice_most = 0;
-        }
+        if (n > group) group = n;
+        if ((row + 1) % per && row + 1 < stop) continue;
+        fits = fits && spmv__span_fits(low, high);
+        sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
+        low = UINT64_MAX;
+        high = group = 0;
+    }
+    c->most[share] = most;
+    c->all[share] = all;
+    c->sliced[share] = sliced;
+    c->fits[share] = fits;
+}
+
+/* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. */
+static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
+{
+    void *blocks;
+    spmv_status status;
+    uint64_t bw = (uint64_t)spmv__block_width(&p->spec);
+    p->n[SPMV_BLOCK_BH] = (uint64_t)spmv__block_height(&p->spec);
+    p->n[SPMV_BLOCK_BW] = bw;
+    p->n[SPMV_BLOCK_UW] = bw % 4 == 0 ? 4 : bw % 2 == 0 ? 2 : 3;
+    if (p->spec.format == SPMV_SBELL) p->n[SPMV_SBELL_H] = spmv__height(&p->spec);
+    s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
+    status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
+    s->blocks = (uint32_t *)blocks;
+    return status;
+}
+
+/* Counts the blocks and sets the sizes of the arrays. */
+static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
+{
+    spmv__block_counts c;
+    uint64_t block_rows, most = 0, all = 0, sliced = 0, blocks, bases, i;
+    int fits = 1;
+    spmv_status status = spmv__block_begin(p, s);
+    if (status) return status;
+    block_rows = spmv__block_rows(p);
+    c.p = p;
+    c.s = s;
+    c.shares = spmv__source_shares(s);
+    spmv__share_out(spmv__block_count_share, &c, c.shares);
+    for (i = 0; i < c.shares; i++) {
+        if (c.most[i] > most) most = c.most[i];
+        all += c.all[i];
+        sliced = spmv__sat_add(sliced, c.sliced[i]);
+        fits = fits && c.fits[i];
     }
     if (p->spec.format == SPMV_BELL) {
         p->n[SPMV_BELL_WIDTH] = most;
@@ -3180,8 +3646,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
         blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
         bases = p->n[SPMV_BELL_LD] / 32;
     } else if (p->spec.format == SPMV_SBELL) {
-        p->n[SPMV_SBELL_H] = h;
-        p->n[SPMV_SBELL_SLICES] = spmv__ceil_div(block_rows, h);
+        p->n[SPMV_SBELL_SLICES] = spmv__ceil_div(block_rows, p->n[SPMV_SBELL_H]);
         blocks = sliced;
         bases = p->n[SPMV_SBELL_SLICES];
         spmv__want_offsets(&p->a[SPMV_SBELL_PTR], p->n[SPMV_SBELL_SLICES] + 1, blocks);
@@ -3191,7 +3656,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
         spmv__want_offsets(&p->a[SPMV_BCSR_PTR], block_rows + 1, blocks);
     }
     spmv__want_columns(p, &p->a[spmv__block_col(p)], &p->a[spmv__block_base(p)], blocks, bases, fits);
-    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(blocks, bh * bw), p->a[SPMV_VAL].width);
+    spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(blocks, p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW]), p->a[SPMV_VAL].width);
     return SPMV_OK;
 }
 
@@ -3240,57 +3705,104 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-/* Fills block row block_row, whose n blocks were collected into s->seen: their columns and their values. */
-static void spmv__block_fill_row(spmv_part *p, spmv__source *s, spmv__sink *to, uint64_t block_row, uint64_t n)
+/* Makes the slots of a block hold no nonzeros; val is the slot of its first value. */
+static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t val, uint64_t step)
 {
-    const spmv_csr *a = s->v->a;
-    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, r, k;
-    uint64_t end = (block_row + 1) * bh < p->rows ? (block_row + 1) * bh : p->rows;
-    uint64_t place[64], apart; /* of a value relative to the first of its block; distance from block to block */
-    spmv__block first = spmv__block_at(p, block_row, 0);
-    apart = spmv__block_at(p, block_row, 1).val - first.val;
-    for (i = 0; i < bh * bw; i++) place[i] = i / uw * first.step + i % uw;
-    for (i = 0; i < n; i++)
-        spmv__set_column(col, base, spmv__block_at(p, block_row, i).col, spmv__block_group(p, block_row), s->seen[i].key * bw, bw);
-    for (r = block_row * bh; r < end; r++)
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                uint32_t b = spmv__block_of(a->col[k], bw);
-                uint64_t j = a->col[k] - b * bw, at = spmv__block_place(s->mark, s->seen, n, b);
-                spmv__put(to, first.val + at * apart + place[(r - block_row * bh) * bw + j], k);
-            }
-}
-
-/* Fills the bases: the lowest column of each group of block rows, rounded down to a whole block. */
-static void spmv__block_bases(spmv_part *p, spmv__source *s)
-{
-    spmv_array *base = &p->a[spmv__block_base(p)];
-    uint64_t g, low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
-    for (g = 0; g < base->count; g++) {
-        spmv__span(s, g * rows < p->rows ? g * rows : p->rows, (g + 1) * rows < p->rows ? (g + 1) * rows : p->rows, &low, &high);
-        ((uint32_t *)base->data)[g] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
+    uint64_t u, units = spmv__block_units(p), uw = p->n[SPMV_BLOCK_UW];
+    unsigned char *at = (unsigned char *)to->dst->data + val * to->dst->width;
+    for (u = 0; u < units; u++, at += step * to->dst->width) {
+        if (uw * to->dst->width == 16) memset(at, 0, 16); /* lengths that the compiler knows need no call */
+        else if (uw * to->dst->width == 24) memset(at, 0, 24);
+        else if (uw * to->dst->width == 32) memset(at, 0, 32);
+        else memset(at, 0, (size_t)(uw * to->dst->width));
     }
 }
 
-/* Fills block row after block row; pointers are written as soon as a block row (bcsr) or a slice (sbell) is complete. */
-static void spmv__block_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+/* Puts entries k .. end - 1 of one row into a block; place: where each column from first on goes, from slot val on. The loop for each width
+ * of values is short, as most of the time of a conversion is spent here. */
+static void spmv__block_copy(const spmv__sink *to, const uint32_t *col, uint64_t val, const uint64_t *place, uint64_t first, uint64_t k,
+                             uint64_t end)
 {
-    uint64_t block_row, block_rows = spmv__block_rows(p), most = 0, h = spmv__block_group_height(p);
-    spmv_array *ptr = &p->a[spmv__block_ptr(p)];
-    spmv__block_bases(p, s);
-    if (p->spec.format != SPMV_BELL) spmv__set(ptr, 0, 0);
-    for (block_row = 0; block_row < block_rows; block_row++) {
-        uint64_t n = spmv__blocks_collect(s->v, block_row, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], s->mark, s->seen);
-        spmv__block_fill_row(p, s, to, block_row, n);
-        spmv__blocks_clear(s->mark, s->seen, n);
-        if (p->spec.format == SPMV_BCSR) spmv__set(ptr, block_row + 1, spmv__at(ptr, block_row) + n);
-        if (p->spec.format != SPMV_SBELL) continue;
-        if (n > most) most = n;
-        if ((block_row + 1) % h == 0 || block_row + 1 == block_rows) {
-            spmv__set(ptr, block_row / h + 1, spmv__at(ptr, block_row / h) + most * h);
-            most = 0;
+    unsigned char *dst = (unsigned char *)to->dst->data;
+    if (to->dst->width == 8)
+        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 8, to->src + k * 8, 8);
+    else
+        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 4, to->src + k * 4, 4);
+}
+
+/* Fills block row block_row: the columns and values of its blocks, then padding. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+{
+    const spmv_csr *a = s->v->a;
+    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, k, stored = spmv__block_count(p, block_row);
+    uint64_t place[SPMV__BLOCK_SIDE * SPMV__BLOCK_SIDE]; /* of a value relative to the first of its block */
+    uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
+    spmv__block at = spmv__block_at(p, block_row, 0);
+    uint64_t apart = spmv__block_at(p, block_row, 1).val - at.val; /* from block to block */
+    const int plain = to->src && !to->zeros && !s->v->owner;
+    spmv__blocks b;
+    uint32_t c;
+    for (i = 0; i < bh * bw; i++) place[i] = i / uw * at.step + i % uw;
+    spmv__blocks_begin(&b, s->v, block_row * bh, bh, bw);
+    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
+        spmv__set_column(col, base, at.col, group, c * bw, bw);
+        spmv__block_clear(p, to, at.val, at.step);
+        for (i = 0; i < b.rows; i++) {
+            if (plain) spmv__block_copy(to, a->col, at.val, &place[i * bw], c * bw, b.from[i], b.at[i]);
+            else
+                for (k = b.from[i]; k < b.at[i]; k++)
+                    if (spmv__mine(s->v, k)) spmv__put(to, at.val + place[i * bw + a->col[k] - c * bw], k);
         }
+        at.col += distance;
+        at.val += apart;
+        stored--;
+    }
+    for (; stored; stored--, at.col += distance, at.val += apart) {
+        if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
+        else ((uint32_t *)col->data)[at.col] = SPMV_PAD;
+        spmv__block_clear(p, to, at.val, at.step);
+    }
+}
+
+/* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
+static void spmv__block_fill_base(spmv_part *p, const spmv__source *s, uint64_t group)
+{
+    uint64_t low, high, rows = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
+    spmv__span(s, spmv__smaller(group * rows, p->rows), spmv__smaller((group + 1) * rows, p->rows), &low, &high);
+    ((uint32_t *)p->a[spmv__block_base(p)].data)[group] = low > high ? 0 : (uint32_t)(low - low % p->n[SPMV_BLOCK_BW]);
+}
+
+/* Fills the pointers, to slices in sbell and to block rows in bcsr, from the numbers of blocks. */
+static void spmv__block_lay(spmv_part *p, spmv__source *s)
+{
+    const uint64_t block_rows = spmv__block_rows(p), h = spmv__block_group_height(p);
+    uint64_t row, most = 0;
+    spmv_array *ptr = &p->a[spmv__block_ptr(p)];
+    if (p->spec.format == SPMV_BELL) return;
+    spmv__set(ptr, 0, 0);
+    for (row = 0; row < block_rows; row++) {
+        if (p->spec.format == SPMV_BCSR) {
+            spmv__set(ptr, row + 1, spmv__at(ptr, row) + s->blocks[row]);
+            continue;
+        }
+        if (s->blocks[row] > most) most = s->blocks[row];
+        if ((row + 1) % h && row + 1 < block_rows) continue;
+        spmv__set(ptr, row / h + 1, spmv__at(ptr, row / h) + most * h);
+        most = 0;
+    }
+}
+
+/* Fills the block rows of rows first .. end - 1, which begin with a group that shares a base, and after the last one the padding that
+ * bell and sbell have in the place of further block rows. */
+static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
+    uint64_t row, stop = spmv__ceil_div(end, bh);
+    if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
+    for (row = first / bh; row < stop; row++) {
+        if (row % h == 0 && row / h < bases) spmv__block_fill_base(p, s, row / h);
+        spmv__block_fill_row(p, s, to, row);
     }
 }
 
@@ -3311,12 +3823,15 @@ static void spmv__block_each(const spmv_part *p, spmv__visit visit, void *user)
 
 /* The three formats share these functions; the table needs each under the format's own name. */
 #define spmv__bell_size  spmv__block_size
+#define spmv__bell_lay   spmv__block_lay
 #define spmv__bell_fill  spmv__block_fill
 #define spmv__bell_each  spmv__block_each
 #define spmv__sbell_size spmv__block_size
+#define spmv__sbell_lay  spmv__block_lay
 #define spmv__sbell_fill spmv__block_fill
 #define spmv__sbell_each spmv__block_each
 #define spmv__bcsr_size  spmv__block_size
+#define spmv__bcsr_lay   spmv__block_lay
 #define spmv__bcsr_fill  spmv__block_fill
 #define spmv__bcsr_each  spmv__block_each
 #endif
@@ -3377,6 +3892,7 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
     spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
     spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
+    s->grain = spmv__round_up(p->rows, p->n[SPMV_CMRS_HEIGHT]); /* one share, as all strips are collected in the same place */
     status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
     s->seen = (spmv__pair *)block;
     return status;
@@ -3389,12 +3905,17 @@ static spmv_status spmv__cmrs_estimate(const spmv_spec *spec, const spmv__look *
     return spmv__estimate_entries(f, out);
 }
 
-/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. */
-static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+static void spmv__cmrs_lay(spmv_part *p, spmv__source *s)
 {
-    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), t, i, k, n, slot = 0;
-    spmv__set(&p->a[SPMV_CMRS_PTR], 0, 0);
-    for (t = 0; t < strips; t++) {
+    uint64_t height = p->n[SPMV_CMRS_HEIGHT], t;
+    for (t = 0; t < p->a[SPMV_CMRS_PTR].count; t++) spmv__set(&p->a[SPMV_CMRS_PTR], t, s->ptr[spmv__smaller(t * height, p->rows)]);
+}
+
+/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. There is one share only. */
+static void spmv__cmrs_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+{
+    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(stop, height), t, i, k, n, slot = s->ptr[first];
+    for (t = first / height; t < strips; t++) {
         uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
         n = 0;
         for (i = t * height; i < end; i++) {
@@ -3411,7 +3932,6 @@ static void spmv__cmrs_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
             if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)(s->seen[i].key & 15);
             spmv__put(to, slot, s->seen[i].load);
         }
-        spmv__set(&p->a[SPMV_CMRS_PTR], t + 1, slot);
     }
 }
 
@@ -3585,6 +4105,7 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
     spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
     spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
+    s->grain = p->rows; /* one share: where a row begins depends on all rows before it */
     return SPMV_OK;
 }
 
@@ -3600,9 +4121,10 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 
 /* Padding of slots at up to end: it reads what the slot before it does, which is in the cache, and no sum takes it in. */
-static void spmv__tcsr_pad(spmv_part *p, uint64_t at, uint64_t end)
+static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end)
 {
     uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
+    spmv__clear(to, at, end - at);
     for (; at < end; at++) col[at] = col[at - 1];
 }
 
@@ -3634,7 +4156,10 @@ static void spmv__tcsr_count_ends(spmv_part *p)
     }
 }
 
-static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
+#define spmv__tcsr_lay NULL
+
+/* Fills all rows: there is one share only. */
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = s->v->a;
     uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
@@ -3642,13 +4167,13 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
     uint64_t tile = p->n[SPMV_TCSR_TILE], at = 0, cuts = 0, empties = 0, i, k;
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
     for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) ((uint32_t *)p->a[SPMV_TCSR_PIECE].data)[i] = (uint32_t)(i / 2);
-    for (i = 0; i < p->rows; i++) {
+    for (i = first; i < end; i++) {
         uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
         if (!length) {
             empty[empties++] = (uint32_t)i;
             continue;
         }
-        spmv__tcsr_pad(p, at, begin);
+        spmv__tcsr_pad(p, to, at, begin);
         at = begin;
         for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (spmv__mine(s->v, k)) {
@@ -3659,7 +4184,7 @@ static void spmv__tcsr_fill(spmv_part *p, spmv__source *s, spmv__sink *to)
         if (row) row[i - empties] = (uint32_t)i;
         if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
     }
-    spmv__tcsr_pad(p, at, tile * p->n[SPMV_TCSR_TILES]);
+    spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES]);
     spmv__tcsr_count_ends(p);
 }
 
@@ -3702,8 +4227,8 @@ static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
 #define SPMV__CAT(a, b) SPMV__CAT_(a, b)
 
 /* A row of the table, by SPMV__BUILT_<NAME>: 1 or 0. */
-#define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
-#define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL }
+#define SPMV__ROW_1(name) { spmv__##name##_size, spmv__##name##_lay, spmv__##name##_fill, spmv__##name##_each, spmv__##name##_estimate }
+#define SPMV__ROW_0(name) { NULL, NULL, NULL, NULL, NULL }
 
 static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 #define X(NAME, name, text) SPMV__CAT(SPMV__ROW_, SPMV__BUILT_##NAME)(name),
@@ -3844,30 +4369,48 @@ static spmv_status spmv__part_limit(const spmv_part *p, const spmv_csr *a, uint6
                     (double)bytes * spmv__mib, (spmv__ull)p->nnz, (double)bytes / (double)csr, (double)limit * spmv__mib);
 }
 
+/* Counts the view's nonzeros in each row of a share into ptr. */
+typedef struct spmv__row_counts {
+    const spmv__source *s;
+    uint64_t           *ptr, shares;
+} spmv__row_counts;
+
+static void spmv__count_rows_share(void *job, uint64_t share)
+{
+    const spmv__row_counts *c = (const spmv__row_counts *)job;
+    const spmv_view *v = c->s->v;
+    uint64_t i, k, end = v->rows / c->shares * (share + 1) + (share + 1 == c->shares ? v->rows % c->shares : 0);
+    for (i = v->rows / c->shares * share; i < end; i++) {
+        uint64_t r = spmv__source_row(c->s, i), n = v->a->ptr[r + 1] - v->a->ptr[r];
+        if (v->owner)
+            for (n = 0, k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
+        c->ptr[i + 1] = n;
+    }
+}
+
 /* Sets s->ptr to running counts of the view's nonzeros by row of the part: the matrix's own row pointers if the view holds everything,
  * else an array that the caller frees, *owned. */
 static spmv_status spmv__source_count(spmv__source *s, void **owned)
 {
     const spmv_view *v = s->v;
-    uint64_t i, k, *ptr;
+    spmv__row_counts c;
+    uint64_t i;
     spmv_status status;
     *owned = NULL;
     s->ptr = v->a->ptr;
     if (!v->owner && !v->list) return SPMV_OK;
-    status = spmv__new(s->h, owned, v->rows + 1, 8, 0);
+    status = spmv__room(s->h, owned, v->rows + 1, 8);
     if (status) return status;
-    ptr = (uint64_t *)*owned;
-    for (i = 0; i < v->rows; i++) {
-        uint64_t r = spmv__source_row(s, i), n = 0;
-        for (k = v->a->ptr[r]; k < v->a->ptr[r + 1]; k++) n += (uint64_t)spmv__mine(v, k);
-        ptr[i + 1] = ptr[i] + n;
-    }
-    s->ptr = ptr;
+    c.s = s;
+    c.ptr = (uint64_t *)*owned;
+    c.shares = spmv__share_count(v->a->nnz + v->rows);
+    spmv__share_out(spmv__count_rows_share, &c, c.shares);
+    for (c.ptr[0] = 0, i = 0; i < v->rows; i++) c.ptr[i + 1] += c.ptr[i];
+    s->ptr = c.ptr;
     return SPMV_OK;
 }
 
-/* Allocates the arrays, or borrows them from the CSR matrix. Arrays of indices start as padding, all others as zeros, because fill
- * writes only the slots of nonzeros. */
+/* Allocates the arrays, or borrows them from the CSR matrix. They are not initialised: lay and fill write every element, once. */
 static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const spmv_build *how)
 {
     spmv_status status = SPMV_OK;
@@ -3878,69 +4421,113 @@ static spmv_status spmv__part_arrays(spmv_part *p, const spmv__source *s, const 
             p->a[i].data = (void *)(uintptr_t)(col ? (const void *)s->v->a->col : s->v->a->val);
             p->a[i].borrowed = 1;
         } else {
-            int pads = i != SPMV_VAL && (p->a[i].width == 4 || p->a[i].width == 2);
-            status = spmv__new(s->h, &p->a[i].data, p->a[i].count, p->a[i].width, pads ? 0xff : 0);
+            status = spmv__room(s->h, &p->a[i].data, p->a[i].count, p->a[i].width);
         }
     }
     return status;
 }
 
-/* The number of explicit zeros among the view's nonzeros. */
-static uint64_t spmv__count_zeros(const spmv__source *s)
+/* What the shares of a fill have in common. */
+typedef struct spmv__fill_job {
+    spmv_part          *p;
+    const spmv__source *s;
+    spmv__sink          to;
+    uint64_t            shares, zeros[SPMV__MOST_SHARES + 1]; /* explicit zeros in each share, then in all shares before it */
+} spmv__fill_job;
+
+/* Counts the explicit zeros among the view's nonzeros in a share. */
+static void spmv__count_zeros_share(void *job, uint64_t share)
 {
-    const unsigned char *val = (const unsigned char *)s->v->a->val;
-    uint32_t width = (uint32_t)spmv_value_size(s->v->a->type);
+    spmv__fill_job *f = (spmv__fill_job *)job;
+    const spmv__source *s = f->s;
+    const uint64_t stop = spmv__share_first(s, share + 1, f->shares);
+    uint32_t width = f->to.dst->width;
     uint64_t i, k, n = 0;
-    for (i = 0; i < s->v->rows; i++) {
+    for (i = spmv__share_first(s, share, f->shares); i < stop; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            n += (uint64_t)(spmv__mine(s->v, k) && spmv__is_zero(val + k * width, width));
+            n += (uint64_t)(spmv__is_zero(f->to.src + k * width, width) && spmv__mine(s->v, k));
     }
-    return n;
+    f->zeros[share] = n;
+}
+
+/* Fills a share of the rows. */
+static void spmv__fill_share(void *job, uint64_t share)
+{
+    const spmv__fill_job *f = (const spmv__fill_job *)job;
+    spmv__sink to = f->to;
+    uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
+    if (to.zeros) to.zeros += f->zeros[share];
+    if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+}
+
+/* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
+static spmv_status spmv__part_zeros(spmv__fill_job *f)
+{
+    spmv_part *p = f->p;
+    uint64_t i, all = 0;
+    spmv_status status;
+    spmv__share_out(spmv__count_zeros_share, f, f->shares);
+    for (i = 0; i < f->shares; i++) {
+        uint64_t n = f->zeros[i];
+        f->zeros[i] = all;
+        all += n;
+    }
+    spmv__want(&p->zeros, all, 8);
+    status = spmv__room(f->s->h, &p->zeros.data, p->zeros.count, 8);
+    f->to.zeros = (uint64_t *)p->zeros.data;
+    return status;
+}
+
+/* Sorts the slots of explicit zeros. */
+static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
+{
+    uint64_t i, *zeros = (uint64_t *)p->zeros.data;
+    void *block;
+    spmv__pair *pair;
+    spmv_status status = spmv__new(h, &block, p->zeros.count, sizeof *pair, 0);
+    if (status) return status;
+    pair = (spmv__pair *)block;
+    for (i = 0; i < p->zeros.count; i++) pair[i].key = zeros[i];
+    spmv__sort(pair, p->zeros.count);
+    for (i = 0; i < p->zeros.count; i++) zeros[i] = pair[i].key;
+    spmv_free(h, block);
+    return SPMV_OK;
 }
 
 /* Fills the part's arrays, and lists the slots of explicit zeros in rising order if the format has fill. */
 static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
-    spmv__sink to;
-    uint64_t i;
-    spmv_status status;
-    memset(&to, 0, sizeof to);
-    to.src = (const unsigned char *)s->v->a->val;
-    to.dst = &p->a[SPMV_VAL];
-    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
-        spmv__want(&p->zeros, spmv__count_zeros(s), 8);
-        status = spmv__new(s->h, &p->zeros.data, p->zeros.count, 8, 0);
-        if (status) return status;
-        to.zeros = (uint64_t *)p->zeros.data;
-    }
-    ops->fill(p, s, &to);
-    if (p->zeros.count > 1) {
-        void *block;
-        spmv__pair *pair;
-        status = spmv__new(s->h, &block, p->zeros.count, sizeof *pair, 0);
-        if (status) return status;
-        pair = (spmv__pair *)block;
-        for (i = 0; i < p->zeros.count; i++) pair[i].key = to.zeros[i];
-        spmv__sort(pair, p->zeros.count);
-        for (i = 0; i < p->zeros.count; i++) to.zeros[i] = pair[i].key;
-        spmv_free(s->h, block);
-    }
-    return SPMV_OK;
+    spmv__fill_job f;
+    spmv_status status = SPMV_OK;
+    memset(&f, 0, sizeof f);
+    f.p = p;
+    f.s = s;
+    f.to.src = (const unsigned char *)s->v->a->val;
+    f.to.dst = &p->a[SPMV_VAL];
+    if (ops->lay) ops->lay(p, s);
+    f.shares = spmv__source_shares(s);
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) status = spmv__part_zeros(&f);
+    if (!status) spmv__share_out(spmv__fill_share, &f, f.shares);
+    if (!status && p->zeros.count > 1) status = spmv__part_sort_zeros(p, s->h);
+    return status;
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
 static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 {
-    spmv__sink to;
+    spmv__fill_job f;
     spmv_status status;
     spmv__want(&p->map, p->a[SPMV_VAL].count, s->v->a->nnz < 0xffffffffu ? 4 : 8);
-    status = spmv__new(s->h, &p->map.data, p->map.count, p->map.width, 0);
+    status = spmv__room(s->h, &p->map.data, p->map.count, p->map.width);
     if (status) return status;
-    memset(&to, 0, sizeof to);
-    to.dst = &p->map;
-    spmv__table[p->spec.format].fill(p, s, &to);
+    memset(&f, 0, sizeof f);
+    f.p = p;
+    f.s = s;
+    f.to.dst = &p->map;
+    f.shares = spmv__source_shares(s);
+    spmv__share_out(spmv__fill_share, &f, f.shares);
     return SPMV_OK;
 }
 
@@ -3991,6 +4578,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     if (s) return s;
     src.v = view;
     src.h = hooks;
+    src.rows = view->rows;
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
     out->type = how->type;
@@ -4014,8 +4602,8 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     if (!s && how->updatable) s = spmv__part_map(out, &src);
 done:
     spmv__diagonals_free(&src.diagonals, hooks);
-    spmv_free(hooks, src.mark);
     spmv_free(hooks, src.seen);
+    spmv_free(hooks, src.blocks);
     spmv_free(hooks, counts);
     if (s) spmv_part_free(out);
     return s;

@@ -479,22 +479,65 @@ typedef struct spmv__splitter {
     uint64_t          left_all;
 } spmv__splitter;
 
-static void spmv__take(spmv__splitter *s, uint64_t row, uint64_t k)
+/* Gives the part nonzero k. Several threads may do so for different rows. */
+static void spmv__take(const spmv__splitter *s, uint64_t row, uint64_t k, uint64_t *taken)
 {
     s->out->owner[k] = (uint8_t)s->part;
     s->left[row]--;
-    s->left_all--;
-    s->out->nnz[s->part]++;
+    ++*taken;
 }
 
 static int spmv__is_left(const spmv__splitter *s, uint64_t k) { return s->out->owner[k] == SPMV__LEFT; }
 
+/* What the shares of a part's taking have in common, and how many nonzeros each took. */
+typedef struct spmv__taking {
+    spmv__splitter        *s;
+    const spmv__diagonals *d;           /* of diagonals: those that the part takes */
+    uint64_t               bh, bw;      /* of blocks: their size; shares begin at multiples of bh rows */
+    uint64_t               first, end;  /* of ell: the rows of the part, and the most entries of each to be taken */
+    uint64_t               limit;
+    uint64_t               shares, taken[SPMV__MOST_SHARES];
+} spmv__taking;
+
+/* The row of the matrix at which a share begins. */
+static uint64_t spmv__taking_first(const spmv__taking *t, uint64_t share)
+{
+    const spmv_csr *a = t->s->a;
+    uint64_t row = spmv__share_row(a->ptr, a->rows, share, t->shares);
+    return t->bh ? spmv__smaller(spmv__round_up(row, t->bh), a->rows) : row;
+}
+
+/* Calls work for each share and adds up what they took. */
+static void spmv__take_shared(spmv__taking *t, spmv__work work)
+{
+    spmv__splitter *s = t->s;
+    uint64_t i;
+    t->shares = spmv__share_count(s->a->nnz + s->a->rows);
+    memset(t->taken, 0, sizeof t->taken);
+    spmv__share_out(work, t, t->shares);
+    for (i = 0; i < t->shares; i++) {
+        s->left_all -= t->taken[i];
+        s->out->nnz[s->part] += t->taken[i];
+    }
+}
+
+static void spmv__take_all_share(void *job, uint64_t share)
+{
+    spmv__taking *t = (spmv__taking *)job;
+    const spmv__splitter *s = t->s;
+    uint64_t r, k, end = spmv__taking_first(t, share + 1), taken = 0;
+    for (r = spmv__taking_first(t, share); r < end; r++)
+        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k)) spmv__take(s, r, k, &taken);
+    t->taken[share] = taken;
+}
+
 static void spmv__take_all(spmv__splitter *s)
 {
-    uint64_t r, k;
-    for (r = 0; r < s->a->rows; r++)
-        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-            if (spmv__is_left(s, k)) spmv__take(s, r, k);
+    spmv__taking t;
+    memset(&t, 0, sizeof t);
+    t.s = s;
+    spmv__take_shared(&t, spmv__take_all_share);
 }
 
 static uint64_t spmv__list_row(const spmv__splitter *s, uint64_t i)
@@ -503,11 +546,27 @@ static uint64_t spmv__list_row(const spmv__splitter *s, uint64_t i)
     return list ? list[i] : i;
 }
 
+/* Takes the first entries, up to the limit, of each row of a share of the part's rows. */
+static void spmv__take_width_share(void *job, uint64_t share)
+{
+    spmv__taking *t = (spmv__taking *)job;
+    const spmv__splitter *s = t->s;
+    uint64_t n = t->end - t->first, i, k, taken = 0;
+    uint64_t end = t->first + n / t->shares * (share + 1) + n % t->shares * (share + 1) / t->shares;
+    for (i = t->first + n / t->shares * share + n % t->shares * share / t->shares; i < end; i++) {
+        uint64_t r = spmv__list_row(s, i), most = taken + t->limit;
+        for (k = s->a->ptr[r]; taken < most && s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k)) spmv__take(s, r, k, &taken);
+    }
+    t->taken[share] = taken;
+}
+
 /* Takes the first entries of each of the part's rows first .. end - 1, up to the width that keys w and fill allow. height: the rows over
  * which the part is to be filled to that fraction. */
 static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t end, uint64_t height)
 {
-    uint64_t limit = s->spec->key[SPMV_KEY_W] ? (uint64_t)s->spec->key[SPMV_KEY_W] : UINT64_MAX, i, k, longest = 0, w, reach, held = 0;
+    uint64_t limit = s->spec->key[SPMV_KEY_W] ? (uint64_t)s->spec->key[SPMV_KEY_W] : UINT64_MAX, i, longest = 0, w, reach, held = 0;
+    spmv__taking t;
     int64_t fill = s->spec->key[SPMV_KEY_FILL];
     void *block;
     uint64_t *of_length;
@@ -529,13 +588,18 @@ static spmv_status spmv__take_width(spmv__splitter *s, uint64_t first, uint64_t 
         limit = w;
         spmv_free(s->h, block);
     }
-    for (i = first; i < end; i++) {
-        uint64_t r = spmv__list_row(s, i), taken = 0;
-        for (k = s->a->ptr[r]; taken < limit && s->left[r] && k < s->a->ptr[r + 1]; k++)
-            if (spmv__is_left(s, k)) {
-                spmv__take(s, r, k);
-                taken++;
-            }
+    memset(&t, 0, sizeof t);
+    t.s = s;
+    t.first = first;
+    t.end = end;
+    t.limit = limit;
+    if (end - first == s->out->rows[s->part]) {
+        spmv__take_shared(&t, spmv__take_width_share);
+    } else { /* a slice is not worth threads */
+        t.shares = 1;
+        spmv__take_width_share(&t, 0);
+        s->left_all -= t.taken[0];
+        s->out->nnz[s->part] += t.taken[0];
     }
     return SPMV_OK;
 }
@@ -580,13 +644,25 @@ static void spmv__drop_thin_bands(spmv__diagonals *d, uint64_t w)
     }
 }
 
+static void spmv__take_diagonals_share(void *job, uint64_t share)
+{
+    spmv__taking *t = (spmv__taking *)job;
+    const spmv__splitter *s = t->s;
+    uint64_t r, k, end = spmv__taking_first(t, share + 1), taken = 0;
+    for (r = spmv__taking_first(t, share); r < end; r++)
+        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
+            if (spmv__is_left(s, k) && spmv__diagonal_stays(t->d, s->a, r, k)) spmv__take(s, r, k, &taken);
+    t->taken[share] = taken;
+}
+
 /* Takes the diagonals that are filled at least to d: nonzeros over the places that the diagonal has in the matrix. With w, takes of those
  * only bands of w or more side by side ("BDIA to represent thick bands and DIA to represent disjoint diagonals or thin bands", clSpMV
  * 3.3). */
 static spmv_status spmv__take_diagonals(spmv__splitter *s)
 {
     spmv_view v = spmv__left_view(s);
-    uint64_t i, r, k;
+    uint64_t i;
+    spmv__taking t;
     double share = (double)s->spec->key[SPMV_KEY_D]; /* in millionths, as 0.07 * 100 rounds to more than 7 */
     spmv__diagonals d;
     spmv_status status = spmv__diagonals_make(&d, &v, s->h);
@@ -595,34 +671,44 @@ static spmv_status spmv__take_diagonals(spmv__splitter *s)
         if ((double)d.list[i].load * (double)SPMV__ONE < share * (double)spmv__diagonal_length(s->a, d.list[i].key))
             spmv__diagonal_drop(&d, i);
     if (s->spec->key[SPMV_KEY_W]) spmv__drop_thin_bands(&d, (uint64_t)s->spec->key[SPMV_KEY_W]);
-    for (r = 0; r < s->a->rows; r++)
-        for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-            if (spmv__is_left(s, k) && spmv__diagonal_stays(&d, s->a, r, k)) spmv__take(s, r, k);
+    memset(&t, 0, sizeof t);
+    t.s = s;
+    t.d = &d;
+    spmv__take_shared(&t, spmv__take_diagonals_share);
     spmv__diagonals_free(&d, s->h);
     return SPMV_OK;
+}
+
+/* Takes the blocks of a share that are filled at least to d. */
+static void spmv__take_blocks_share(void *job, uint64_t share)
+{
+    spmv__taking *t = (spmv__taking *)job;
+    const spmv__splitter *s = t->s;
+    spmv_view v = spmv__left_view(s);
+    uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (t->bh * t->bw); /* in millionths */
+    uint64_t row, i, k, end = spmv__taking_first(t, share + 1), taken = 0;
+    spmv__blocks b;
+    for (row = spmv__taking_first(t, share); row < end; row += t->bh) {
+        spmv__blocks_begin(&b, &v, row, t->bh, t->bw);
+        while (spmv__blocks_next(&b) != SPMV__NO_BLOCK) {
+            if (spmv__blocks_load(&b) * SPMV__ONE < least) continue;
+            for (i = 0; i < b.rows; i++)
+                for (k = b.from[i]; k < b.at[i]; k++)
+                    if (spmv__is_left(s, k)) spmv__take(s, row + i, k, &taken);
+        }
+    }
+    t->taken[share] = taken;
 }
 
 /* Takes the blocks that are filled at least to d: nonzeros over the places of the block, also those beyond the edge of the matrix. */
 static spmv_status spmv__take_blocks(spmv__splitter *s)
 {
-    spmv_view v = spmv__left_view(s);
-    uint64_t bh = (uint64_t)spmv__block_height(s->spec), bw = (uint64_t)spmv__block_width(s->spec), super, r, k, n;
-    uint64_t least = (uint64_t)s->spec->key[SPMV_KEY_D] * (bh * bw); /* in millionths */
-    uint32_t *mark;
-    spmv__pair *seen;
-    spmv_status status = spmv__blocks_begin(s->a, bh, bw, &mark, &seen, s->h);
-    if (status) return status;
-    for (super = 0; super < spmv__ceil_div(s->a->rows, bh); super++) {
-        uint64_t end = (super + 1) * bh < s->a->rows ? (super + 1) * bh : s->a->rows;
-        n = spmv__blocks_collect(&v, super, bh, bw, mark, seen);
-        for (r = super * bh; r < end; r++)
-            for (k = s->a->ptr[r]; s->left[r] && k < s->a->ptr[r + 1]; k++)
-                if (spmv__is_left(s, k) &&
-                    seen[spmv__block_place(mark, seen, n, spmv__block_of(s->a->col[k], bw))].load * SPMV__ONE >= least) spmv__take(s, r, k);
-        spmv__blocks_clear(mark, seen, n);
-    }
-    spmv_free(s->h, mark);
-    spmv_free(s->h, seen);
+    spmv__taking t;
+    memset(&t, 0, sizeof t);
+    t.s = s;
+    t.bh = (uint64_t)spmv__block_height(s->spec);
+    t.bw = (uint64_t)spmv__block_width(s->spec);
+    spmv__take_shared(&t, spmv__take_blocks_share);
     return SPMV_OK;
 }
 
@@ -1248,13 +1334,14 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
 }
 
-/* Makes the plan of a builder whose keys are set. */
+/* Makes the plan of a builder whose keys are set. m->longer may be set already, and then stays the caller's. */
 SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
-    spmv_status s;
+    const int counted = m->longer != NULL;
+    spmv_status s = SPMV_OK;
     if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
         return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
-    s = spmv__count_lengths(m);
+    if (!counted) s = spmv__count_lengths(m);
     if (s) return s;
     switch (b) {
     case SPMV_BUILDER_HYB: s = spmv__make_hyb(m, 0); break;
@@ -1262,8 +1349,31 @@ SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
     case SPMV_BUILDER_HYBR: s = spmv__make_hybr(m); break;
     default: s = spmv__make_cmrs(m);
     }
-    spmv_free(m->h, m->longer);
+    if (!counted) spmv_free(m->h, m->longer);
     return s;
+}
+
+/* The plan of a builder without keys, for a matrix whose row lengths were counted before: longer[k] rows have k or more nonzeros, with k up
+ * to longest + 1. */
+SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, const spmv_csr *a, const spmv_build_hints *hints,
+                                               uint64_t *longer, uint64_t longest, const spmv_hooks *h)
+{
+    spmv__maker m;
+    spmv__scan none;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    memset(&none, 0, sizeof none);
+    memset(plan, 0, sizeof *plan);
+    none.text = none.at = "";
+    none.h = h;
+    m.a = a;
+    m.hints = hints;
+    m.h = h;
+    m.plan = plan;
+    m.longer = longer;
+    m.longest = longest;
+    s = spmv__parse_builder(&none, b, m.key); /* sets the defaults */
+    return s ? s : spmv__run_builder(&m, b);
 }
 
 /* Is text, but for blanks around it, the name of that choice? "auto" and "cocktail" are not plans; spmv_auto.h makes them. */

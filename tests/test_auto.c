@@ -3,6 +3,7 @@
  * The choice: features compared with plain counting, estimated slots with stored ones, and the results of auto and cocktail. */
 #include <criterion/criterion.h>
 
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
@@ -793,7 +794,7 @@ Test(choice, memory_goes_by_nonzeros, .timeout = 120)
         a = matrix_csr(&m, SPMV_F64);
         for (p = 0; p < sizeof plans / sizeof *plans; p++) {
             meter bytes = { 0, 0 };
-            spmv_hooks hooks = { &bytes, meter_resize, NULL };
+            spmv_hooks hooks = { &bytes, meter_resize, NULL, NULL };
             spmv_build_hints hints;
             spmv_build how;
             spmv_choice *c = fresh(&hints, &how);

@@ -64,14 +64,17 @@ is_json() {
         python3 -c '
 import json, sys
 keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
-    version again ok""".split()
+    read_us analysis_us conversion_us upload_us building_us memory device_memory version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()
 assert lines
 for line in lines:
     r = json.loads(line, parse_constant=refuse)
-    assert list(r) == keys, line
+    assert [k for k in r if k != "total_us"] == keys, line
+    parts = [r[k + "_us"] or 0 for k in ("analysis", "conversion", "upload", "building")]
+    assert r["prepare_us"] is None or sum(parts) <= r["prepare_us"], line
+    assert all(abs(t - r["prepare_us"] - int(n) * r["us"]) <= 1e-3 * t for n, t in r.get("total_us", {}).items() if t), line
     assert (r["threads"] is None) == (r["device"] != "host"), line
     assert r["us"] is None or (r["us_min"] <= r["us"] <= r["us_max"] and r["samples"] >= 5), line
 ' "$1"
@@ -550,6 +553,24 @@ is_json out
 verdict 'bench --again: JSON' $?
 [ "$(grep -c '"again": true' out)" -ge 2 ] && [ "$(grep -c '"builder": "auto".*"again": true' out)" = 1 ] && [ "$(grep -c '"again": false' out)" = 4 ]
 verdict 'bench --again: the fastest and what was chosen' $?
+gives 'bench --total: JSON' 0 bench p.mtx --plan csr --plan auto --total 10,1000 --json
+is_json out && [ "$(grep -c '"total_us": {"10": [0-9.e+]*, "1000": [0-9.e+]*}' out)" = 2 ]
+verdict 'bench --total: is right' $?
+gives 'bench --total: a table' 0 bench p.mtx --plan csr --plan sell --total 10
+says 'bench --total: its columns' out '^ +prepare +analysis +conversion +upload +building +10 x +memory +device +plan$'
+for bad in 0 x 1,, 1,2,3,4,5,6,7,8,9; do gives "bench --total $bad" 2 bench p.mtx --total "$bad"; done
+mkdir -p kept
+for d in $devices; do
+    [ "$d" = host ] && continue
+    gives "mul --cache: the first run" 0 mul small.mtx --device "$d" --cache kept -o first.mtx
+    [ "$(find kept -name 'spmv-*.programs' | wc -l)" = 1 ]
+    verdict 'mul --cache: one file' $?
+    gives "mul --cache: the second run" 0 mul small.mtx --device "$d" --cache kept -o second.mtx
+    cmp -s first.mtx second.mtx
+    verdict 'mul --cache: the same product' $?
+    gives "mul --cache: no such folder" 0 mul small.mtx --device "$d" --cache kept/missing -o second.mtx
+    says 'mul --cache: says that it was not written' err '--cache: kept/missing/'
+done
 gives 'bench --again: a table' 0 bench p.mtx --plan csr --plan ell --again 2
 says 'bench --again: says so' out '^side by side:$'
 gives 'bench --again: too many' 2 bench p.mtx --again 1000

@@ -33,6 +33,9 @@ typedef struct thing {
 
 static thing *alive; /* objects that were given out and not yet freed */
 static int count[KINDS], launches, chained, fails_left, bad; /* chained: launches that wait for the one before by its event */
+static int builds, loads;  /* programs compiled from source; made from images */
+static int no_images;      /* 1: the back end has no images of programs; 2: it takes none */
+static char driver[16] = "1.0";
 static void *previous; /* the event of the latest launch */
 static char said[4096];
 
@@ -103,6 +106,7 @@ static spmv_status fake_list(spmv_device_info *out, size_t max, size_t *n, const
         out[i].group_size = 1024;
         out[i].f64 = out[i].profiling = out[i].atomics64 = 1;
         out[i].out_of_order = (int)i;
+        snprintf(out[i].driver, sizeof out[i].driver, "%s", driver);
     }
     return SPMV_OK;
 }
@@ -144,6 +148,35 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
              strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
              gather ? "" : "bnbnrr");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
+    builds++;
+    *out = t;
+    return SPMV_OK;
+}
+
+/* The image of a program is its signature and a last byte with the size of its numbers. */
+static spmv_status fake_image_of(const spmv_device *d, void *program, void **image, size_t *bytes)
+{
+    const thing *t = (const thing *)program;
+    *image = NULL;
+    *bytes = no_images == 1 ? 0 : sizeof t->signature + 1;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!*bytes) return SPMV_OK;
+    *image = spmv_alloc(&d->hooks, *bytes, 1);
+    memcpy(*image, t->signature, sizeof t->signature);
+    ((char *)*image)[sizeof t->signature] = (char)t->real;
+    return SPMV_OK;
+}
+
+static spmv_status fake_load(const spmv_device *d, const char *options, const void *image, size_t bytes, void **out)
+{
+    thing *t;
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (no_images == 2) return spmv_log(&d->hooks, SPMV_ERR_BACKEND, "this image is refused");
+    if (bytes != sizeof t->signature + 1 || !*options) bad++;
+    t = new_thing(PROGRAM);
+    memcpy(t->signature, image, sizeof t->signature);
+    t->real = (size_t)((const char *)image)[sizeof t->signature];
+    loads++;
     *out = t;
     return SPMV_OK;
 }
@@ -378,8 +411,8 @@ static const spmv_backend *fake(void)
         fake_at_point, fake_point_wait, fake_peer_open, fake_peer
     };
     static const spmv_backend without = {
-        "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_kernel, fake_kernel_free, fake_limits,
-        fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
+        "fake", fake_list, fake_open, fake_close, fake_build, fake_program_free, fake_image_of, fake_load, fake_kernel, fake_kernel_free,
+        fake_limits, fake_argument, fake_buffer, fake_buffer_free, fake_bytes, fake_write, fake_read, fake_fill, fake_queue_keep,
         fake_queue_free, fake_finish, fake_launch, fake_marker, fake_event_keep, fake_event_free, fake_seconds, NULL, NULL, NULL, NULL
     };
     static spmv_backend table;
@@ -410,6 +443,7 @@ static void start(void)
         ptr[r + 1] = n;
     }
     fails_left = -1;
+    builds = loads = no_images = 0;
 }
 
 /* Everything that was given out has been freed, and nothing was wrong. */
@@ -580,7 +614,8 @@ Test(device, that_is_not_open_is_refused)
     spmv_device none;
     spmv_device_matrix m;
     spmv_check_counts counts;
-    void *buffer = &none, *program = &none;
+    void *buffer = &none, *program = &none, *taken = &none;
+    size_t bytes = 1;
     char byte = 0;
     memset(&none, 0, sizeof none);
     none.hooks.log = hear;
@@ -590,6 +625,9 @@ Test(device, that_is_not_open_is_refused)
     cr_assert_eq(spmv_buffer_read(&none, &none, 1, &byte), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_buffer_fill(&none, &none, 4, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_device_finish(&none), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_device_programs_give(&none, &byte, 1), SPMV_ERR_ARGUMENT);
+    cr_assert_eq(spmv_device_programs_take(&none, &taken, &bytes), SPMV_ERR_ARGUMENT);
+    cr_assert(!taken && !bytes);
     cr_assert_eq(spmv_device_program(&none, SPMV_CSR, "", &program), SPMV_ERR_ARGUMENT);
     cr_assert_null(program);
     cr_assert_eq(spmv_device_matrix_create(&m, &none, 0, 0, SPMV_F32, NULL, 0, NULL), SPMV_ERR_ARGUMENT);
@@ -654,6 +692,191 @@ Test(device, time_is_told_from_the_first_launch_to_the_last)
     cr_assert_neq(m.exec->first, m.exec->last);
     spmv_destroy(&m);
     spmv_device_close(&d);
+}
+
+static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
+
+/* ---- programs ------------------------------------------------------------------------------------------------------- */
+
+/* Opens a device, gives it the string unless that is NULL, multiplies once, and takes the string of its programs. */
+static spmv_status use_programs(const void *from, size_t bytes, void **out, size_t *out_bytes)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_status s = open_fake(&d, NULL);
+    memset(&m, 0, sizeof m);
+    builds = loads = 0;
+    said[0] = 0;
+    *out = NULL;
+    if (!s) s = spmv_device_programs_give(&d, from, bytes);
+    if (!s) s = store(&m, &d, "ell:w=2+dia:d=0.9+csr:run=64", SPMV_F64);
+    if (!s) s = spmv_mul(&m, 1, x, 0, y);
+    if (!s) s = spmv_device_programs_take(&d, out, out_bytes);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    return s;
+}
+
+Test(device, builds_nothing_for_a_second_matrix_with_the_same_plan)
+{
+    spmv_device d;
+    spmv_matrix one, two;
+    int before;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    cr_assert_eq(store(&one, &d, "ell:w=2+csr:run=64", SPMV_F64), SPMV_OK, "%s", said);
+    before = builds;
+    cr_assert_geq(before, 2);
+    cr_assert_eq(store(&two, &d, "ell:w=2+csr:run=64", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_eq(builds, before);
+    cr_assert_eq(d.compiled, (uint64_t)before);
+    spmv_destroy(&two);
+    cr_assert_eq(store(&two, &d, "ell:w=2+csr:run=64", SPMV_F32), SPMV_OK, "%s", said); /* other programs */
+    cr_assert_gt(builds, before);
+    spmv_destroy(&one);
+    spmv_destroy(&two);
+    spmv_device_close(&d);
+}
+
+Test(device, programs_given_back_need_no_compiler)
+{
+    void *first, *second;
+    size_t bytes, again;
+    int needed;
+    cr_assert_eq(use_programs(NULL, 0, &first, &bytes), SPMV_OK, "%s", said);
+    needed = builds;
+    cr_assert(needed >= 2 && loads == 0);
+    cr_assert_eq(use_programs(first, bytes, &second, &again), SPMV_OK, "%s", said);
+    cr_assert_eq(builds, 0);
+    cr_assert_eq(loads, needed);
+    cr_assert_eq(again, bytes);
+    free(second);
+    no_images = 2; /* the driver refuses them: nobody hears of it */
+    cr_assert_eq(use_programs(first, bytes, &second, &again), SPMV_OK, "%s", said);
+    cr_assert_eq(builds, needed);
+    cr_assert_str_empty(said);
+    free(second);
+    no_images = 1;
+    cr_assert_eq(use_programs(first, bytes, &second, &again), SPMV_OK, "%s", said); /* there is nothing to take */
+    cr_assert_lt(again, bytes);
+    free(first);
+    no_images = 0;
+    cr_assert_eq(use_programs(second, again, &first, &bytes), SPMV_OK, "%s", said);
+    cr_assert_eq(builds, needed);
+    free(first);
+    free(second);
+}
+
+/* The choice reads the device's tuning table for the first matrix only. */
+Test(device, keeps_its_tuning_table)
+{
+    static int64_t wide_ptr[1001];
+    static int32_t wide_col[5000];
+    spmv_desc desc = { 0 };
+    spmv_device d;
+    spmv_matrix one, two;
+    const void *kept;
+    char first[sizeof one.store.shares];
+    int i;
+    for (i = 0; i < 5000; i++) wide_col[i] = (int32_t)((i / 5 + i % 5 * 7) % 1000);
+    for (i = 0; i < 5000; i += 5) qsort(wide_col + i, 5, sizeof *wide_col, by_number);
+    for (i = 0; i <= 1000; i++) wide_ptr[i] = 5 * (int64_t)i;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    desc.matrix.rows = desc.matrix.cols = 1000;
+    desc.matrix.ptr = wide_ptr;
+    desc.matrix.ptr_bits = 64;
+    desc.matrix.col = wide_col;
+    desc.device = &d;
+    desc.hooks.log = hear;
+    cr_assert_eq(spmv_create(&one, &desc), SPMV_OK, "%s", said);
+    snprintf(first, sizeof first, "%s", spmv_shares(&one));
+    kept = d.kept;
+    cr_assert_not_null(kept);
+    cr_assert_eq(spmv_create(&two, &desc), SPMV_OK, "%s", said);
+    cr_assert_eq(d.kept, kept);
+    cr_assert_str_eq(spmv_shares(&two), first);
+    spmv_destroy(&one);
+    spmv_destroy(&two);
+    spmv_device_close(&d);
+}
+
+/* A device that uses only some of the programs that it was given still hands out all of them. */
+Test(device, programs_that_were_given_are_kept)
+{
+    void *all, *taken;
+    size_t bytes, again;
+    spmv_device d;
+    spmv_matrix m;
+    int needed;
+    cr_assert_eq(use_programs(NULL, 0, &all, &bytes), SPMV_OK, "%s", said);
+    needed = builds;
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    cr_assert_eq(spmv_device_programs_give(&d, all, bytes), SPMV_OK);
+    cr_assert_eq(store(&m, &d, "bcsr:b=3x3", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_eq(spmv_device_programs_take(&d, &taken, &again), SPMV_OK);
+    cr_assert_gt(again, bytes);
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    free(all);
+    cr_assert_eq(use_programs(taken, again, &all, &bytes), SPMV_OK, "%s", said);
+    cr_assert_eq(builds, 0);
+    cr_assert_eq(loads, needed);
+    free(all);
+    free(taken);
+}
+
+/* Whatever is wrong with the string, the programs are compiled, and nothing of it reaches the driver. */
+Test(device, programs_in_doubt_are_compiled)
+{
+    void *good, *other;
+    unsigned char *broken;
+    size_t bytes, again, i;
+    cr_assert_eq(use_programs(NULL, 0, &good, &bytes), SPMV_OK, "%s", said);
+    broken = (unsigned char *)malloc(bytes + 8);
+    for (i = 0; i < bytes; i += 1 + i / 64) { /* a bit is wrong, or the end is missing */
+        memcpy(broken, good, bytes);
+        broken[i] ^= 4;
+        cr_assert_eq(use_programs(broken, bytes, &other, &again), SPMV_OK, "%s", said);
+        free(other);
+        cr_assert(loads == 0 && !*said, "byte %zu: %d loaded; %s", i, loads, said);
+        cr_assert_eq(use_programs(good, i, &other, &again), SPMV_OK, "%s", said);
+        free(other);
+        cr_assert(loads == 0 && !*said, "%zu bytes: %d loaded; %s", i, loads, said);
+    }
+    memcpy(broken, good, bytes);
+    memset(broken + bytes, 0, 8);
+    cr_assert_eq(use_programs(broken, bytes + 8, &other, &again), SPMV_OK, "%s", said);
+    free(other);
+    cr_assert_eq(loads, 0);
+    strcpy(driver, "1.1"); /* another driver */
+    cr_assert_eq(use_programs(good, bytes, &other, &again), SPMV_OK, "%s", said);
+    free(other);
+    cr_assert_eq(loads, 0);
+    strcpy(driver, "1.0");
+    cr_assert_eq(use_programs(good, bytes, &other, &again), SPMV_OK, "%s", said);
+    free(other);
+    cr_assert_gt(loads, 0);
+    free(broken);
+    free(good);
+}
+
+Test(device, every_call_may_fail_with_programs)
+{
+    void *good, *other;
+    size_t bytes, again;
+    int n;
+    cr_assert_eq(use_programs(NULL, 0, &good, &bytes), SPMV_OK, "%s", said);
+    for (n = 0; ; n++) {
+        spmv_status s;
+        fails_left = n;
+        s = use_programs(good, bytes, &other, &again);
+        cr_assert_null(alive, "call %d failed, something was left", n);
+        cr_assert_eq(!s, other != NULL);
+        free(other);
+        if (fails_left >= 0) break;
+        cr_assert(s || builds == 1, "call %d failed, and nobody said so", n); /* a program that is not loaded is compiled */
+    }
+    cr_assert_gt(n, 20);
+    free(good);
 }
 
 /* Everything from opening a device to a timed product. */

@@ -74,6 +74,8 @@ MAKER(cl_context, clCreateContext, (const cl_context_properties *p, cl_uint n, c
       void (CL_CALLBACK *f)(const char *, const void *, size_t, void *), void *u, cl_int *e), (p, n, d, f, u, e))
 MAKER(cl_command_queue, clCreateCommandQueue, (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int *e), (c, d, p, e))
 MAKER(cl_program, clCreateProgramWithSource, (cl_context c, cl_uint n, const char **t, const size_t *s, cl_int *e), (c, n, t, s, e))
+MAKER(cl_program, clCreateProgramWithBinary, (cl_context c, cl_uint n, const cl_device_id *d, const size_t *s, const unsigned char **b,
+      cl_int *o, cl_int *e), (c, n, d, s, b, o, e))
 MAKER(cl_kernel, clCreateKernel, (cl_program p, const char *n, cl_int *e), (p, n, e))
 MAKER(cl_mem, clCreateBuffer, (cl_context c, cl_mem_flags f, size_t n, void *p, cl_int *e), (c, f, n, p, e))
 MAKER(cl_mem, clCreateImage, (cl_context c, cl_mem_flags f, const cl_image_format *i, const cl_image_desc *d, void *p, cl_int *e),
@@ -124,6 +126,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clCreateContext           fault_clCreateContext
 #define clCreateCommandQueue      fault_clCreateCommandQueue
 #define clCreateProgramWithSource fault_clCreateProgramWithSource
+#define clCreateProgramWithBinary fault_clCreateProgramWithBinary
 #define clCreateKernel            fault_clCreateKernel
 #define clCreateBuffer            fault_clCreateBuffer
 #define clCreateImage             fault_clCreateImage
@@ -156,6 +159,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clGetPlatformIDs(...)          MAY_FAIL(clGetPlatformIDs, __VA_ARGS__)
 #define clGetPlatformInfo(...)         MAY_FAIL(clGetPlatformInfo, __VA_ARGS__)
 #define clGetProgramBuildInfo(...)     MAY_FAIL(clGetProgramBuildInfo, __VA_ARGS__)
+#define clGetProgramInfo(...)          MAY_FAIL(clGetProgramInfo, __VA_ARGS__)
 #define clGetSupportedImageFormats(...) MAY_FAIL(clGetSupportedImageFormats, __VA_ARGS__)
 #define clSetKernelArg(...)            MAY_FAIL(clSetKernelArg, __VA_ARGS__)
 #define clWaitForEvents(...)           MAY_FAIL(clWaitForEvents, __VA_ARGS__)
@@ -376,6 +380,67 @@ Test(faults, every_call_fails_once, .timeout = 300)
     every_call_of(everything_of_a_group, "csr", NULL, &d);
     spmv_device_close(&d);
     cr_assert(!holding() && !over_released && !blocks);
+}
+
+/* Opens a device, gives it the programs, multiplies once, and takes its programs. compiled: how many came from source. */
+static spmv_status programs_once(const void *from, size_t bytes, void **out, size_t *out_bytes, uint64_t *compiled)
+{
+    static float y[N];
+    spmv_device_desc own = device_desc();
+    spmv_desc desc;
+    spmv_device d;
+    spmv_matrix m;
+    spmv_status s = spmv_device_open(&d, &own);
+    memset(&m, 0, sizeof m);
+    desc = desc_of("ell:w=3+coo", &d);
+    *out = NULL;
+    if (!s) s = spmv_device_programs_give(&d, from, bytes);
+    if (!s) s = spmv_create(&m, &desc);
+    if (!s) s = spmv_mul(&m, 1, x, 0, y);
+    if (!s) cr_assert(right(y), "%s: wrong", failed);
+    if (!s) s = spmv_device_programs_take(&d, out, out_bytes);
+    *compiled = d.compiled;
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    return s;
+}
+
+/* The driver's own binaries, and each call that has to do with them fails once. */
+Test(faults, programs_from_bytes, .timeout = 120)
+{
+    static const char *const calls_of[] = { "clGetProgramInfo", "clCreateProgramWithBinary", "clBuildProgram" };
+    void *good = NULL, *other = NULL;
+    size_t bytes, again, i;
+    uint64_t compiled;
+    make_matrix();
+    cr_assert_eq(programs_once(NULL, 0, &good, &bytes, &compiled), SPMV_OK, "%s", said);
+    cr_assert_geq(compiled, 2);
+    cr_assert_eq(programs_once(good, bytes, &other, &again, &compiled), SPMV_OK, "%s", said);
+    cr_assert_eq(compiled, 0);
+    bounded(NULL, other, 0);
+    for (i = 0; i < LENGTH(calls_of); i++) {
+        int n;
+        for (n = 0; ; n++) {
+            spmv_status s;
+            only = calls_of[i];
+            calls = 0;
+            fail_at = n;
+            fails_left = 1;
+            fault = CL_OUT_OF_HOST_MEMORY;
+            s = programs_once(good, bytes, &other, &again, &compiled);
+            cr_assert_eq(!s, other != NULL);
+            bounded(NULL, other, 0);
+            cr_assert(!holding() && !over_released && blocks == 1, "%s %d: %ld handles, %ld blocks are left", only, n, holding(), blocks);
+            if (fails_left) break;
+            cr_assert_eq(s, i ? SPMV_OK : SPMV_ERR_MEMORY, "%s %d: %s", only, n, said); /* what is not loaded is compiled */
+            if (i) cr_assert_eq(compiled, 1);
+        }
+        cr_assert_gt(n, 0, "%s was not called", only);
+    }
+    only = NULL;
+    fail_at = -1;
+    bounded(NULL, good, 0);
+    cr_assert_eq(blocks, 0);
 }
 
 /* ---- the choice tries the next option -------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * allocations. Criterion starts a process for each test, so loops are inside the tests. */
 #include <criterion/criterion.h>
 
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
@@ -64,7 +65,7 @@ static void say_nothing(void *user, spmv_status s, const char *message)
     (void)s;
     (void)message;
 }
-static const spmv_hooks quiet = { NULL, NULL, say_nothing };
+static const spmv_hooks quiet = { NULL, NULL, say_nothing, NULL };
 
 /* The same with defaults. Returns 0 if the format is too large for this matrix, which is allowed for the large matrices only. */
 static int built(spmv_part *part, const char *text, const matrix *m, const spmv_csr *a, spmv_type t, int updatable)
@@ -900,6 +901,76 @@ Test(product, same_bits_for_any_number_of_threads)
         matrix_free(&m);
     }
     cr_assert(checks_done > 500);
+}
+
+/* 1 if two arrays have the same elements. */
+static int same_array(const spmv_array *a, const spmv_array *b)
+{
+    return a->count == b->count && a->width == b->width && (!a->count || !memcmp(a->data, b->data, (size_t)(a->count * a->width)));
+}
+
+/* 1 if two parts have the same arrays. */
+static int same_part(const spmv_part *a, const spmv_part *b)
+{
+    int k, same = same_array(&a->zeros, &b->zeros) && same_array(&a->map, &b->map) && !memcmp(a->n, b->n, sizeof a->n);
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) same = same && same_array(&a->a[k], &b->a[k]);
+    return same;
+}
+
+/* Arrays, splits and features of a matrix have the same bits with one thread as with several. */
+static void prepare_alike(const matrix *m)
+{
+    static const char *const plans[] = {
+        "ell:w=3+coo", "sell:h=16,fill=0.7+csr:rows=nonempty", "bcsr:b=3x3,d=0.3+csr:run=64", "dia:d=0.5+sell:h=8,rows=sorted,sigma=64"
+    };
+    spmv_store one, more;
+    spmv_features f, g;
+    spmv_plan plan;
+    spmv_build how;
+    spmv_view v;
+    size_t j;
+    int n, i;
+    spmv_csr a = matrix_csr(m, SPMV_F64);
+    memset(&how, 0, sizeof how);
+    how.updatable = 1;
+    memset(&v, 0, sizeof v);
+    v.a = &a;
+    v.rows = a.rows;
+    for (j = 0; j < SPECS + sizeof plans / sizeof *plans; j++) {
+        const char *text = j < SPECS ? specs[j] : plans[j - SPECS];
+        cr_assert_eq(spmv_plan_parse(&plan, text, NULL, &quiet), SPMV_OK);
+        omp_set_num_threads(1);
+        if (spmv_store_make(&one, &plan, &a, &how, &quiet) != SPMV_OK) continue;
+        for (n = 2; n <= 3; n++) {
+            omp_set_num_threads(n);
+            cr_assert_eq(spmv_store_make(&more, &plan, &a, &how, &quiet), SPMV_OK);
+            CHECK(one.count == more.count && !strcmp(one.shares, more.shares), "%s, %s: %s with %d threads", m->name, text, more.shares, n);
+            for (i = 0; i < one.count; i++)
+                CHECK(same_part(&one.part[i], &more.part[i]), "%s, %s, part %d: %d threads", m->name, text, i, n);
+            spmv_store_free(&more);
+        }
+        spmv_store_free(&one);
+    }
+    omp_set_num_threads(1);
+    cr_assert_eq(spmv_features_make(&f, &v, 0, 0, NULL), SPMV_OK);
+    omp_set_num_threads(3);
+    cr_assert_eq(spmv_features_make(&g, &v, 0, 0, NULL), SPMV_OK);
+    CHECK(!memcmp(&f, &g, sizeof f), "%s: features", m->name);
+    spmv_csr_free(&a);
+}
+
+Test(threads, prepare_the_same_bits)
+{
+    matrix m;
+    matrix_random(&m, "uneven", 1500, 400, 0.03);
+    matrix_close(&m, WITH_ZEROS);
+    prepare_alike(&m);
+    matrix_free(&m);
+    matrix_bands(&m, "bands", 1500, 1500, -2, 2, 30, 33);
+    matrix_close(&m, WITH_ZEROS);
+    prepare_alike(&m);
+    matrix_free(&m);
+    cr_assert(checks_done > 100);
 }
 #endif
 

@@ -338,6 +338,7 @@ Test(null, devices, .timeout = 120)
     spmv_check_counts counts;
     const spmv_backend *all[] = { spmv_opencl(), NULL };
     void *program = NULL, *buffer;
+    size_t bytes = 0;
     cl_mem mem;
     cl_event event = NULL;
     char text[16] = "q";
@@ -382,6 +383,12 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_device_matrix_update(NULL, store.part, 1));
     REFUSED("parts", spmv_device_matrix_update(&m, NULL, 1));
     cr_assert_null(spmv_device_matrix_variant(NULL, 0));
+    REFUSED("out", spmv_device_programs_take(&d, NULL, &bytes));
+    REFUSED("bytes", spmv_device_programs_take(&d, &program, NULL));
+    REFUSED_UNHEARD(spmv_device_programs_take(NULL, &program, &bytes));
+    REFUSED("from", spmv_device_programs_give(&d, NULL, 1));
+    REFUSED_UNHEARD(spmv_device_programs_give(NULL, &bytes, 1));
+    cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
     REFUSED("out", spmv_device_program(&d, SPMV_CSR, "", NULL));
     REFUSED_UNHEARD(spmv_device_program(NULL, SPMV_CSR, "", &program));
     cr_assert_neq(spmv_device_program(&d, SPMV_FORMAT_COUNT, NULL, &program), SPMV_OK);

@@ -20,3 +20,8 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
 {
     return spmv__model_rate(t, type, layout, rows, per_row);
 }
+
+void library_large_pages(void *block, uint64_t bytes)
+{
+    spmv__large_pages(block, bytes);
+}

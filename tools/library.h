@@ -17,4 +17,7 @@ double library_exp2(double v);
  * relative to it. */
 double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row);
 
+/* Asks for large pages in a new block, as the library does in those that it allocates without hooks. */
+void library_large_pages(void *block, uint64_t bytes);
+
 #endif

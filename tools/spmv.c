@@ -70,7 +70,7 @@ static const command commands[] = {
      "  spmv mul a.mtx --x x.mtx --alpha 2 --beta -1 --y y.mtx    # 2 A x - y, to standard output\n"
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
      "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
-     BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
+     BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(CACHE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
@@ -85,6 +85,9 @@ static const command commands[] = {
      "--again N: the N fastest plans of a file, and those that auto and cocktail chose, are prepared together and timed in\n"
      "turn, in five rounds of 20 ms each. Their new times follow as further lines (\"again\": true in JSON), whose samples are the\n"
      "medians of the rounds. Lines with the same plan and variant are the same product here and share one time.\n"
+     "\n"
+     "--total 100,1000 prints a second table: how long preparing took, by phases, and the time until the 100th and the 1000th\n"
+     "product, in milliseconds; and the memory that preparing needed, in multiples of the CSR form (as in JSON).\n"
      "\n"
      "With all, a plan that is refused for a matrix is not an error; a plan that was named is.\n",
      "Columns:\n"
@@ -110,16 +113,22 @@ static const command commands[] = {
      "  device, threads           the device; the number of threads that the host uses, null on an OpenCL device\n"
      "  builder, plan, variant    the --plan argument if it is a single name; the plan, and the knobs of its kernels\n"
      "  type, version             as --type; the version of the library\n"
-     "  prepare_us                time from CSR to the first product: choice, conversion and, on a device, upload and building\n"
-     "                            kernels\n"
+     "  prepare_us                time from CSR to the first product. It consists of analysis_us (with the choice of a plan),\n"
+     "                            conversion_us and, on a device, upload_us and building_us (making the kernels' programs)\n"
+     "  read_us                   time for reading the file and making CSR of it, which is not in prepare_us\n"
+     "  memory, device_memory     the most memory that the library held while preparing, and what the matrix takes on a device\n"
+     "                            (null on the host), in multiples of the CSR form. The CSR form itself is in memory\n"
+     "  total_us                  with --total: for each N, prepare_us + N us\n"
      "  again                     true in the lines of --again\n"
      "  ok                        whether err < 1; null for a refused plan, whose reason is printed on standard error\n",
      "  spmv bench a.mtx                                        # every format and builder on the host\n"
      "  spmv bench a.mtx b.mtx --plan csr --plan auto --json    # two plans of two matrices, as JSON\n"
+     "  spmv bench a.mtx --plan csr --plan auto --total 100,1000  # after how many products does the choice pay off?\n"
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) | BIT(MAX_BYTES) |
+         BIT(MAX_DIM), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"

@@ -6,7 +6,8 @@
 //     build/cusparse FILE...          each written by bench/csrb
 //
 // Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of
-// cusparseSpMV_preprocess; err, the largest error of a row divided by |A||x|. A variant that would store more than MAX_GROWTH slots per
+// cusparseSpMV_preprocess; for CSR and COO copy_us, the time of copying the matrix to the device, and total_us, the time from arrays on the
+// host to the 100th, 1000th and 10000th product; err, the largest error of a row divided by |A||x|. A variant that would store more than MAX_GROWTH slots per
 // nonzero is left out, and one that cuSPARSE refuses has "us": null.
 #include <cuda_runtime.h>
 #include <cusparse.h>
@@ -14,6 +15,7 @@
 #include "csrb.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -57,6 +59,8 @@ template <class T> class Bench {
     Buffer<T> *dev_x, *dev_y;
     const cudaDataType kind = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
     const cusparseIndexType_t i32 = CUSPARSE_INDEX_32I;
+
+    double copy_us = -1; // of what is multiplied next, from pageable memory of the host, allocation included; negative: not CSR or COO
 
     const char *type() const { return sizeof(T) == 8 ? "f64" : "f32"; }
 
@@ -113,13 +117,30 @@ template <class T> class Bench {
             CUDA(cudaMemset(dev_y->data, 0xff, a.rows * sizeof(T)));
             us = median([&] { return cusparseSpMV(handle, op, &one, matrix, vec_x, &zero, vec_y, kind, algorithm, work.data); });
         }
-        if (us < 0) std::printf("null}\n");
-        else std::printf("%.3f, \"prepare_us\": %.0f, \"err\": %.1e}\n", us, prepare, error());
+        if (us < 0) {
+            std::printf("null}\n");
+        } else {
+            std::printf("%.3f, \"prepare_us\": %.0f, ", us, prepare);
+            if (copy_us >= 0)
+                std::printf("\"copy_us\": %.0f, \"total_us\": {\"100\": %.0f, \"1000\": %.0f, \"10000\": %.0f}, ", copy_us,
+                            copy_us + prepare + 100 * us, copy_us + prepare + 1000 * us, copy_us + prepare + 10000 * us);
+            std::printf("\"err\": %.1e}\n", error());
+        }
         cusparseDestroySpMat(matrix);
         std::fflush(stdout);
     }
 
+    // The time of copying arrays to the device; the copies are freed again.
+    double time_copy(const std::vector<int> &first, const std::vector<int> &second) {
+        auto since = std::chrono::steady_clock::now();
+        Buffer<int> one(first), two(second);
+        Buffer<T> three(val);
+        CUDA(cudaDeviceSynchronize());
+        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - since).count();
+    }
+
     void csr_and_coo() {
+        copy_us = time_copy(a.ptr, a.col);
         Buffer<int> ptr(a.ptr), col(a.col);
         Buffer<T> values(val);
         std::vector<int> row(a.nnz);
@@ -129,8 +150,10 @@ template <class T> class Bench {
         for (auto algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2})
             if (!cusparseCreateCsr(&m, a.rows, a.cols, a.nnz, ptr.data, col.data, values.data, i32, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
                 run(algorithm == CUSPARSE_SPMV_CSR_ALG1 ? "csr_alg1" : "csr_alg2", m, algorithm);
+        copy_us = time_copy(row, a.col);
         if (!cusparseCreateCoo(&m, a.rows, a.cols, a.nnz, rows.data, col.data, values.data, i32, CUSPARSE_INDEX_BASE_ZERO, kind))
             run("coo_alg1", m, CUSPARSE_SPMV_COO_ALG1);
+        copy_us = -1;
     }
 
     void sliced_ell() {

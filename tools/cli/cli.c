@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
+#include "../library.h"
+
 #include "spmv.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,6 +110,48 @@ static void cli_hear(void *user, spmv_status s, const char *message)
         snprintf(t->text + used, sizeof t->text - used, "%s%s", used ? "; " : "", message);
 }
 
+/* spmv_hooks.phase: adds the time since the last call to the phase that ends. */
+static void cli_phase(void *user, spmv_phase p)
+{
+    tool *t = (tool *)user;
+    double now = cli_seconds();
+    t->spent[t->phase] += now - t->phase_since;
+    t->phase = p;
+    t->phase_since = now;
+}
+
+void cli_phases_begin(tool *t)
+{
+    int i;
+    for (i = 0; i < SPMV_PHASE_COUNT; i++) t->spent[i] = 0;
+    t->phase = SPMV_PHASE_NONE;
+    t->phase_since = cli_seconds();
+    t->peak = t->held;
+}
+
+/* spmv_hooks.resize: keeps the size of each block before it, so that t->held is what the library holds. */
+static void *cli_resize(void *user, void *block, size_t bytes)
+{
+    enum { BEFORE = 64 /* bytes: keeps the alignment of the block */ };
+    tool *t = (tool *)user;
+    unsigned char *at = block ? (unsigned char *)block - BEFORE : NULL;
+    size_t before = 0;
+    if (at) memcpy(&before, at, sizeof before);
+    if (!bytes) {
+        free(at);
+        t->held -= before;
+        return NULL;
+    }
+    if (bytes > SIZE_MAX - BEFORE) return NULL;
+    at = (unsigned char *)realloc(at, bytes + BEFORE);
+    if (!at) return NULL;
+    memcpy(at, &bytes, sizeof bytes);
+    t->held += bytes - before;
+    if (t->held > t->peak) t->peak = t->held;
+    library_large_pages(at, bytes + BEFORE);
+    return at + BEFORE;
+}
+
 void cli_init(tool *t, const char *command)
 {
     memset(t, 0, sizeof *t);
@@ -118,6 +163,8 @@ void cli_init(tool *t, const char *command)
 #endif
     t->hooks.user = t;
     t->hooks.log = cli_hear;
+    t->hooks.phase = cli_phase;
+    t->hooks.resize = cli_resize;
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */

@@ -33,6 +33,11 @@ typedef struct tool {
     double      told;      /* without a terminal: when a progress line was last printed, or the program began */
     uint64_t    max_dim;   /* the most rows and columns that files may have; 0: the default of spmv_mm_options */
     int         events;    /* 1: products on devices are timed one by one by events; 0: many in a row by the clock */
+    const char *cache;     /* the folder in which the programs of devices are kept; NULL: they are not */
+    double      spent[SPMV_PHASE_COUNT]; /* seconds in each phase of preparing since cli_phases_begin */
+    spmv_phase  phase;     /* the current one, and when it began */
+    double      phase_since;
+    uint64_t    held, peak; /* bytes that the library holds; the most since cli_phases_begin */
     int         cold;      /* 1: the device's caches are filled with other data before each product that is timed */
 } tool;
 
@@ -68,6 +73,9 @@ LIKE_PRINTF(2, 3) int cli_misuse(tool *t, const char *format, ...);
 
 /* Prints that memory ran out. Returns FAILED. */
 int cli_no_memory(tool *t);
+
+/* Begins to measure how a matrix is prepared: sets t->spent to 0 and t->peak to what the library holds already. */
+void cli_phases_begin(tool *t);
 
 /* Begins a run of a command: t->hooks report to t. Nothing needs to be freed. */
 void cli_init(tool *t, const char *command);

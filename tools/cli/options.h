@@ -24,6 +24,8 @@
     X(BETA,    "beta",    "B",    "default: 0, and y is not read")                                                  \
     X(OUT,     "output",  "FILE", "where to write the result (also --out, -o); default: -, standard output")        \
     X(JSON,    "json",    "",     "print JSON instead of text, one object per line")                                \
+    X(TOTAL,   "total",   "N,...", "also print the time until the N-th product, preparing included, for each N")   \
+    X(CACHE,   "cache",   "DIR",  "keep the device's programs in this folder, which exists, for the next run")     \
     X(AGAIN,   "again",   "N",    "time the N fastest plans of a file, and the chosen ones, again side by side")    \
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \

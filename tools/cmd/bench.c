@@ -112,6 +112,7 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
 static line *line_begin(bench *b, const char *plan)
 {
     line *out;
+    int i;
     if (bench_stopped) return NULL;
     out = (line *)calloc(1, sizeof *out);
     if (!out) {
@@ -120,7 +121,8 @@ static line *line_begin(bench *b, const char *plan)
     }
     out->asked = plan;
     out->took.least = out->took.median = out->took.most = NAN;
-    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = NAN;
+    out->gflops = out->gbs = out->bytes = out->padding = out->err = out->prepare = out->memory = out->device_memory = NAN;
+    for (i = 0; i < SPMV_PHASE_COUNT; i++) out->spent[i] = NAN;
     cli_progress_name(b->t, b->matrix, plan);
     b->t->text[0] = 0;
     b->t->keep = 1;
@@ -146,6 +148,15 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
     bench_line_free(out);
 }
 
+/* Fills in what preparing took, by phases and in memory; r is NULL if it failed. */
+static void result_memory(line *out, const bench *b, const runner *r)
+{
+    double csr = (double)b->a->nnz * (double)(4 + spmv_value_size(b->type)) + (double)(b->a->rows + 1) * 8;
+    memcpy(out->spent, b->t->spent, sizeof out->spent);
+    out->memory = (double)b->t->peak / csr;
+    if (r && b->device) out->device_memory = (double)spmv_bytes(&r->m) / csr;
+}
+
 /* Prepares, checks and times one plan: one line. */
 static void bench_plan(bench *b, const char *plan, const char *variant, int tolerant)
 {
@@ -157,9 +168,11 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
     if (!out) return;
     if (measurer_make(&me, b->t, &desc, &b->hints) == DONE) {
         desc.hints = &me.hints;
+        cli_phases_begin(b->t);
         out->prepare = -cli_seconds();
         s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
         out->prepare += cli_seconds();
+        result_memory(out, b, s == SPMV_OK ? &r : NULL);
         if (s == SPMV_OK) {
             s = bench_measure(b, &r, out);
             runner_close(&r);
@@ -321,7 +334,9 @@ static void bench_file(bench *b, const char *path)
     file_bare_name(path, name, sizeof name);
     b->matrix = name;
     b->a = &a;
+    b->read = -cli_seconds();
     if (file_load_matrix(b->t, path, b->type, &a) != DONE) { b->worst = FAILED; return; }
+    b->read += cli_seconds();
     if (bench_trials(b) == DONE) {
         if (!b->args->value[OPT_JSON]) bench_lines_heading(b);
         fflush(stdout);
@@ -331,6 +346,7 @@ static void bench_file(bench *b, const char *path)
             else if (b->args->value[OPT_VARIANTS]) bench_variants(b, b->args->plan[i], b->args->variant[i]);
             else bench_plan(b, b->args->plan[i], b->args->variant[i], 0);
         if (!b->args->value[OPT_JSON]) bench_lines_print(b, &b->done);
+        if (!b->args->value[OPT_JSON] && b->totals) bench_lines_print_totals(b, &b->done);
         if (b->again && !bench_stopped) bench_again(b);
         bench_lines_forget(b);
         if (!b->args->value[OPT_JSON]) putchar('\n');
@@ -340,6 +356,23 @@ static void bench_file(bench *b, const char *path)
     trial_free(&b->real);
     trial_free(&b->whole);
     spmv_csr_free(&a);
+}
+
+/* Reads the numbers of --total, which rise from 1 to 2^53; *result becomes USAGE after a message if they are anything else. */
+static void bench_totals(bench *b, int *result)
+{
+    const char *at = b->args->value[OPT_TOTAL];
+    while (at && *result == DONE) {
+        char *end = NULL;
+        unsigned long long n = *at >= '0' && *at <= '9' ? strtoull(at, &end, 10) : 0;
+        if (!n || n > 1ull << 53 || b->totals == TOTALS || (*end && *end != ',')) {
+            *result = cli_misuse(b->t, "--total must be up to %d numbers of products such as 100,1000, not '%s'", (int)TOTALS,
+                                 b->args->value[OPT_TOTAL]);
+            return;
+        }
+        b->total[b->totals++] = n;
+        at = *end ? end + 1 : NULL;
+    }
 }
 
 int bench_command(tool *t, const arguments *args)
@@ -355,6 +388,8 @@ int bench_command(tool *t, const arguments *args)
     b.simd = option_simd(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
+    bench_totals(&b, &result);
+    t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
     if (args->value[OPT_VARIANTS] && strcmp(args->value[OPT_VARIANTS], "all"))
         return cli_misuse(t, "--variants must be all, not '%s'", args->value[OPT_VARIANTS]);
@@ -369,7 +404,7 @@ int bench_command(tool *t, const arguments *args)
     bench_catch(SIGINT);
     bench_catch(SIGTERM);
     for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
-    device_close(b.device);
+    device_close(t, b.device);
     spmv_tuning_free(&table);
     t->about = NULL;
     if (bench_stopped) result = cli_complain(t, "interrupted: further plans were not timed");

@@ -41,6 +41,24 @@ void bench_lines_forget(bench *b)
     memset(&b->done, 0, sizeof b->done);
 }
 
+/* Microseconds until the n-th product. */
+static double line_total(const line *r, uint64_t n) { return (r->prepare + (double)n * r->took.median) * 1e6; }
+
+/* "total_us": {"100": 1234.5}, with --total. */
+static void json_totals(const bench *b, const line *r)
+{
+    int i;
+    char name[24];
+    if (!b->totals) return;
+    fputs("\"total_us\": {", stdout);
+    for (i = 0; i < b->totals; i++) {
+        if (i) json_next();
+        snprintf(name, sizeof name, "%llu", (unsigned long long)b->total[i]);
+        json_real(name, line_total(r, b->total[i]));
+    }
+    fputs("}, ", stdout);
+}
+
 void bench_line_json(const bench *b, const line *r)
 {
     putchar('{');
@@ -65,6 +83,14 @@ void bench_line_json(const bench *b, const line *r)
     json_real("padding", r->padding); json_next();
     json_real("err", r->err); json_next();
     json_real("prepare_us", r->prepare * 1e6); json_next();
+    json_real("read_us", b->read * 1e6); json_next();
+    json_real("analysis_us", r->spent[SPMV_PHASE_CHOICE] * 1e6); json_next();
+    json_real("conversion_us", r->spent[SPMV_PHASE_CONVERT] * 1e6); json_next();
+    json_real("upload_us", r->spent[SPMV_PHASE_UPLOAD] * 1e6); json_next();
+    json_real("building_us", r->spent[SPMV_PHASE_BUILD] * 1e6); json_next();
+    json_real("memory", r->memory); json_next();
+    json_real("device_memory", r->device_memory); json_next();
+    json_totals(b, r);
     json_text("version", SPMV_VERSION);
     printf(", \"again\": %s, \"ok\": %s}\n", r->again ? "true" : "false", r->refused ? "null" : r->ok ? "true" : "false");
     fflush(stdout);
@@ -137,4 +163,29 @@ void bench_lines_print(const bench *b, const lines *all)
            "err", b->device ? column : 0, "plan", b->device ? "  variant" : "");
     for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
     fflush(stdout);
+}
+
+void bench_lines_print_totals(const bench *b, const lines *all)
+{
+    static const spmv_phase phases[] = { SPMV_PHASE_CHOICE, SPMV_PHASE_CONVERT, SPMV_PHASE_UPLOAD, SPMV_PHASE_BUILD };
+    enum { PHASES = sizeof phases / sizeof *phases };
+    char plan[2 * SPMV_PLAN_TEXT];
+    size_t i;
+    int k;
+    printf("\nmilliseconds; reading the file took %.3f\n  %10s", b->read * 1e3, "prepare");
+    for (k = 0; k < PHASES; k++) printf(" %10s", spmv_phase_name(phases[k]));
+    for (k = 0; k < b->totals; k++) printf(" %9llu x", (unsigned long long)b->total[k]);
+    printf(" %7s %7s  plan\n", "memory", "device");
+    for (i = 0; i < all->count; i++) {
+        const line *r = all->at[i];
+        if (r->status != SPMV_OK) continue;
+        line_plan(r, plan, sizeof plan);
+        printf("  %10.3f", r->prepare * 1e3);
+        for (k = 0; k < PHASES; k++) printf(" %10.3f", r->spent[phases[k]] * 1e3);
+        for (k = 0; k < b->totals; k++) printf(" %11.3f", line_total(r, b->total[k]) * 1e-3);
+        printf(" %7.2f", r->memory);
+        if (b->device) printf(" %7.2f", r->device_memory);
+        else printf(" %7s", "-");
+        printf("  %s\n", plan);
+    }
 }

@@ -20,6 +20,9 @@ typedef struct line {
     timing      took;             /* of a product, in seconds; NAN: unknown, as in the following figures */
     double      gflops, gbs, bytes, padding, err;
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
+    double      spent[SPMV_PHASE_COUNT]; /* ... of which in each phase */
+    double      memory;           /* the most bytes that the library held while preparing, over those of the CSR form */
+    double      device_memory;    /* bytes of the matrix on a device over those of the CSR form; NAN: on the host */
     int         refused;          /* 1: the plan cannot work for this matrix or device */
     int         ok;               /* 1: the product is right */
     int         again;            /* 1: timed side by side with others */
@@ -40,6 +43,8 @@ typedef struct lines {
 /* Appends r. DONE, or FAILED after a message. */
 int bench_lines_add(tool *t, lines *all, line *r);
 
+enum { TOTALS = 8 /* the most numbers of products of --total */ };
+
 /* The state of spmv bench. */
 typedef struct bench {
     tool            *t;
@@ -53,6 +58,9 @@ typedef struct bench {
     trial            real, whole;
     int              worst;    /* the exit status so far */
     spmv_build_hints hints;    /* for the choice */
+    double           read;     /* seconds for reading the current file and making CSR of it */
+    uint64_t         total[TOTALS]; /* numbers of products of --total */
+    int              totals;
     int              again;    /* how many of the fastest plans are timed again */
     lines            done;     /* the lines of the current file in the order of its plans, which it owns */
 } bench;
@@ -65,6 +73,9 @@ void bench_line_json(const bench *b, const line *r);
 
 /* Prints the heading above a table: the matrix and the device. */
 void bench_lines_heading(const bench *b);
+
+/* Prints a table of what preparing took, by phases, and of the time until the products of --total. */
+void bench_lines_print_totals(const bench *b, const lines *all);
 
 /* Prints all lines as a table. */
 void bench_lines_print(const bench *b, const lines *all);

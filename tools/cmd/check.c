@@ -119,7 +119,7 @@ int check_command(tool *t, const arguments *args)
     if (result == DONE) result = device_open(t, which, &d);
     if (result == DONE && !d) result = cli_complain(t, "the host has no variants to check");
     if (result == DONE) result = check_run(t, args, &desc, d);
-    device_close(d);
+    device_close(t, d);
     return result;
 }
 #endif

@@ -29,7 +29,7 @@ static void product_free(tool *t, product *p)
     spmv_free(&t->hooks, p->x);
     spmv_free(&t->hooks, p->y);
     spmv_csr_free(&p->a);
-    device_close(p->device);
+    device_close(t, p->device);
     team_close(&p->team);
 }
 
@@ -128,6 +128,7 @@ int mul_command(tool *t, const arguments *args)
 {
     product p;
     int result = product_options(t, args, &p);
+    t->cache = args->value[OPT_CACHE];
     if (result == DONE) result = team_open(t, args, &p.team);
     if (result == DONE && !p.team.count) result = device_open(t, args->value[OPT_DEVICE], &p.device);
     if (result == DONE) result = product_run(t, args, &p);

@@ -332,7 +332,7 @@ int plan_command(tool *t, const arguments *args)
         measurer_free(&me);
     }
     free(choice);
-    device_close(desc.device);
+    device_close(t, desc.device);
     spmv_tuning_free(&table);
     spmv_csr_free(&a);
     return result;

@@ -12,11 +12,13 @@
 int device_host_threads(void);
 
 /* Opens the device that text names. *out becomes NULL for the host, otherwise the caller frees it by device_close. text NULL: the host.
+ * With t->cache, the device gets the programs that an earlier run wrote into that folder.
  * DONE, or FAILED after a message. */
 int device_open(tool *t, const char *text, spmv_device **out);
 
-/* Closes and frees d. NULL, the host, is allowed. */
-void device_close(spmv_device *d);
+/* Closes and frees d. NULL, the host, is allowed. With t->cache, programs that were compiled are written into that folder before; a message
+ * says if that fails. */
+void device_close(tool *t, spmv_device *d);
 
 /* The device's name, or "host". */
 const char *device_label(const spmv_device *d);

@@ -200,7 +200,7 @@ static void tuner_free(tuner *u)
 #ifndef SPMV_NO_DEVICES
     runner_close_cl(&u->run);
 #endif
-    device_close(u->device);
+    device_close(u->t, u->device);
 }
 
 /* Sets the sizes that are measured, with at most rows_max rows except for the smallest. */
