@@ -95,7 +95,7 @@ verdict "a matrix from a file" $?
 refused() { # refused TEXT OPTION...: the program fails, and PETSc's error contains the text
     text=$1
     shift
-    mpi_on 1 ./ex_grid -mat_type spmv "$@" >out 2>&1
+    ./ex_grid -mat_type spmv "$@" >out 2>&1
     [ $? != 0 ] && grep -qF -- "PETSC ERROR: $text" out
     rc=$?
     if [ $rc != 0 ]; then head -n 5 out; fi
