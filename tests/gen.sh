@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/gen.sh messages|c - tests spmvgen. Needs build/spmvgen; ends with "N passed, N failed".
+# tests/gen.sh messages|c - tests spmvgen. Needs build/spmvgen, and for c build/obj/library.o; ends with "N passed, N failed".
 #   messages  the messages for malformed descriptions (tests/gen/bad), and the command line
 #   c         the C code for every description of formats/ on arrays that the library stored
 # UPDATE=1 writes the expected texts to tests/gen/bad and tests/gen/odd instead of comparing with them.
@@ -127,13 +127,13 @@ END
     cat $work/table >>$work/cases.h
     printf '};\n' >>$work/cases.h
 
-    # The library is compiled without sanitizers, which takes a tenth of the time; the generated code with them.
-    flags='-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -I. -DSPMV_NO_SIMD'
+    # The library is the command line's, which has no sanitizers; the generated code is compiled with them.
+    flags='-std=c99 -D_POSIX_C_SOURCE=200809L -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I.'
     sanitize='-g -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+    libraries="$(sh tools/openmp.sh ${CC:-cc}) -lOpenCL -ldl -lz -lm"
     # shellcheck disable=SC2086
-    if echo '#include "spmv_plan.h"' | ${CC:-cc} $flags -DSPMV_IMPLEMENTATION -x c -c - -o $work/library.o &&
-        ${CC:-cc} $flags -pedantic -Wshadow -Wconversion $sanitize -I$work tests/gen/run.c $work/library.o -o $work/run -lm &&
-        $work/run >$work/log 2>&1; then
+    if ${CC:-cc} $flags $sanitize -I$work tests/gen/run.c build/obj/library.o -o $work/run $libraries &&
+        OMP_NUM_THREADS=1 $work/run >$work/log 2>&1; then
         passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p' $work/log)))
     else
         bad "tests/gen/run.c"

@@ -103,6 +103,7 @@ typedef struct sample {
     int rows, cols, chance, band, full;
 } sample;
 
+/* Makes the matrix of a sample, in values of the type. */
 static void make(spmv_csr *out, const sample *s, spmv_type type)
 {
     static double val[MOST_SIDE * MOST_SIDE];

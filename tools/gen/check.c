@@ -182,6 +182,7 @@ static void set_constant(checker *c, tree_symbol *s)
     }
 }
 
+/* Checks the names of a list of parameters or arrays, numbers them, and sets constants. */
 static void declare_list(checker *c, tree_symbol *list)
 {
     tree_symbol *s;
@@ -562,6 +563,7 @@ static void check_unread(checker *c)
             report_error(c->r, c->f, s->place, "'%s' is never read; expected a use in the access section, or size 0", s->name);
 }
 
+/* Checks a part: its name, its sections in order, its element and its shape. Later steps need the earlier ones without errors. */
 static void check_part(checker *c)
 {
     const int before = c->r->errors;

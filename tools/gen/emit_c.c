@@ -141,6 +141,7 @@ static const char *function_of(const tree_expr *x, walk w)
     }
 }
 
+/* Writes an operation as a call, or by an operator of C. */
 static void put_binary(const emit_c *e, const tree_expr *x, walk w)
 {
     const char *name = function_of(x, w);
@@ -337,6 +338,7 @@ static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int 
     if (own_sum) emit_text_line(&e->text, "y[row] += alpha * sum;");
 }
 
+/* Writes a condition. To check, a fault in it ends the check whether or not it holds. */
 static void put_if(emit_c *e, const tree_shape *shape, const tree_stmt *s, int sum, walk w)
 {
     FILE *out = e->text.out;
@@ -395,6 +397,7 @@ static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, in
     if (complete && val) put_element(e, shape, val, sum, w);
 }
 
+/* Writes the accesses of all parts. */
 static void put_parts(emit_c *e, walk w)
 {
     const tree_part *p;
@@ -613,6 +616,7 @@ static void put_load(const emit_c *e, const tree_symbol *s, int number)
     fputs(".data[i];\n}\n", out);
 }
 
+/* Writes the check of a parameter: rows and columns fit 32 bits, others 62. */
 static void check_parameter(const emit_c *e, const tree_symbol *s, int number)
 {
     FILE *out = e->text.out;
@@ -629,6 +633,7 @@ static void check_parameter(const emit_c *e, const tree_symbol *s, int number)
     emit_text_put(&e->text, dimension ? ", 4294967295);\n" : ", @_most);\n");
 }
 
+/* Writes the check that an array has as many elements as its size says. */
 static void check_size(const emit_c *e, const tree_symbol *s, int number)
 {
     FILE *out = e->text.out;
@@ -708,6 +713,7 @@ static int has_unique(const tree_format *f)
     return 0;
 }
 
+/* Writes the validator: checked arithmetic, loads, sizes, and the access. */
 static void put_validator(emit_c *e)
 {
     emit_text_put(&e->text, checked_arithmetic);
@@ -802,6 +808,7 @@ static int is_name(const char *text)
     return i > 0 && i < 64;
 }
 
+/* Writes the whole header. */
 static int emit(const tree_format *f, const backend_settings *set, FILE *out)
 {
     const char *type = backend_value(&emit_c_backend, set, "type"), *pack = backend_value(&emit_c_backend, set, "pack");

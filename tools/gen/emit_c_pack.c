@@ -211,6 +211,7 @@ static int is_all(const pack *p, const tree_format *f, const tree_part *part)
     return 1;
 }
 
+/* Finds the kind of an access; without one, the reason is the first thing that stands against it. */
 static pack recognize(const tree_format *f)
 {
     const tree_part *part = f->part;
@@ -317,6 +318,7 @@ static void put_dense(const emit_c *e, const pack *p)
     put_store(e, p->val, "r * cols + col[i]", "val[i]");
 }
 
+/* The arrays of CSR are copied, with row pointers that begin at 0. */
 static void put_csr(const emit_c *e, const pack *p)
 {
     put_fits(e, p->pointer, "nnz");
@@ -334,6 +336,7 @@ static void put_csr(const emit_c *e, const pack *p)
     emit_text_put(&e->text, "    }\n");
 }
 
+/* Entries are stored by rows. */
 static void put_coo(const emit_c *e, const pack *p)
 {
     put_fits(e, p->row, "rows");
@@ -352,6 +355,7 @@ static void put_coo(const emit_c *e, const pack *p)
     emit_text_put(&e->text, "        }\n");
 }
 
+/* The longest row gives the width; the slots of a row lie as many apart as there are rows, if they are not adjacent. */
 static void put_ell(const emit_c *e, const pack *p)
 {
     char pad[64];

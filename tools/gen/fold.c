@@ -72,6 +72,7 @@ static tree_expr *with_one_number(tree_format *f, tree_expr *e)
     }
 }
 
+/* Folds an operation; refuses divisors and shifts that cannot be right. */
 static tree_expr *fold_binary(tree_format *f, tree_expr *e, report *errors)
 {
     const int divides = e->op == TREE_DIV || e->op == TREE_MOD || e->op == TREE_CEIL;

@@ -23,6 +23,7 @@ typedef struct request {
     backend_settings set;
 } request;
 
+/* Prints what --help says, with the options of every target. */
 static void help(FILE *to)
 {
     int i;

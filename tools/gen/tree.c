@@ -158,6 +158,7 @@ int tree_depth_above(const tree_expr *a, const tree_expr *b, const tree_expr *c)
  * one before twice, would take time exponential in its length. */
 static unsigned query_number;
 
+/* tree_depends within one query. */
 static int depends(const tree_expr *e, const tree_symbol *s)
 {
     if (!e) return 0;
@@ -191,6 +192,7 @@ static int times(int64_t a, int64_t b, int64_t *out)
 
 static int step_of(const tree_expr *e, const tree_symbol *s, int64_t *step);
 
+/* The step of a name: 1 for s itself, that of its value for a local, otherwise 0. */
 static int step_of_name(const tree_symbol *name, const tree_symbol *s, int64_t *step)
 {
     struct tree_memo *memo = name->memo;
@@ -233,6 +235,7 @@ static int free_of(const tree_expr *e, const tree_symbol *s)
     return free_of(e->a, s) && free_of(e->b, s) && free_of(e->c, s);
 }
 
+/* tree_step within one query. */
 static int step_of(const tree_expr *e, const tree_symbol *s, int64_t *step)
 {
     int64_t a = 0;
