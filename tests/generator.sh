@@ -48,13 +48,13 @@ sell|sell:h=8,idx=16|$sell|H=8 IDX=16|V=1,STAGE=0,UNROLL=4
 sellv|sell:grow=0.2|val,ptr,col,slice_row,base,slices||V=1,STAGE=0,L=2
 sellv|sell:grow=0.2,idx=16|val,ptr,col,slice_row,base,slices|IDX=16|V=1,STAGE=0
 bell|bell|val,col,base,width,ld||V=1,L=2
-bell|bell:b=3x3,idx=16|val,col,base,width,ld|BH=3 BW=3 UW=3 IDX=16|V=1
+bell|bell:b=3x3,idx=16|val,col,base,width,ld|BH=3 BW=3 IDX=16|V=1
 bell|bell:b=2x8|val,col,base,width,ld|BH=2 BW=8|V=1,ZERO=1
 sbell|sbell|val,ptr,col,base,slices||L=2
-sbell|sbell:b=6x6,idx=16|val,ptr,col,base,slices|BH=6 BW=6 UW=2 IDX=16|SEQ=4
+sbell|sbell:b=6x6,idx=16|val,ptr,col,base,slices|BH=6 BW=6 IDX=16|SEQ=4
 bcsr|bcsr|val,ptr,col,base,blocks||L=8
 bcsr|bcsr:b=1x4,idx=16|val,ptr,col,base,blocks|BH=1 IDX=16|L=4,SEQ=4
-bcsr|bcsr:b=2x2|val,ptr,col,base,blocks|BH=2 BW=2 UW=2|L=2,ZERO=1
+bcsr|bcsr:b=2x2|val,ptr,col,base,blocks|BH=2 BW=2|L=2,ZERO=1
 cmrs|cmrs|val,ptr,index,row||STAGE=1,L=8
 cmrs|cmrs:h=16,wide=1,sort=1|val,ptr,index,row|HEIGHT=16 PACKED=0|STAGE=0,L=2
 cmrs|cmrs:h=1|val,ptr,index,row|HEIGHT=1|STAGE=1,L=1

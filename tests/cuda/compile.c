@@ -40,7 +40,8 @@ static void compile_format(spmv_device *d, spmv_format f)
             if (i == SPMV_KNOB_IMG) continue;
             n = spmv_knob_values(f, (spmv_knob)i, values, 32);
             for (k = 0; k < n; k++)
-                compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L ? "-DRUN=96" : "", spmv_knob_name((spmv_knob)i), values[k]);
+                compile(d, f, types[t], f == SPMV_CSR && i != SPMV_KNOB_L && i != SPMV_KNOB_GEN ? "-DRUN=96" : "",
+                        spmv_knob_name((spmv_knob)i), values[k]);
         }
     }
 }
