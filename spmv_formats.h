@@ -2035,13 +2035,13 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
 }
 
 /* Makes count slots from slot on hold no nonzero: padding or fill. */
-static void spmv__clear(const spmv__sink *to, uint64_t slot, uint64_t count)
+SPMV__SHARED void spmv__clear(const spmv__sink *to, uint64_t slot, uint64_t count)
 {
     if (count) memset((unsigned char *)to->dst->data + slot * to->dst->width, 0, (size_t)(count * to->dst->width));
 }
 
 /* Puts nonzeros k .. k + count - 1 into as many slots from slot on, for formats without fill. */
-static void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint64_t count)
+SPMV__SHARED void spmv__put_all(spmv__sink *to, uint64_t slot, uint64_t k, uint64_t count)
 {
     uint32_t width = to->dst->width;
     uint64_t i;

@@ -219,6 +219,32 @@ Test(programs, are_macros_and_prelude_and_source)
     spmv_free(&d.hooks, text);
 }
 
+/* Machine code and PTX are taken out and given back, so that a second device object needs no compiler. */
+Test(programs, are_bytes)
+{
+    static const char *const which[] = { "0", "1" }; /* machine code; PTX */
+    spmv_device d;
+    spmv_matrix m;
+    void *bytes;
+    size_t size, i;
+    for (i = 0; i < LENGTH(which); i++) {
+        cr_assert_eq(open_device(&d, which[i]), SPMV_OK, "%s", said);
+        cr_assert_eq(store(&m, &d, "ell:w=1+csr"), SPMV_OK, "%s", said);
+        cr_assert_geq(d.compiled, 2);
+        cr_assert_eq(spmv_device_programs_take(&d, &bytes, &size), SPMV_OK, "%s", said);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        cr_assert_eq(open_device(&d, which[i]), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_device_programs_give(&d, bytes, size), SPMV_OK);
+        spmv_free(&d.hooks, bytes);
+        cr_assert_eq(store(&m, &d, "ell:w=1+csr"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, 0);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        check_clean(which[i]);
+    }
+}
+
 Test(programs, show_the_compilers_words)
 {
     spmv_device d;
