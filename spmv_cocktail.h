@@ -12,7 +12,8 @@
  *   are found again after each part. The order of the categories is decided once, for the whole matrix.
  * - The length of a diagonal, n_d, is the number of its places within the matrix; what it costs is a slot for each row, as DIA stores it.
  * - "g_d" under dense blocks is a misprint of g_b. The category's three formats are compared for each block size, once with the dense
- *   blocks alone and once with all blocks, as the paper has a histogram for either; the rest counts as n / g_f.
+ *   blocks alone and once with all blocks, as the paper has a histogram for either; the rest counts as n / g_f, and all blocks must be
+ *   faster than that.
  * - A part counts with its fill and padding, at the rate of a matrix with as many slots in a row. This also decides between ELL and
  *   SELL. spmv_cocktail_desc.rates_alone compares these formats by their rates at the current settings instead.
  * - Thick bands are those of at least as many diagonals as make the third case the fastest.
@@ -149,7 +150,7 @@ static int spmv__brew_usable(const spmv__brew *c, spmv_format f) { return spmv_f
 /* The rate of a layout; 0 if it is not known, or may not be used. */
 static double spmv__brew_rate(const spmv__brew *c, const spmv_spec *layout, double per_row)
 {
-    double rate = spmv__brew_usable(c, layout->format) ? c->d->rate(c->d->user, layout, c->rows, per_row) : 0;
+    double rate = per_row > 0 && spmv__brew_usable(c, layout->format) ? c->d->rate(c->d->user, layout, c->rows, per_row) : 0;
     return rate > 0 ? rate : 0;
 }
 
@@ -347,7 +348,7 @@ static void spmv__choose_diagonals(spmv__brew *c, const spmv__dense_diagonals *f
 }
 
 /* "Dense Diagonals" and "BDIA vs DIA". */
-static spmv_status spmv__policy_dense_diagonals(spmv__brew *c)
+static spmv_status spmv__cocktail_dense_diagonals(spmv__brew *c)
 {
     double gf = spmv__brew_flat(c), gd = spmv__brew_highest(c, SPMV__BREW_BDIA, SPMV__BREW_ELL);
     spmv__dense_diagonals f;
@@ -435,14 +436,21 @@ static void spmv__try_blocks(spmv__brew *c, int layout, const spmv__block_sums *
 {
     const spmv_spec *spec = &c->layout[layout];
     double n = (double)c->left_nnz, rest = n - (double)b->nnz, slots = spmv__block_slots(c, spec, b), t, g, t_rest = 0;
+    int pays = 1;
     if (c->d->rates_alone) slots = (double)b->blocks * (double)(spmv__block_height(spec) * spmv__block_width(spec));
     g = c->d->rates_alone ? c->rate[layout] : spmv__brew_rate(c, spec, slots / c->rows);
     t = spmv__slots_over(c, slots, g);
     if (rest > 0) t_rest = spmv__slots_over(c, rest, gf);
     if (!b->blocks || t < 0 || t_rest < 0) return;
-    SPMV__STEP(c, "    %s, %s: %.0f / (%.0f / %.3f + %.0f / %.3f) = %.3f", spmv__text_of(spec).text, least > 1 ? "dense" : "all", n, slots,
-               g, rest, gf, n / (t + t_rest));
-    if (best->layout && t + t_rest >= best->time) return;
+    if (rest > 0)
+        SPMV__STEP(c, "    %s, dense: %.0f / (%.0f / %.3f + %.0f / %.3f) = %.3f", spmv__text_of(spec).text, n, slots, g, rest, gf,
+                   n / (t + t_rest));
+    else {
+        pays = n > gf * t;
+        SPMV__STEP(c, "    %s, all: %.0f / (%.0f / %.3f) = %.3f > %.3f: %s", spmv__text_of(spec).text, n, slots, g, n / t, gf,
+                   spmv__yes_no(pays));
+    }
+    if (!pays || (best->layout && t + t_rest >= best->time)) return;
     best->layout = layout;
     best->least = least;
     best->nnz = b->nnz;
@@ -450,7 +458,7 @@ static void spmv__try_blocks(spmv__brew *c, int layout, const spmv__block_sums *
 }
 
 /* Applies the policies to one block size. */
-static spmv_status spmv__policy_block_size(spmv__brew *c, int first, double gf, spmv__block_case *best)
+static spmv_status spmv__cocktail_block_size(spmv__brew *c, int first, double gf, spmv__block_case *best)
 {
     const spmv_spec *spec = &c->layout[first];
     double gb = spmv__brew_highest(c, first, first + SPMV__COCKTAIL_BLOCKS), size = (double)(spmv__block_height(spec) * spmv__block_width(spec));
@@ -474,7 +482,7 @@ static spmv_status spmv__policy_block_size(spmv__brew *c, int first, double gf, 
 }
 
 /* "Dense Blocks" and "SBELL vs BELL vs BCSR", over all block sizes. */
-static spmv_status spmv__policy_dense_blocks(spmv__brew *c)
+static spmv_status spmv__cocktail_dense_blocks(spmv__brew *c)
 {
     double gf = spmv__brew_flat(c);
     spmv__block_case best;
@@ -484,7 +492,7 @@ static spmv_status spmv__policy_dense_blocks(spmv__brew *c)
     if (spmv__brew_highest(c, SPMV__BREW_BLOCK, SPMV__BREW_END) <= 0) return SPMV_OK;
     memset(&best, 0, sizeof best);
     SPMV__STEP(c, "blocks    e_b > n_b x g_f / g_b; then nonzeros / (slots / g + rest / g_f)");
-    for (i = SPMV__BREW_BLOCK; i < SPMV__BREW_END && !s; i += SPMV__COCKTAIL_BLOCKS) s = spmv__policy_block_size(c, i, gf, &best);
+    for (i = SPMV__BREW_BLOCK; i < SPMV__BREW_END && !s; i += SPMV__COCKTAIL_BLOCKS) s = spmv__cocktail_block_size(c, i, gf, &best);
     if (s || !best.layout) return s;
     part = spmv__brew_add(c, &c->layout[best.layout]);
     if (best.nnz < c->left_nnz)
@@ -614,7 +622,7 @@ static spmv__ell_case spmv__try_ell(spmv__brew *c, const spmv__brew_rows *r, int
 }
 
 /* "ELL and SELL vs CSR and COO", "Extract ELL", "Extract SELL" and "ELL vs SELL". */
-static spmv_status spmv__policy_ell(spmv__brew *c)
+static spmv_status spmv__cocktail_ell(spmv__brew *c)
 {
     double mc = spmv__brew_highest(c, SPMV__BREW_CSR, SPMV__BREW_BLOCK), me = spmv__brew_highest(c, SPMV__BREW_ELL, SPMV__BREW_CSR);
     spmv__ell_case best, k;
@@ -656,7 +664,7 @@ static double spmv__balanced(const spmv__brew *c, const spmv_view *v, uint64_t *
 }
 
 /* "CSR vs COO", for all that is left. If neither has a rate, the first format that may be used takes it. */
-static void spmv__policy_csr_or_coo(spmv__brew *c)
+static void spmv__cocktail_csr_or_coo(spmv__brew *c)
 {
     double g_csr = c->rate[SPMV__BREW_CSR], g_coo = c->rate[SPMV__BREW_COO], n = (double)c->left_nnz, work;
     uint64_t groups, most;
@@ -673,11 +681,11 @@ static void spmv__policy_csr_or_coo(spmv__brew *c)
     spmv__brew_add(c, &last);
 }
 
-static spmv_status spmv__policy_flat(spmv__brew *c)
+static spmv_status spmv__cocktail_flat(spmv__brew *c)
 {
-    spmv_status s = spmv__policy_ell(c);
+    spmv_status s = spmv__cocktail_ell(c);
     if (s || !c->left_nnz) return s;
-    spmv__policy_csr_or_coo(c);
+    spmv__cocktail_csr_or_coo(c);
     return spmv__brew_split(c);
 }
 
@@ -736,7 +744,7 @@ static spmv_status spmv__brew_estimate(const spmv__brew *c, spmv_plan *plan, dou
     for (i = 0; i < split.count && !s; i++) {
         spmv_view v = spmv_split_view(&split, c->a, i);
         spmv_spec layout;
-        double slots, work, t;
+        double slots = 0, work = 0, t;
         if (!split.nnz[i]) continue;
         s = spmv__brew_slots(c, &plan->part[i], &v, &slots, &work);
         if (s) break;
@@ -785,7 +793,7 @@ static spmv__plan_text spmv__text_of_plan(const spmv_plan *plan)
 }
 
 /* "Merge small submatrices". trial and best: two plans to work on. */
-static spmv_status spmv__policy_merge(spmv__brew *c, spmv_plan *trial, spmv_plan *best)
+static spmv_status spmv__cocktail_merge(spmv__brew *c, spmv_plan *trial, spmv_plan *best)
 {
     spmv_cocktail *out = c->out;
     double seconds, least, per_row[SPMV_COCKTAIL_PARTS], kept[SPMV_COCKTAIL_PARTS] = { 0 };
@@ -814,7 +822,7 @@ static spmv_status spmv__policy_merge(spmv__brew *c, spmv_plan *trial, spmv_plan
 /* ---- all policies ---------------------------------------------------------------------------------------------------------- */
 
 /* "Priority of the categories": lets each category take its share, the one with the highest rate first. The flat category takes all. */
-static spmv_status spmv__policy_categories(spmv__brew *c)
+static spmv_status spmv__cocktail_categories(spmv__brew *c)
 {
     static const int begin[] = { SPMV__BREW_BDIA, SPMV__BREW_BLOCK, SPMV__BREW_ELL };
     static const int end[] = { SPMV__BREW_ELL, SPMV__BREW_END, SPMV__BREW_BLOCK };
@@ -832,9 +840,9 @@ static spmv_status spmv__policy_categories(spmv__brew *c)
         order[j] = i;
     }
     for (i = 0; i < CATEGORIES && c->left_nnz && !s; i++) {
-        if (order[i] == DIAGONALS) s = spmv__policy_dense_diagonals(c);
-        else if (order[i] == BLOCKS) s = spmv__policy_dense_blocks(c);
-        else s = spmv__policy_flat(c);
+        if (order[i] == DIAGONALS) s = spmv__cocktail_dense_diagonals(c);
+        else if (order[i] == BLOCKS) s = spmv__cocktail_dense_blocks(c);
+        else s = spmv__cocktail_flat(c);
     }
     return s;
 }
@@ -844,10 +852,10 @@ static spmv_status spmv__brew_plan(spmv__brew *c)
 {
     void *block = NULL;
     spmv_status s = spmv__brew_split(c);
-    if (!s && c->left_nnz) s = spmv__policy_categories(c);
+    if (!s && c->left_nnz) s = spmv__cocktail_categories(c);
     if (!s && !c->out->plan.count) c->out->plan.part[c->out->plan.count++].format = spmv__brew_last(c);
     if (!s) s = spmv__new(c->h, &block, 2, sizeof(spmv_plan), 0);
-    if (!s && c->a->nnz) s = spmv__policy_merge(c, (spmv_plan *)block, (spmv_plan *)block + 1);
+    if (!s && c->a->nnz) s = spmv__cocktail_merge(c, (spmv_plan *)block, (spmv_plan *)block + 1);
     spmv_free(c->h, block);
     return s;
 }
