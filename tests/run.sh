@@ -61,7 +61,7 @@ export POCL_CACHE_DIR
 quick() {
     case $1 in
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
-    cli/bench | cli/suite | package/cmake-subdirectory | package/pkg-config) ;;
+    cli/bench | cli/cocktail | cli/suite | package/cmake-subdirectory | package/pkg-config) ;;
     compile/mingw/*) return 1 ;;
     compile/*++/* | compile/*/examples | compile/*/all | compile/*/host | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/gcc/two-units | compile/gcc/single | compile/gcc/single-host) ;;
@@ -237,6 +237,7 @@ group() { # group NAME: lists its checks
         check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
+        check cli/cocktail sum "make -s build/spmv && python3 tests/cocktail.py"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     oclgrind)
         check oclgrind/races plain "make -s build/spmv && sh tests/oclgrind.sh races"
