@@ -462,8 +462,8 @@ def table(i):
         peak = 10 * strong * rng.uniform(0.9, 1.15)
         if i == 2 and name in ("sell:h=64", "sbell:b=8x8", "bell:b=1x8"):
             continue  # not measured
-        if i == 4 and name in BLOCKS:
-            peak *= {"s": 2, "b": 1}[name[0]] * (1.5 if "ell" in name else 1)
+        if name.startswith({2: "bell", 4: "sbell"}.get(i, "none")):
+            peak *= 2.5
         half = rng.uniform(100, 500) if i else 0  # nonzeros at which half the peak is reached
         if name == "bdia" and i != 1:
             half, peak = 4 * half, 1.3 * peak  # pays for many diagonals
