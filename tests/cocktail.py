@@ -463,7 +463,7 @@ def table(i):
         if i == 2 and name in ("sell:h=64", "sbell:b=8x8", "bell:b=1x8"):
             continue  # not measured
         if name.startswith({2: "bell", 4: "sbell"}.get(i, "none")):
-            peak *= 2.5
+            peak *= 1.7
         half = rng.uniform(100, 500) if i else 0  # nonzeros at which half the peak is reached
         if name == "bdia" and i != 1:
             half, peak = 4 * half, 1.3 * peak  # pays for many diagonals
