@@ -103,8 +103,8 @@ typedef struct spmv_target {
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first and the
- * chosen one marked, and a sentence with the reason; for "cocktail" every inequality with its numbers. As snprintf does, it returns the length of the whole text without its end, of
- * which at most size bytes, a 0 at the end included, are written. */
+ * chosen one marked, and a sentence with the reason; for "cocktail" every inequality with its numbers. As snprintf does, it returns the
+ * length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 
 /* ---- more: tuning tables ------------------------------------------------------------------------------------------ */

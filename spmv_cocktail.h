@@ -317,8 +317,9 @@ static spmv__diagonal_case spmv__try_diagonals(spmv__brew *c, const spmv__dense_
     t2 = others > 0 ? spmv__slots_over(c, c->rows * others, g2) : 0;
     k.time = t1 < 0 || t2 < 0 ? -1 : t1 + t2;
     if (k.time < 0) return k;
-    if (others <= 0) SPMV__STEP(c, "  only bdia: %llu / (%.0f / %.3f) = %.3f", (spmv__ull)f->nnz, c->rows * bands, g1, (double)f->nnz / k.time);
-    else if (bands <= 0) SPMV__STEP(c, "  only dia: %llu / (%.0f / %.3f) = %.3f", (spmv__ull)f->nnz, c->rows * others, g2, (double)f->nnz / k.time);
+    if (others <= 0 || bands <= 0)
+        SPMV__STEP(c, "  only %s: %llu / (%.0f / %.3f) = %.3f", others <= 0 ? "bdia" : "dia", (spmv__ull)f->nnz,
+                   c->rows * (double)f->dense, others <= 0 ? g1 : g2, (double)f->nnz / k.time);
     else
         SPMV__STEP(c, "  bdia for bands of %llu or more, dia: %llu / (%.0f / %.3f + %.0f / %.3f) = %.3f", (spmv__ull)thick,
                    (spmv__ull)f->nnz, c->rows * bands, g1, c->rows * others, g2, (double)f->nnz / k.time);
@@ -461,7 +462,8 @@ static void spmv__try_blocks(spmv__brew *c, int layout, const spmv__block_sums *
 static spmv_status spmv__cocktail_block_size(spmv__brew *c, int first, double gf, spmv__block_case *best)
 {
     const spmv_spec *spec = &c->layout[first];
-    double gb = spmv__brew_highest(c, first, first + SPMV__COCKTAIL_BLOCKS), size = (double)(spmv__block_height(spec) * spmv__block_width(spec));
+    double gb = spmv__brew_highest(c, first, first + SPMV__COCKTAIL_BLOCKS);
+    double size = (double)(spmv__block_height(spec) * spmv__block_width(spec));
     spmv__block_sums sums[2]; /* of all blocks, of the dense ones */
     uint64_t least[2] = { 1, 1 };
     spmv_status s;

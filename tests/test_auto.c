@@ -1128,7 +1128,8 @@ static void add_blocks(matrix *m, const int n[2][2])
 /* Blocks of 9, 8, 16 and 12 nonzeros: e_b > 16 x 5 / 10 holds for three of them. */
 Test(cocktail, dense_blocks)
 {
-    static const int some[2][2] = { { 9, 8 }, { 16, 12 } }, uneven[2][2] = { { 16, 0 }, { 16, 16 } }, full[2][2] = { { 16, 16 }, { 16, 16 } };
+    static const int some[2][2] = { { 9, 8 }, { 16, 12 } }, uneven[2][2] = { { 16, 0 }, { 16, 16 } };
+    static const int full[2][2] = { { 16, 16 }, { 16, 16 } };
     hand_rates h = flat_rates(0, 0, 5, 0);
     spmv_cocktail_desc alone = by_default;
     matrix m;
@@ -1138,7 +1139,8 @@ Test(cocktail, dense_blocks)
     add_blocks(&m, some);
     mixed(&m, &h, by_default, "bcsr:d=0.5625,b=4x4+csr", /* all blocks, which the first histogram counts, would be as fast */
           LINES("4x4: n_b x 5.000 / 10.000 = 8.000\n", "e_b >= 9: 3 of 4 blocks, with 37 nonzeros\n",
-                "bcsr:b=4x4, dense: 45 / (48 / 10.000 + 8 / 5.000) = 7.031\n", "bcsr:b=4x4, all: 45 / (64 / 10.000) = 7.031 > 5.000: yes\n"));
+                "bcsr:b=4x4, dense: 45 / (48 / 10.000 + 8 / 5.000) = 7.031\n",
+                "bcsr:b=4x4, all: 45 / (64 / 10.000) = 7.031 > 5.000: yes\n"));
     h.rate[SPMV_CSR] = 6; /* e_b > 9.6 */
     matrix_open(&m, "blocks", 8, 8);
     add_blocks(&m, some);
@@ -1186,7 +1188,8 @@ Test(cocktail, ell_width)
     rows_of(&m, "9 2 1 1 1 1", 6, nine_two_ones);
     mixed(&m, &h, two, "ell:w=5+coo",
           LINES("flat      m_c = max(10.000, 10.000) > m_e = max(30.000, 0.000): no\n", "widths up to 5 in 1 of 1 slices\n",
-                "w = 5: (19 + 11) / 30.000 = 1.000 < 11 / 10.000 = 1.100: yes\n", "w = 6: (24 + 12) / 30.000 = 1.200 < 12 / 10.000 = 1.200: no\n",
+                "w = 5: (19 + 11) / 30.000 = 1.000 < 11 / 10.000 = 1.100: yes\n",
+                "w = 6: (24 + 12) / 30.000 = 1.200 < 12 / 10.000 = 1.200: no\n",
                 /* rows 0 to 2 of the rest have 4 nonzeros, the others none */
                 "csr, coo  u max nnz(i) / g_csr = 2 x 4 / 10.000 = 0.800 < n / g_coo = 4 / 10.000 = 0.400: no\n"));
     h.rate[SPMV_CSR] = 12; /* m_c: w = 4 has 10 of 24, w = 5 11 of 30, which is below 0.4; the rest has 5 */
@@ -1232,7 +1235,8 @@ Test(cocktail, merging)
     h.below[SPMV_COO] = 2;
     rows_of(&m, "20 2 1 1 1 1", 6, twenty_two_ones);
     mixed(&m, &h, by_default, "coo", /* 66 / 40 + 9 / 1; 26 / 10; 120 / 40 */
-          LINES("w = 11: (49 + 17) / 40.000", "merge     coo: 0.005 < 0.021 us, ell:w=11+coo: yes\n", "merge     ell: 0.006 < 0.021 us, ell:w=11+coo: yes\n"));
+          LINES("w = 11: (49 + 17) / 40.000", "merge     coo: 0.005 < 0.021 us, ell:w=11+coo: yes\n",
+                "merge     ell: 0.006 < 0.021 us, ell:w=11+coo: yes\n"));
     h.rate[SPMV_ELL] = 60; /* at 20 in a row: 120 / 60 */
     h.low[SPMV_ELL] = 40;
     h.below[SPMV_ELL] = 15;
