@@ -91,7 +91,7 @@ typedef struct spmv_target {
 /* Chooses a plan and the knobs of its kernels.
  *   out     the choice, with all options and their estimates; on failure it is zeroed
  *   text    "auto" or NULL: every format competes; "cocktail": the policies of clSpMV (spmv_cocktail.h), by the table's rates of banded
- *           matrices, which make one plan; any other text goes to spmv_plan_make
+ *           matrices, which make one plan; it may have keys. Any other text goes to spmv_plan_make
  *   a       the matrix
  *   how     how it will be stored: type, strict, reproducible and max_bytes count
  *   target  where products will run; NULL: on the host
@@ -99,7 +99,7 @@ typedef struct spmv_target {
  *   column  as in spmv_plan_make; may be NULL
  *   hooks   may be NULL
  * For a tiny matrix "auto" is csr and no table is read, unless the hints have a table or a clock with refine, or exclude csr.
- * SPMV_ERR_MEMORY; for other texts the statuses of spmv_plan_make. */
+ * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first and the
@@ -2173,8 +2173,8 @@ static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *ma
     return SPMV_OK;
 }
 
-/* Makes the plan by the policies of clSpMV. */
-static spmv_status spmv__choose_cocktail(spmv__chooser *c)
+/* Makes the plan by the policies of clSpMV. keys: what the text "cocktail" sets, else zero. */
+static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_desc *keys)
 {
     static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
                                                          { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
@@ -2187,10 +2187,10 @@ static spmv_status spmv__choose_cocktail(spmv__chooser *c)
     for (i = 2; i >= 0; i--) /* the first of these types that the table has */
         for (k = 0; k < c->t->count; k++)
             if (c->t->row[k].type == order[c->how->type][i]) c->rates = order[c->how->type][i];
-    memset(&d, 0, sizeof d);
+    d = *keys;
     d.rate = spmv__cocktail_rate_of;
     d.user = c;
-    d.groups = c->t->units;
+    if (!d.groups) d.groups = c->t->units;
     d.most_slots = (uint64_t)c->limit / spmv_value_size(c->how->type) + 1;
     for (f = 0; f < SPMV_FORMAT_COUNT; f++)
         if (!spmv__usable(c, (spmv_format)f)) d.without |= 1u << f;
@@ -2219,11 +2219,17 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     }
     spmv__chooser c;
     spmv_tuning own;
+    spmv_cocktail_desc keys;
     spmv_status s;
-    int cocktail = text && spmv__is_choice(text, "cocktail");
+    int cocktail = text && spmv__is_cocktail(text);
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
-    if (text && !cocktail && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    if (text && !cocktail && !spmv__is_auto(text)) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    memset(&keys, 0, sizeof keys);
+    if (cocktail) {
+        s = spmv_cocktail_keys(&keys, text, column, hooks);
+        if (s) return s;
+    }
     out->tiny = !cocktail && spmv__is_tiny(a, hints);
     if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
@@ -2236,7 +2242,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(&c, target, &own);
     if (!s) memcpy(out->table, c.t->device, sizeof out->table);
-    if (!s && cocktail) s = spmv__choose_cocktail(&c);
+    if (!s && cocktail) s = spmv__choose_cocktail(&c, &keys);
     if (!s && !cocktail) s = spmv__find_candidates(&c);
     if (!s && !cocktail && a->nnz) s = spmv__choose_all(&c);
     if (!s && !cocktail) s = spmv__take_best(&c);

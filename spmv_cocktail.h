@@ -3,6 +3,10 @@
  * spmv_cocktail.h - the plan "cocktail": the greedy policies of clSpMV (Su, Keutzer 2012, section 3.3), rule by rule, with nothing of the
  * cost model by which "auto" chooses.
  *
+ * Keys may follow the name:
+ *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: the compute units of the device
+ *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
+ *
  * The formats are the paper's nine, the blocks its eight sizes, and all that the policies know of a device is the rate of each format at
  * a number of rows and of nonzeros in a row. spmv_choose of spmv_auto.h takes the rates from a tuning table; programs seldom need to
  * call spmv_cocktail_make themselves.
@@ -15,12 +19,14 @@
  *   blocks alone and once with all blocks, as the paper has a histogram for either; the rest counts as n / g_f, and all blocks must be
  *   faster than that.
  * - A part counts with its fill and padding, at the rate of a matrix with as many slots in a row. This also decides between ELL and
- *   SELL. spmv_cocktail_desc.rates_alone compares these formats by their rates at the current settings instead.
+ *   SELL. With padding=0, these formats are compared by their rates at the current settings instead; on an H200's table that changes
+ *   the plan of every second matrix.
  * - Thick bands are those of at least as many diagonals as make the third case the fastest.
  * - ELL's width is the greatest for which the inequality holds, up to the longest row: beyond it there is only padding. It bounds the
  *   mean gain over all columns; the last one by itself may cost more than it gains. A slice of SELL has the rows that there are.
  * - CSR's rows are divided among u work-groups in equal numbers of adjacent rows. The paper does not say what u is; it has the meaning of
- *   a load balance if the groups run at the same time, so spmv_choose takes the compute units of the device.
+ *   a load balance if the groups run at the same time, so spmv_choose takes the compute units of the device. With more groups, CSR loses
+ *   to COO on more of the matrices with uneven rows.
  * - Merging drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a part take all that is left, so that no
  *   part follows it. The best such change is made as long as the sum of the estimates falls.
  * If you only want the interface, stop at "END OF THE INTERFACE".
@@ -70,6 +76,13 @@ typedef struct spmv_cocktail {
  * Reads the matrix a few times for diagonals and flat formats, and once for each block size. SPMV_ERR_MEMORY; SPMV_ERR_ARGUMENT if
  * desc->rate is NULL. */
 SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, const spmv_cocktail_desc *desc, const spmv_hooks *hooks);
+/* Reads the keys of a text such as "cocktail:u=64,padding=0".
+ *   desc    its groups and rates_alone are set as far as the text has these keys
+ *   text    "cocktail", and keys
+ *   column  the 1-based column of the fault in text; 0: there is none. May be NULL
+ *   hooks   may be NULL
+ * SPMV_ERR_PLAN. */
+SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks);
 
 #ifdef __cplusplus
 }
@@ -79,6 +92,51 @@ SPMV_API spmv_status spmv_cocktail_make(spmv_cocktail *out, const spmv_csr *a, c
 
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COCKTAIL_IMPLEMENTED)
 #define SPMV_COCKTAIL_IMPLEMENTED
+
+/* ---- keys ------------------------------------------------------------------------------------------------------------------ */
+
+/* Reads one key. */
+static spmv_status spmv__cocktail_key(spmv__scan *c, spmv_cocktail_desc *d)
+{
+    char key[SPMV__WORD], word[SPMV__WORD];
+    const char *at;
+    int64_t v;
+    int padding;
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, key, sizeof key);
+    padding = !strcmp(key, "padding");
+    if (!padding && strcmp(key, "u") != 0) return spmv__fault(c, at, SPMV_ERR_PLAN, "cocktail has the keys u and padding");
+    if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");
+    spmv__skip_space(c);
+    at = c->at;
+    spmv__word(c, word, sizeof word);
+    if (!spmv__key_value(SPMV__INT, word, &v)) return spmv__fault(c, at, SPMV_ERR_PLAN, spmv__key_form(SPMV__INT));
+    if (padding && v > 1) return spmv__fault(c, at, SPMV_ERR_PLAN, "padding must be 0 or 1");
+    if (!padding && !v) return spmv__fault(c, at, SPMV_ERR_PLAN, "u must be at least 1");
+    if (padding) d->rates_alone = !v;
+    else d->groups = (uint64_t)v;
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_cocktail_keys(spmv_cocktail_desc *desc, const char *text, int *column, const spmv_hooks *hooks)
+{
+    spmv__scan c;
+    spmv_status s = SPMV_OK;
+    if (column) *column = 0;
+    if (!desc || !text) return spmv__null(hooks, "spmv_cocktail_keys", desc ? "text" : "desc", NULL, 0);
+    c.text = c.at = text;
+    c.h = hooks;
+    c.column = column;
+    if (!spmv__is_cocktail(text)) return spmv__fault(&c, text, SPMV_ERR_PLAN, "expected \"cocktail\"");
+    c.at = spmv__after_name(text, "cocktail");
+    if (spmv__accept(&c, ':')) {
+        do s = spmv__cocktail_key(&c, desc);
+        while (!s && spmv__accept(&c, ','));
+    }
+    spmv__skip_space(&c);
+    return !s && *c.at ? spmv__fault(&c, c.at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : s;
+}
 
 /* ---- layouts and rates --------------------------------------------------------------------------------------------- */
 

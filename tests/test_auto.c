@@ -1306,10 +1306,40 @@ Test(cocktail, by_a_table)
     cr_assert_str_eq(c->variant, "V=2+");
     cr_assert_lt(spmv_explain(c, text, sizeof text), sizeof text);
     cr_assert_str_eq(text, want);
+    cr_assert_eq(choose(c, "cocktail:u=1", &a, table, &hints, &how, NULL), SPMV_OK); /* 1 x 5 / 5 < 5 / 4 */
+    cr_assert_str_eq(c->option[0].plan, "dia:d=0.571428+csr");
+    cr_assert_eq(choose(c, "cocktail:u=", &a, table, &hints, &how, NULL), SPMV_ERR_PLAN);
+    cr_assert_eq(c->count, 0);
     how.strict = 1; /* dia stores fill */
     cr_assert_eq(choose(c, "cocktail", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_str_eq(c->option[0].plan, "coo");
     free(c);
     spmv_csr_free(&a);
     matrix_free(&m);
+}
+
+/* The keys of cocktail, and their faults. */
+Test(cocktail, keys)
+{
+    static const struct {
+        const char *text;
+        int         column; /* 0: no fault */
+        uint64_t    groups;
+        int         rates_alone;
+    } cases[] = { { "cocktail", 0, 0, 0 }, { " cocktail : u = 7 , padding=0 ", 0, 7, 1 }, { "cocktail:padding=1", 0, 0, 0 },
+                  { "cocktail:u=0", 12, 0, 0 }, { "cocktail:padding=2", 18, 0, 0 }, { "cocktail:w=3", 10, 0, 0 }, { "cocktail:u", 11, 0, 0 },
+                  { "cocktail:u=7+csr", 13, 7, 0 }, { "auto", 1, 0, 0 } };
+    size_t i;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_cocktail_desc d;
+        int column = 99;
+        spmv_status s;
+        memset(&d, 0, sizeof d);
+        s = spmv_cocktail_keys(&d, cases[i].text, &column, &h);
+        CHECK(s == (cases[i].column ? SPMV_ERR_PLAN : SPMV_OK) && column == cases[i].column, "%s: column %d", cases[i].text, column);
+        CHECK(d.groups == cases[i].groups && d.rates_alone == cases[i].rates_alone, "%s", cases[i].text);
+        CHECK(l.messages == (cases[i].column != 0), "%s: %d messages", cases[i].text, l.messages);
+    }
 }

@@ -217,6 +217,9 @@ Test(null, choices)
     REFUSED_AND_ZEROED("v", f, spmv_features_make(&f, NULL, 0, 0, &h));
     v.a = NULL;
     REFUSED_AND_ZEROED("v->a", f, spmv_features_make(&f, &v, 0, 0, &h));
+    REFUSED("desc", spmv_cocktail_keys(NULL, "cocktail", &column, &h));
+    REFUSED("text", spmv_cocktail_keys(&cocktail, NULL, NULL, &h));
+    FINE(spmv_cocktail_keys(&cocktail, "cocktail", NULL, NULL));
     cocktail.rate = no_rate;
     REFUSED("out", spmv_cocktail_make(NULL, &a, &cocktail, &h));
     REFUSED_AND_ZEROED("a", brewed, spmv_cocktail_make(&brewed, NULL, &cocktail, &h));
