@@ -33,7 +33,7 @@ help:
 	@echo 'make              builds the command line, build/spmv'
 	@echo 'make demo         multiplies a real matrix in every format on the host and on OpenCL'
 	@echo 'make test         runs the most informative tests: at most six minutes on two cores; ends with "N passed, N failed"'
-	@echo 'make test-all     runs every test, those of make test first; about a quarter of an hour'
+	@echo 'make test-all     runs every test, those of make test first; about half an hour'
 	@echo 'make single       writes the whole library as one header, dist/spmv.h'
 	@echo 'make dist         writes it with its version in the name, and a checksum'
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'

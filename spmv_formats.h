@@ -1991,7 +1991,7 @@ SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
 SPMV__SHARED spmv_status spmv__estimate_columns(const spmv_spec *spec, const spmv__look *l, uint64_t h)
 {
-    return spec->key[SPMV_KEY_IDX] && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
+    return spec->key[SPMV_KEY_IDX] == 16 && !spmv__narrow_fits(l, h) ? SPMV_ERR_UNSUPPORTED : SPMV_OK;
 }
 
 /* For formats without padding: the slots are the nonzeros, and the rows stay uneven. */
@@ -3787,7 +3787,7 @@ SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 SPMV__SHARED double spmv__spec_index_bytes(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
-    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] ? 2 : 4);
+    double bytes = t->indices * (spec->key[SPMV_KEY_IDX] == 16 ? 2 : 4);
     return t->category == SPMV_CLASS_BLOCK ? bytes / (double)(spmv__block_height(spec) * spmv__block_width(spec)) : bytes;
 }
 
