@@ -239,6 +239,7 @@ typedef struct spmv__spec_text {
     char text[64];
 } spmv__spec_text;
 
+/* Prints a layout or part as a plan would have it. */
 static spmv__spec_text spmv__text_of(const spmv_spec *spec)
 {
     spmv__spec_text s;
@@ -314,41 +315,58 @@ typedef struct spmv__dense_diagonals {
     uint64_t *bands, widest;       /* bands[w]: bands of w adjacent dense diagonals; the greatest w */
 } spmv__dense_diagonals;
 
-/* Counts the dense diagonals, those with e_d > n_d g_f / g_d, and the bands in which they lie. Free f->bands. */
+/* Does the inequality hold for a diagonal with so many nonzeros? */
+static int spmv__is_dense_diagonal(uint64_t held, uint64_t length, double gf, double gd)
+{
+    return (double)held * gd > (double)length * gf;
+}
+
+/* Counts the dense diagonals, and finds the emptiest of them and the fullest of the others. */
+static void spmv__count_diagonals(const spmv__brew *c, const spmv__diagonals *d, double gf, double gd, spmv__dense_diagonals *f)
+{
+    uint64_t at = 0, number, held;
+    while (spmv__diagonals_next(d, &at, &number, &held)) {
+        uint64_t length = spmv__diagonal_length(c->a, number);
+        int dense = spmv__is_dense_diagonal(held, length, gf, gd);
+        uint64_t *extreme = dense ? f->least : f->most;
+        double fill = (double)held * (double)extreme[1], other = (double)extreme[0] * (double)length; /* over both lengths */
+        f->all++;
+        f->dense += (uint64_t)dense;
+        f->nnz += dense ? held : 0;
+        if (extreme[1] && (dense ? fill >= other : fill <= other)) continue;
+        extreme[0] = held;
+        extreme[1] = length;
+    }
+}
+
+/* Counts the bands in which the dense diagonals lie, by their widths. */
+static void spmv__count_bands(const spmv__brew *c, const spmv__diagonals *d, double gf, double gd, spmv__dense_diagonals *f)
+{
+    uint64_t at = 0, number, held, before = 0, width = 0;
+    while (spmv__diagonals_next(d, &at, &number, &held)) {
+        if (!spmv__is_dense_diagonal(held, spmv__diagonal_length(c->a, number), gf, gd)) continue;
+        if (width && number != before + 1) {
+            f->bands[width]++;
+            width = 0;
+        }
+        if (++width > f->widest) f->widest = width;
+        before = number;
+    }
+    if (width) f->bands[width]++;
+}
+
+/* Finds the dense diagonals of what is left, those with e_d > n_d g_f / g_d. Free f->bands. */
 static spmv_status spmv__find_diagonals(const spmv__brew *c, double gf, double gd, spmv__dense_diagonals *f)
 {
     spmv__diagonals d;
-    uint64_t at, number, held, before = 0, width = 0;
-    int again;
-    void *block;
+    void *block = NULL;
     spmv_status s = spmv__diagonals_count(&d, &c->left, c->h);
     memset(f, 0, sizeof *f);
-    for (again = 0; again < 2 && !s; again++) { /* first counts, then lists bands */
-        for (at = 0; spmv__diagonals_next(&d, &at, &number, &held);) {
-            uint64_t length = spmv__diagonal_length(c->a, number);
-            int dense = (double)held * gd > (double)length * gf;
-            uint64_t *extreme = dense ? f->least : f->most;
-            if (again) {
-                if (!dense) continue;
-                if (width && number != before + 1) f->bands[width]++, width = 0;
-                if (++width > f->widest) f->widest = width;
-                before = number;
-                continue;
-            }
-            f->all++;
-            f->dense += (uint64_t)dense;
-            f->nnz += dense ? held : 0;
-            if (!extreme[1] || (dense ? (double)held * (double)extreme[1] < (double)extreme[0] * (double)length
-                                      : (double)held * (double)extreme[1] > (double)extreme[0] * (double)length)) {
-                extreme[0] = held;
-                extreme[1] = length;
-            }
-        }
-        if (again) continue;
-        s = spmv__new(c->h, &block, f->dense + 2, sizeof *f->bands, 0);
-        f->bands = (uint64_t *)block;
-    }
-    if (!s && width) f->bands[width]++;
+    if (s) return s;
+    spmv__count_diagonals(c, &d, gf, gd, f);
+    s = spmv__new(c->h, &block, f->dense + 2, sizeof *f->bands, 0);
+    f->bands = (uint64_t *)block;
+    if (!s) spmv__count_bands(c, &d, gf, gd, f);
     spmv__diagonals_free(&d, c->h);
     return s;
 }

@@ -66,7 +66,10 @@ class Entry:
     @staticmethod
     def again(rows, row):
         """The fastest row with the same plan and variant."""
-        return row and {**fastest([r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]), "builder": row["builder"]}
+        if not row:
+            return None
+        same = [r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]
+        return {**fastest(same), "builder": row["builder"]}
 
 
 def gflops(row):
