@@ -297,7 +297,7 @@ static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const s
 #ifdef SPMV_NO_AUTO
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
-    if (d->plan && (spmv__is_choice(d->plan, "auto") || spmv__is_choice(d->plan, "cocktail")))
+    if (d->plan && (spmv__is_auto(d->plan) || spmv__is_cocktail(d->plan)))
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "plan \"%s\": the choice was left out of this build (SPMV_NO_AUTO)", d->plan);
     return spmv__store_given(m, d, csr, how, d->plan ? d->plan : "csr");
 }
@@ -405,8 +405,8 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
     const char *text = d->plan ? d->plan : d->reproducible ? "csr" : "auto";
-    if (spmv__is_choice(text, "auto") && spmv__is_tiny(csr, d->hints)) text = "csr";
-    if (!spmv__is_choice(text, "auto") && !spmv__is_choice(text, "cocktail")) return spmv__store_given(m, d, csr, how, text);
+    if (spmv__is_auto(text) && spmv__is_tiny(csr, d->hints)) text = "csr";
+    if (!spmv__is_auto(text) && !spmv__is_cocktail(text)) return spmv__store_given(m, d, csr, how, text);
     return spmv__choose_and_store(m, d, csr, how);
 }
 #endif

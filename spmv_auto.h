@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * spmv_auto.h - the library chooses the plan: "auto" and "cocktail" (Su, Keutzer 2012: clSpMV and the Cocktail format), the tuning
- * tables that they go by, and the features of a matrix that they look at.
+ * spmv_auto.h - the library chooses the plan: "auto", which goes by estimates, and "cocktail", which goes by the policies of
+ * spmv_cocktail.h; the tuning tables that they go by, and the features of a matrix.
  *
  * The interface comes in three tiers:
  *     start here   spmv_choose and spmv_explain; spmv_create of spmv.h calls the first, so most programs need neither
@@ -33,7 +33,7 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_plan.h" /* above the guard, as in the other headers */
+#include "spmv_cocktail.h" /* above the guard, as in the other headers */
 #ifndef SPMV_AUTO_H
 #define SPMV_AUTO_H
 
@@ -74,8 +74,9 @@ typedef struct spmv_choice {
     int           count;                     /* options, the best first; 0 if the plan was given as text, or the matrix is tiny */
     int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, so the plan is csr and nothing was compared */
     spmv_option   option[SPMV_CHOICE_MAX];
-    spmv_features features;
+    spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
     double        csr;                       /* predicted seconds of a product of the fastest csr */
+    char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
 } spmv_choice;
@@ -92,8 +93,8 @@ typedef struct spmv_target {
 
 /* Chooses a plan and the knobs of its kernels.
  *   out     the choice, with all options and their estimates; on failure it is zeroed
- *   text    "auto" or NULL: every format competes; "cocktail": the greedy policies and formats of clSpMV; any other text goes to
- *           spmv_plan_make
+ *   text    "auto" or NULL: every format competes; "cocktail": the policies of clSpMV (spmv_cocktail.h), by the table's rates of banded
+ *           matrices, which make one plan; it may have keys. Any other text goes to spmv_plan_make
  *   a       the matrix
  *   how     how it will be stored: type, strict, reproducible and max_bytes count
  *   target  where products will run; NULL: on the host
@@ -101,12 +102,12 @@ typedef struct spmv_target {
  *   column  as in spmv_plan_make; may be NULL
  *   hooks   may be NULL
  * For a tiny matrix "auto" is csr and no table is read, unless the hints have a table or a clock with refine, or exclude csr.
- * SPMV_ERR_MEMORY; for other texts the statuses of spmv_plan_make. */
+ * SPMV_ERR_MEMORY; SPMV_ERR_PLAN for unknown keys of cocktail; for other texts the statuses of spmv_plan_make. */
 SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
                                  const spmv_build_hints *hints, int *column, const spmv_hooks *hooks);
 /* Writes why a plan was chosen: the features of the matrix, a table of the options with their estimates, the least cost first and the
- * chosen one marked, and a sentence with the reason. As snprintf does, it returns the length of the whole text without its end, of
- * which at most size bytes, a 0 at the end included, are written. */
+ * chosen one marked, and a sentence with the reason; for "cocktail" every inequality with its numbers. As snprintf does, it returns the
+ * length of the whole text without its end, of which at most size bytes, a 0 at the end included, are written. */
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size);
 
 /* ---- more: tuning tables ------------------------------------------------------------------------------------------ */
@@ -1269,7 +1270,6 @@ typedef struct spmv__chooser {
     unsigned char           any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
     double                  flat;    /* the least predicted seconds of a flat format for the whole matrix */
     unsigned                without; /* bits of formats that must not be used */
-    int                     greedy;  /* 1: "cocktail" */
     double                  limit;   /* the most bytes that a part may take */
 } spmv__chooser;
 
@@ -1280,6 +1280,15 @@ static int spmv__usable(const spmv__chooser *c, spmv_format f)
     if (c->without >> f & 1u || !spmv_format_built(f)) return 0;
     if (c->how->strict && flags & SPMV_HAS_FILL) return 0;
     return !c->how->reproducible || (flags & SPMV_REPEATS);
+}
+
+/* Has a part any keys? */
+static int spmv__has_keys(const spmv_spec *s)
+{
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (s->key[k]) return 1;
+    return 0;
 }
 
 static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
@@ -1789,16 +1798,14 @@ static void spmv__keep_prefix(spmv__prefix *best, const spmv__prefix *p)
 
 static int64_t spmv__millionths(double v) { return v >= 1 ? 1000000 : v <= 0.01 ? 10000 : (int64_t)(v * 100 + 0.5) * 10000; }
 
-/* Replaces *best by p, which has a lower threshold, if p is better. The greedy policy lowers the threshold down to the value of its formula
- * without comparing; otherwise the least guess decides. */
-static void spmv__prefer_prefix(const spmv__chooser *c, spmv__prefix *best, const spmv__prefix *p)
+/* Replaces *best by p if its guess is less. */
+static void spmv__prefer_prefix(spmv__prefix *best, const spmv__prefix *p)
 {
-    if (p->seconds <= 0) return;
-    if (c->greedy || best->guess <= 0 || p->guess < best->guess) *best = *p;
+    if (p->seconds > 0 && (best->guess <= 0 || p->guess < best->guess)) *best = *p;
 }
 
-/* The lowest threshold to be tried, where the formula of the paper gives threshold: "auto" goes down to half of that. */
-static double spmv__threshold_end(const spmv__chooser *c, double threshold) { return c->greedy ? threshold : 0.5 * threshold; }
+/* The lowest threshold to be tried, where the formula of clSpMV gives threshold. */
+static double spmv__threshold_end(double threshold) { return 0.5 * threshold; }
 
 /* Finds the best prefix of dense diagonals for a candidate: those filled beyond g_f / g_d (clSpMV: e_d > n_d g_f / g_d). DIA and BDIA
  * compete. */
@@ -1820,7 +1827,7 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     p.spec = *k->layout;
     p.variant = k->variant;
     p.rows = rows;
-    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(c, threshold) * (double)SPMV_FILL_BINS; bin--) {
+    for (bin = SPMV_FILL_BINS; bin >= 0 && bin + 1 > spmv__threshold_end(threshold) * (double)SPMV_FILL_BINS; bin--) {
         nnz += f->diagonal_nnz[bin];
         count += f->diagonal_count[bin];
         if (f->diagonal_count[bin] <= 0 || nnz >= (double)f->nnz) continue;
@@ -1829,7 +1836,7 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
         p.seconds = spmv__cost(c, k, &load);
         p.nnz = nnz;
         p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
-        spmv__prefer_prefix(c, &mine, &p);
+        spmv__prefer_prefix(&mine, &p);
     }
     if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
@@ -1861,7 +1868,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     p.spec = *k->layout;
     p.variant = k->variant;
     p.rows = load.rows;
-    for (n = b->bh * b->bw; n > 0 && n > spmv__threshold_end(c, threshold) * size; n--) {
+    for (n = b->bh * b->bw; n > 0 && n > spmv__threshold_end(threshold) * size; n--) {
         blocks += b->at[n];
         nnz += b->at[n] * n;
         if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
@@ -1871,7 +1878,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
         p.nnz = nnz;
         p.seconds = spmv__cost(c, k, &load);
         p.guess = p.seconds + c->flat * (1 - nnz / (double)f->nnz);
-        spmv__prefer_prefix(c, &mine, &p);
+        spmv__prefer_prefix(&mine, &p);
     }
     if (mine.guess > 0) spmv__keep_prefix(best, &mine);
 }
@@ -2155,7 +2162,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
-    if (!s && !c->greedy) s = spmv__offer_builders(c, &l, &c->out->features);
+    if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     return s;
@@ -2168,6 +2175,104 @@ static spmv_status spmv__take_best(spmv__chooser *c)
     const char *text = out->count ? out->option[0].plan : spmv_format_built(SPMV_CSR) && !(c->without >> SPMV_CSR & 1u) ? "csr" : "coo";
     if (out->count) memcpy(out->variant, out->option[0].variant, sizeof out->variant);
     return spmv_plan_parse(&out->plan, text, NULL, c->h);
+}
+
+/* ---- cocktail ---------------------------------------------------------------------------------------------------------
+ * spmv_cocktail.h has the policies; here are the rates by which they go. */
+
+/* The row of the table that is the fastest for a layout of the cocktail: among those of its kernels' variants on banded matrices, which the
+ * paper benchmarks (5.1), or on the next kind if a table has none on these. NULL: the table has none. */
+static const spmv_tune_row *spmv__cocktail_row(const spmv__chooser *c, const spmv_spec *layout, double rows, double per_row, double *rate)
+{
+    const spmv_tune_row *best = NULL;
+    size_t i;
+    int kind;
+    *rate = 0;
+    for (kind = 0; kind < SPMV_TUNE_KIND_COUNT && !best; kind++)
+        for (i = 0; i < c->t->count; i++) {
+            const spmv_tune_row *r = &c->t->row[i];
+            spmv_spec same = r->layout;
+            double v;
+            if (r->type != c->rates || (int)r->kind != kind || same.format != layout->format || spmv__height(&same) != spmv__height(layout))
+                continue;
+            if (spmv__is_block(same.format) && (spmv__block_height(&same) != spmv__block_height(layout) ||
+                                                spmv__block_width(&same) != spmv__block_width(layout))) continue;
+            same.key[SPMV_KEY_H] = same.key[SPMV_KEY_B] = 0;
+            if (spmv__has_keys(&same)) continue; /* layouts that the paper does not have: csr:run, idx=16, sorted rows */
+            v = spmv_tuning_rate(c->t, r, rows, per_row);
+            if (v <= *rate) continue;
+            *rate = v;
+            best = r;
+        }
+    return best;
+}
+
+/* spmv_cocktail_rate: the highest rate of any variant, as the table has it. */
+static double spmv__cocktail_rate_of(void *user, const spmv_spec *layout, double rows, double per_row)
+{
+    double rate;
+    spmv__cocktail_row((const spmv__chooser *)user, layout, rows, per_row, &rate);
+    return rate;
+}
+
+/* Copies the cocktail into the choice, as its one option, with the fastest variant of each part. */
+static spmv_status spmv__take_cocktail(spmv__chooser *c, const spmv_cocktail *made)
+{
+    spmv_choice *out = c->out;
+    spmv_option *o = out->option;
+    double rows = (double)c->a->rows, rate;
+    spmv__text t;
+    int i;
+    spmv_spec csr;
+    memset(&csr, 0, sizeof csr);
+    csr.format = SPMV_CSR;
+    spmv__cocktail_row(c, &csr, rows, (double)c->a->nnz / rows, &rate);
+    out->csr = rate > 0 ? 2e-9 * (double)c->a->nnz / rate : 0;
+    out->plan = made->plan;
+    memcpy(out->steps, made->steps, sizeof out->steps);
+    spmv__text_open(&t, o->variant, sizeof o->variant);
+    for (i = 0; i < made->plan.count; i++) {
+        const spmv_tune_row *r = spmv__cocktail_row(c, &made->plan.part[i], rows, made->per_row[i], &rate);
+        if (i) spmv__put_char(&t, '+');
+        spmv__put_text(&t, r ? r->variant : "");
+        o->convert += spmv__spec_convert(&made->plan.part[i]);
+    }
+    if (spmv__text_close(&t) >= sizeof o->variant || spmv_plan_print(&made->plan, o->plan, sizeof o->plan) >= sizeof o->plan)
+        return spmv_log(c->h, SPMV_ERR_PLAN, "the text of the cocktail's plan is too long");
+    memcpy(out->variant, o->variant, sizeof out->variant);
+    o->predicted = o->cost = made->seconds > 0 ? made->seconds : 0;
+    out->count = 1;
+    return SPMV_OK;
+}
+
+/* Makes the plan by the policies of clSpMV. keys: what the text "cocktail" sets, else zero. */
+static spmv_status spmv__choose_cocktail(spmv__chooser *c, const spmv_cocktail_desc *keys)
+{
+    static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
+                                                         { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
+    spmv_cocktail_desc d;
+    void *block;
+    spmv_status s = spmv__new(c->h, &block, 1, sizeof(spmv_cocktail), 0);
+    int i, f;
+    size_t k;
+    if (s) return s;
+    for (i = 2; i >= 0; i--) /* the first of these types that the table has */
+        for (k = 0; k < c->t->count; k++)
+            if (c->t->row[k].type == order[c->how->type][i]) c->rates = order[c->how->type][i];
+    d = *keys;
+    d.rate = spmv__cocktail_rate_of;
+    d.user = c;
+    if (!d.groups) d.groups = c->t->units;
+    d.most_slots = (uint64_t)c->limit / spmv_value_size(c->how->type) + 1;
+    for (f = 0; f < SPMV_FORMAT_COUNT; f++)
+        if (!spmv__usable(c, (spmv_format)f)) d.without |= 1u << f;
+    c->out->features.rows = c->a->rows;
+    c->out->features.cols = c->a->cols;
+    c->out->features.nnz = c->a->nnz;
+    s = spmv_cocktail_make((spmv_cocktail *)block, c->a, &d, c->h);
+    if (!s) s = spmv__take_cocktail(c, (const spmv_cocktail *)block);
+    spmv_free(c->h, block);
+    return s;
 }
 
 /* Is the matrix too small for "auto" to look at it? Not if the hints have a table or a clock to use, or exclude csr. */
@@ -2186,12 +2291,18 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     }
     spmv__chooser c;
     spmv_tuning own;
+    spmv_cocktail_desc keys;
     spmv_status s;
-    int f, greedy = text && spmv__is_choice(text, "cocktail");
+    int cocktail = text && spmv__is_cocktail(text);
     memset(out, 0, sizeof *out);
     if (column) *column = 0;
-    if (text && !greedy && !spmv__is_choice(text, "auto")) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
-    out->tiny = !greedy && spmv__is_tiny(a, hints);
+    if (text && !cocktail && !spmv__is_auto(text)) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
+    memset(&keys, 0, sizeof keys);
+    if (cocktail) {
+        s = spmv_cocktail_keys(&keys, text, column, hooks);
+        if (s) return s;
+    }
+    out->tiny = !cocktail && spmv__is_tiny(a, hints);
     if (out->tiny) return spmv_plan_parse(&out->plan, "csr", column, hooks);
     memset(&c, 0, sizeof c);
     c.a = a;
@@ -2200,17 +2311,13 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     c.h = hooks;
     c.out = out;
     c.without = hints ? hints->without : 0;
-    c.greedy = greedy;
-    for (f = 0; greedy && f < SPMV_FORMAT_COUNT; f++)
-        if (!spmv__trait[f]->cocktail) c.without |= 1u << f;
     c.limit = (double)spmv__most_bytes(a, how->max_bytes);
     s = spmv__find_table(&c, target, &own);
-    if (!s) {
-        memcpy(out->table, c.t->device, sizeof out->table);
-        s = spmv__find_candidates(&c);
-    }
-    if (!s && a->nnz) s = spmv__choose_all(&c);
-    if (!s) s = spmv__take_best(&c);
+    if (!s) memcpy(out->table, c.t->device, sizeof out->table);
+    if (!s && cocktail) s = spmv__choose_cocktail(&c, &keys);
+    if (!s && !cocktail) s = spmv__find_candidates(&c);
+    if (!s && !cocktail && a->nnz) s = spmv__choose_all(&c);
+    if (!s && !cocktail) s = spmv__take_best(&c);
     spmv_free(hooks, c.cand);
     spmv_free(hooks, c.best);
     spmv_tuning_free(&own);
@@ -2436,6 +2543,22 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
     spmv__put_text(t, ".\n");
 }
 
+/* Writes every inequality of the cocktail, and the plan. */
+static void spmv__explain_cocktail(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *o = c->option;
+    SPMV__SAY(t, "matrix    %llu x %llu, %llu nonzeros\n", (spmv__ull)c->features.rows, (spmv__ull)c->features.cols,
+              (spmv__ull)c->features.nnz);
+    SPMV__SAY(t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
+    spmv__put_text(t, c->steps);
+    spmv__put_char(t, '\n');
+    spmv__say_option(t, o);
+    spmv__put_text(t, " is the plan by the policies of clSpMV");
+    if (o->predicted > 0) SPMV__SAY(t, "; by the table's rates a product takes %.*f us", SPMV__FIGURE(o->predicted * 1e6));
+    if (o->predicted > 0 && c->csr > 0) SPMV__SAY(t, ", and with csr %.*f us", SPMV__FIGURE(c->csr * 1e6));
+    spmv__put_text(t, ".\n");
+}
+
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
     if (!c) return spmv_print(out, size, "%s", "");
@@ -2444,6 +2567,10 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     if (c->tiny)
         return spmv_print(out, size, "plan      csr: a matrix of up to %d bytes costs less than a choice would\n", (int)SPMV_TINY_BYTES);
     if (!c->count) return spmv_print(out, size, "plan      as it was given\n");
+    if (c->steps[0]) {
+        spmv__explain_cocktail(&t, c);
+        return spmv__text_close(&t);
+    }
     spmv__explain_features(&t, &c->features);
     SPMV__SAY(&t, "table     %s%s\n", c->table, c->exact ? "" : ", not the device's own");
     if (c->csr > 0) SPMV__SAY(&t, "csr       %.*f us at best\n", SPMV__FIGURE(c->csr * 1e6));

@@ -1973,7 +1973,6 @@ typedef struct spmv__traits {
     double            apart;    /* as blocks do not lie side by side */
     double            ragged;   /* for each unit by which the deviation of row lengths over their mean exceeds 0.3 */
     double            bands;    /* for each group of neighbouring diagonals after the first */
-    int               cocktail; /* 1: a format of clSpMV, which "cocktail" may use */
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
@@ -2235,7 +2234,7 @@ static const spmv__traits spmv__dense_traits = {
     8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,           /* pads, lanes */
     0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
-    0, NULL                                         /* cocktail, suits */
+    NULL                                            /* suits */
 };
 
 static const spmv_format_layout spmv__dense_layouts[] = {
@@ -2297,7 +2296,7 @@ static const spmv__traits spmv__coo_traits = {
     8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
-    1, NULL                               /* cocktail, suits */
+    NULL                                  /* suits */
 };
 
 static const spmv_format_layout spmv__coo_layouts[] = {
@@ -2362,7 +2361,7 @@ static const spmv__traits spmv__csr_traits = {
     SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
     0.3, 0, 0, 0,                                  /* rounded, apart, ragged, bands */
-    1, NULL                                        /* cocktail, suits */
+    NULL                                           /* suits */
 };
 
 static const spmv_format_layout spmv__csr_layouts[] = {
@@ -2746,7 +2745,7 @@ static const spmv__traits spmv__dia_traits = {
     45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
-    1, NULL                               /* cocktail, suits */
+    NULL                                  /* suits */
 };
 
 static const spmv_format_layout spmv__dia_layouts[] = {
@@ -2796,7 +2795,7 @@ static const spmv__traits spmv__bdia_traits = {
     45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
     0, 0, 0, 0.15,                                 /* rounded, apart, ragged, bands */
-    1, NULL                                        /* cocktail, suits */
+    NULL                                           /* suits */
 };
 
 static const spmv_format_layout spmv__bdia_layouts[] = {
@@ -2958,7 +2957,7 @@ static const spmv__traits spmv__ell_traits = {
     20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
     0, 0, 0, 0,                                                    /* rounded, apart, ragged, bands */
-    1, NULL                                                        /* cocktail, suits */
+    NULL                                                           /* suits */
 };
 
 static const spmv_format_layout spmv__ell_layouts[] = {
@@ -3030,7 +3029,7 @@ static const spmv__traits spmv__sell_traits = {
     20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
     0, 0, 0, 0,                                                                                     /* rounded, apart, ragged, bands */
-    1, NULL                                                                                         /* cocktail, suits */
+    NULL                                                                                            /* suits */
 };
 
 static const spmv_format_layout spmv__sell_layouts[] = {
@@ -3412,7 +3411,7 @@ static const spmv__traits spmv__bell_traits = {
     40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
     0, 0, 0, 0,                                    /* rounded, apart, ragged, bands */
-    1, NULL                                        /* cocktail, suits */
+    NULL                                           /* suits */
 };
 static const spmv__traits spmv__sbell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX) | SPMV__KEY(H), /* keys */
@@ -3423,7 +3422,7 @@ static const spmv__traits spmv__sbell_traits = {
     40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
     0, 0, 0, 0,                                                  /* rounded, apart, ragged, bands */
-    1, NULL                                                      /* cocktail, suits */
+    NULL                                                         /* suits */
 };
 static const spmv__traits spmv__bcsr_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),                   /* keys */
@@ -3434,7 +3433,7 @@ static const spmv__traits spmv__bcsr_traits = {
     40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     0, 0.2, 0.9, 0,                                                 /* rounded, apart, ragged, bands */
-    1, NULL                                                         /* cocktail, suits */
+    NULL                                                            /* suits */
 };
 
 static const spmv_format_layout spmv__bell_layouts[] = {
@@ -3864,7 +3863,7 @@ static const spmv__traits spmv__cmrs_traits = {
     8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
     0, 0, 0, 0,                                                     /* rounded, apart, ragged, bands */
-    0, spmv__cmrs_suits                                             /* cocktail, suits */
+    spmv__cmrs_suits                                                /* suits */
 };
 
 static const spmv_format_layout spmv__cmrs_layouts[] = {
@@ -4036,7 +4035,7 @@ static const spmv__traits spmv__tcsr_traits = {
     5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
     0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
-    0, NULL                         /* cocktail, suits */
+    NULL                            /* suits */
 };
 
 static const spmv_format_layout spmv__tcsr_layouts[] = {

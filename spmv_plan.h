@@ -1376,14 +1376,26 @@ SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, 
     return s ? s : spmv__run_builder(&m, b);
 }
 
-/* Is text, but for blanks around it, the name of that choice? "auto" and "cocktail" are not plans; spmv_auto.h makes them. */
-SPMV__SHARED int spmv__is_choice(const char *text, const char *name)
+/* What follows a name, and the blanks around it, in text; NULL if text does not begin with the name. */
+SPMV__SHARED const char *spmv__after_name(const char *text, const char *name)
 {
     size_t n = strlen(name);
     while (*text == ' ' || *text == '\t') text++;
-    if (strncmp(text, name, n) != 0) return 0;
+    if (strncmp(text, name, n) != 0) return NULL;
     for (text += n; *text == ' ' || *text == '\t';) text++;
-    return !*text;
+    return text;
+}
+
+/* Is text "auto", or "cocktail" with or without keys? These are not plans; spmv_auto.h makes them. */
+SPMV__SHARED int spmv__is_auto(const char *text)
+{
+    const char *rest = spmv__after_name(text, "auto");
+    return rest && !*rest;
+}
+SPMV__SHARED int spmv__is_cocktail(const char *text)
+{
+    const char *rest = spmv__after_name(text, "cocktail");
+    return rest && (!*rest || *rest == ':');
 }
 
 SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spmv_csr *a, const spmv_build_hints *hints, int *column,

@@ -58,9 +58,10 @@ def put(rows, row, path):
     rows[at:at + 1] = [row]  # the order is kept: the first row of a plan is the one without knobs
 
 
-def choice(spmv, path, kind, table):
+def choice(spmv, path, kind, table, chooser="auto"):
     """The plan and the knobs that spmv chooses now."""
-    run = subprocess.run([spmv, "plan", path, "--type", kind, "--table", table, "--json"], capture_output=True, text=True, check=False)
+    run = subprocess.run([spmv, "plan", path, "--type", kind, "--table", table, "--builder", chooser, "--json"], capture_output=True,
+                         text=True, check=False)
     if run.returncode:
         sys.exit(f"{path}: {spmv} plan failed: {run.stderr.strip()}")
     plan = json.loads(run.stdout)
@@ -82,11 +83,11 @@ def measured(rows, plan, knobs):
     return fastest(found)
 
 
-def chosen_now(groups, spmv, table, matrices):
+def chosen_now(groups, spmv, table, matrices, chooser="auto"):
     """For each group the measured row of the plan that is chosen now, or its text if it was not measured."""
     keys = [k for k in groups if os.path.exists(f"{matrices}/{k[2]}.bin")]
     with ThreadPoolExecutor() as pool:
-        chosen = dict(zip(keys, pool.map(lambda k: choice(spmv, f"{matrices}/{k[2]}.bin", k[1], table), keys)))
+        chosen = dict(zip(keys, pool.map(lambda k: choice(spmv, f"{matrices}/{k[2]}.bin", k[1], table, chooser), keys)))
     return {k: measured(groups[k], *c) or "/".join(filter(None, c)) for k, c in chosen.items()}
 
 

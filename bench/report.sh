@@ -87,9 +87,9 @@ paper_tables() {
     echo "By the clock, products in a row; the plans of $name-plans.txt."
     echo
     if [ -e "$from/now" ]; then
-        table tables "auto as the library chooses now." --table "tuning/$name.tune" --matrices "$matrices"
+        table tables "cocktail and auto as the library chooses now." --table "tuning/$name.tune" --matrices "$matrices"
     else
-        table tables "auto as the run had it." --matrices "$matrices"
+        table tables "cocktail and auto as the run had them." --matrices "$matrices"
     fi
 }
 

@@ -1,29 +1,41 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Repeats clSpMV's Tables 2 and 4: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, the GFLOP/s of HYB,
-of the best single format, and of the plan that auto chooses, with the shares of its parts, beside the paper's figures for a GTX 480
-(Table 2) and a Radeon 6970 (Table 4). Input and options are those of regret.py; DIR/MATRIX.bin is read for the shares."""
+"""Repeats clSpMV's Tables 2 to 4: tables.py [--table TABLE --matrices DIR] JSON... prints, for each device and type, the GFLOP/s of
+
+    HYB          ell and coo, by the builder hyb; "-" where that makes a part of one format alone, which counts as that format
+    best NV      the fastest of the five formats of Bell and Garland: dia, ell, csr, coo and HYB
+    best single  the fastest of the paper's nine formats, with its block sizes and heights of slices, for the whole matrix
+    cocktail     the plan by the paper's policies, with the shares of its parts
+    auto         the plan that the library chooses by itself, from more formats and layouts than the paper's
+
+and then what cocktail and auto gain over the others, beside what the paper gains on a GTX 480 (Table 3) and on a Radeon 6970 (Table 4),
+computed from its Tables 2 and 4. Input: lines of "spmv bench --json" with the plans of "bench/candidates.sh CLASS paper". DIR/MATRIX.bin is
+read for the shares. With --table, auto and cocktail are the plans that build/spmv now chooses by that table; their times are looked up
+among those that were measured, and a plan that was not measured is printed without a time. The exit status is 1 if a product was wrong."""
+import argparse
 import os
+import re
 import subprocess
 import sys
 
 import regret
-from rows import mean
+from rows import fastest, geometric_mean, mean
 
-# Our name; GFLOP/s of Table 2: NVIDIA's HYB, the best single format, clSpMV; of Table 4: the best single format, clSpMV
+# Our name; GFLOP/s of Table 2: NVIDIA's HYB, best NV, best single format, clSpMV; of Table 4: best single format, clSpMV
 PAPER = [
-    ("dense", 8.38, 54.08, 53.05, 46.85, 41.85), ("protein", 15, 35.84, 35.86, 29.91, 30.99),
-    ("spheres", 25.11, 34.44, 34.52, 31.85, 31.44), ("cantilever", 19.06, 35.03, 35.10, 33.72, 35.93),
-    ("wind_tunnel", 25.07, 42.94, 42.94, 35.23, 34.51), ("harbor", 11.67, 27.17, 27.21, 22.29, 22.20),
-    ("qcd", 25.05, 30.93, 29.88, 24.84, 25.01), ("ship", 19.11, 40.59, 40.73, 33.75, 34.43),
-    ("economics", 7.61, 7.32, 10.59, 4.87, 9.04), ("epidemiology", 24.02, 25.36, 26.55, 22.51, 22.58),
-    ("accelerator", 9.35, 16.29, 15.25, 15.83, 15.51), ("circuit", 7.35, 7.72, 11.40, 3.06, 8.40),
-    ("webbase", 9.74, 7.30, 12.77, 3.26, 6.42), ("lp", 8.89, 12.99, 12.98, 10.03, 9.50),
-    ("circuit5m", 12.81, 9.02, 17.07, 3.21, 8.06), ("eu-2005", 12.14, 11.84, 16.03, 3.01, 8.19),
-    ("ga41as41h72", 13.28, 16.11, 16.80, 4.70, 6.93), ("in-2004", 10.53, 12.04, 16.87, 3.04, 7.42),
-    ("mip1", 10.8, 18.92, 19.00, 8.27, 8.28), ("si41ge41h72", 12, 17.68, 18.77, 10.81, 11.10),
+    ("dense", 8.38, 32.63, 54.08, 53.05, 46.85, 41.85), ("protein", 15, 23.17, 35.84, 35.86, 29.91, 30.99),
+    ("spheres", 25.11, 25.11, 34.44, 34.52, 31.85, 31.44), ("cantilever", 19.06, 34.9, 35.03, 35.10, 33.72, 35.93),
+    ("wind_tunnel", 25.07, 25.07, 42.94, 42.94, 35.23, 34.51), ("harbor", 11.67, 13.83, 27.17, 27.21, 22.29, 22.20),
+    ("qcd", 25.05, 25.09, 30.93, 29.88, 24.84, 25.01), ("ship", 19.11, 19.11, 40.59, 40.73, 33.75, 34.43),
+    ("economics", 7.61, 7.61, 7.32, 10.59, 4.87, 9.04), ("epidemiology", 24.02, 24.02, 25.36, 26.55, 22.51, 22.58),
+    ("accelerator", 9.35, 9.35, 16.29, 15.25, 15.83, 15.51), ("circuit", 7.35, 7.35, 7.72, 11.40, 3.06, 8.40),
+    ("webbase", 9.74, 9.74, 7.30, 12.77, 3.26, 6.42), ("lp", 8.89, 12.78, 12.99, 12.98, 10.03, 9.50),
+    ("circuit5m", 12.81, 12.81, 9.02, 17.07, 3.21, 8.06), ("eu-2005", 12.14, 12.14, 11.84, 16.03, 3.01, 8.19),
+    ("ga41as41h72", 13.28, 16.11, 16.11, 16.80, 4.70, 6.93), ("in-2004", 10.53, 10.53, 12.04, 16.87, 3.04, 7.42),
+    ("mip1", 10.8, 18.92, 18.92, 19.00, 8.27, 8.28), ("si41ge41h72", 12, 17.68, 17.68, 18.77, 10.81, 11.10),
 ]
-IRREGULAR = ("circuit5m", "eu-2005", "ga41as41h72", "in-2004", "mip1", "si41ge41h72")
+NV = ("dia", "ell", "csr", "coo")
+SINGLE = re.compile(r"(dia|bdia|ell|csr|coo|sell(:h=(32|64|128|256))?|(sbell|bell|bcsr)(:b=(1|2|4|8)x(4|8))?)$")
 
 
 def shares(spmv, path, plan):
@@ -34,41 +46,100 @@ def shares(spmv, path, plan):
     return next(line.split()[1] for line in run.stdout.splitlines() if line.startswith("shares"))
 
 
-def section(args, found, groups, device, kind):
-    """Prints the lines of one device and type, and the means of their ratios."""
-    print(f"{device}, {kind}" + (f"; auto as it chooses by {args.table}, looked up" if args.table else ""))
-    print(f"{'':13} {'GFLOP/s':>8} {'best':>8} {'':24} {'':>8} {'auto over best single':>10}  {'Table 2':>8} {'Table 4':>8}")
-    print(f"{'matrix':13} {'HYB':>8} {'single':>8} {'format':24} {'auto':>8} {'ours':>21}  {'paper':>8} {'paper':>8}  shares")
-    ratios = {"ours": [], "irregular": [], "t2": [], "t4": [], "hyb": []}
-    for name, _, single2, cl2, single4, cl4 in PAPER:
-        key = (device, kind, "clspmv_" + name)
-        if key not in found:
-            print(f"{name:13} {'-':>8}")
+class Entry:
+    """What was measured for one matrix: the fastest row of each column, or None. Rows with the same plan and variant are the same product,
+    whoever chose it, so the fastest of them counts for all."""
+
+    def __init__(self, rows, chosen):
+        self.hyb = self.again(rows, fastest([r for r in rows if r["builder"] == "hyb"]))
+        single = [r for r in rows if SINGLE.match(r["plan"])]
+        self.nv = fastest([r for r in single if r["plan"] in NV] + [self.hyb] * bool(self.hyb))
+        self.single = fastest(single)
+        self.auto, self.cocktail = (self.pick(rows, chosen, c) for c in ("auto", "cocktail"))
+
+    @staticmethod
+    def pick(rows, chosen, chooser):
+        """The row of a choice: of the run, or of the plan that is chosen now."""
+        row = chosen[chooser] if chooser in chosen else fastest([r for r in rows if r["builder"] == chooser])
+        return {"plan": row.partition("/")[0], "gflops": None} if isinstance(row, str) else Entry.again(rows, row)
+
+    @staticmethod
+    def again(rows, row):
+        """The fastest row with the same plan and variant."""
+        if not row:
+            return None
+        same = [r for r in rows if (r["plan"], r["variant"]) == (row["plan"], row["variant"])]
+        return {**fastest(same), "builder": row["builder"]}
+
+
+def gflops(row):
+    return f"{row['gflops']:8.2f}" if row and row["gflops"] else f"{'-':>8}"
+
+
+def format_of(row):
+    return "-" if not row else "hyb" if "+" in row["plan"] else row["plan"]
+
+
+def gain(row, over):
+    """By how many percent a row is faster; None if one of them was not measured."""
+    return (row["gflops"] / over["gflops"] - 1) * 100 if row and over and row["gflops"] and over["gflops"] else None
+
+
+def percent(v):
+    return f"{'-':>9}" if v is None else f"{v:8.1f}%"
+
+
+def table_2(args, entries):
+    """Prints GFLOP/s and formats."""
+    print(f"Table 2, GFLOP/s\n{'matrix':13} {'HYB':>8} {'best NV':>8} {'format':6} {'best single':>12} {'format':12} {'cocktail':>8} "
+          f"{'auto':>8}  cocktail's plan | auto's")
+    for name, e in entries.items():
+        path = f"{args.matrices}/clspmv_{name}.bin"
+        plans = [f"{shares(args.spmv, path, r['plan'])} {r['plan']}" if r else "-" for r in (e.cocktail, e.auto)]
+        print(f"{name:13} {gflops(e.hyb)} {gflops(e.nv)} {format_of(e.nv):6} {gflops(e.single):>12} {format_of(e.single):12} "
+              f"{gflops(e.cocktail)} {gflops(e.auto)}  {plans[0]} | {plans[1]}")
+
+
+def table_3(entries):
+    """Prints the improvements, beside the paper's, and their means."""
+    heads = ("cocktail", "cocktail", "cocktail", "auto", "auto", "paper 3", "paper 3", "paper 3", "paper 4")
+    over = ("HYB", "best NV", "single", "single", "cocktail", "HYB", "best NV", "single", "single")
+    print(f"\nTables 3 and 4, improvement\n{'':13} " + " ".join(f"{h:>9}" for h in heads))
+    print(f"{'over':13} " + " ".join(f"{h:>9}" for h in over))
+    columns = [[] for _ in heads]
+    for name, hyb2, nv2, single2, cl2, single4, cl4 in PAPER:
+        if name not in entries:
             continue
-        auto, single = found[key].auto, found[key].single
-        hyb = next((r for r in groups[key] if r["builder"] == "hyb"), None)
-        ratio = auto["gflops"] / single["gflops"]
-        ratios["ours"].append(ratio)
-        ratios["t2"].append(cl2 / single2)
-        ratios["t4"].append(cl4 / single4)
-        if name in IRREGULAR:
-            ratios["irregular"].append(ratio)
-        if hyb:
-            ratios["hyb"].append(auto["gflops"] / hyb["gflops"])
-        part = shares(args.spmv, f"{args.matrices}/{key[2]}.bin", auto["plan"])
-        print(f"{name:13} {hyb['gflops'] if hyb else float('nan'):8.2f} {single['gflops']:8.2f} {single['plan'][:24]:24} "
-              f"{auto['gflops']:8.2f} {ratio:21.3f}  {cl2 / single2:8.3f} {cl4 / single4:8.3f}  {part}")
-    means = {k: mean(v) for k, v in ratios.items()}
-    print(f"means over {len(ratios['ours'])}: auto over the best single {means['ours']:.3f} "
-          f"(paper, the same matrices: {means['t2']:.3f} and {means['t4']:.3f}); "
-          f"the irregular six, {len(ratios['irregular'])} of them: {means['irregular']:.3f}; auto over HYB {means['hyb']:.3f}\n")
+        e = entries[name]
+        gains = [gain(e.cocktail, e.hyb), gain(e.cocktail, e.nv), gain(e.cocktail, e.single), gain(e.auto, e.single),
+                 gain(e.auto, e.cocktail)] + [(cl2 / b - 1) * 100 for b in (hyb2, nv2, single2)] + [(cl4 / single4 - 1) * 100]
+        for column, g in zip(columns, gains):
+            column += [] if g is None else [g]
+        print(f"{name:13} " + " ".join(map(percent, gains)))
+    print(f"{'mean':13} " + " ".join(percent(mean(c) if c else None) for c in columns))
+    print(f"{'geometric':13} " + " ".join(percent((geometric_mean([1 + g / 100 for g in c]) - 1) * 100 if c else None) for c in columns))
 
 
 def main():
-    args, groups, wrong, products, table, _ = regret.begin()
-    found = {r.key: r for r in table}
-    for device, kind in sorted({key[:2] for key in found}):
-        section(args, found, groups, device, kind)
+    ask = argparse.ArgumentParser()
+    ask.add_argument("--table")
+    ask.add_argument("--matrices", default="build/regret")
+    ask.add_argument("--spmv", default="build/spmv")
+    ask.add_argument("json", nargs="+")
+    args = ask.parse_args()
+    groups, wrong, products = regret.load(args.json)
+    names = {"clspmv_" + row[0]: row[0] for row in PAPER}
+    groups = {k: rows for k, rows in groups.items() if k[2] in names}
+    now = {c: regret.chosen_now(groups, args.spmv, args.table, args.matrices, c) for c in regret.CHOOSERS} if args.table else {}
+    for device, kind in sorted({key[:2] for key in groups}):
+        found = {names[k[2]]: Entry(rows, {c: now[c][k] for c in now if k in now[c]})
+                 for k, rows in groups.items() if k[:2] == (device, kind)}
+        entries = {row[0]: found[row[0]] for row in PAPER if row[0] in found}
+        print(f"{device}, {kind}: {len(entries)} of the paper's {len(PAPER)} matrices"
+              + (f"; cocktail and auto as chosen by {args.table}, their times looked up" if args.table else ""))
+        table_2(args, entries)
+        table_3(entries)
+        print()
     print(f"products wrong: {wrong} of {products}")
     return 1 if wrong else 0
 

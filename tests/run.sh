@@ -62,7 +62,7 @@ quick() {
     case $1 in
     examples/mpi) return 1 ;;
     self/* | tidy/* | headers/* | unit/* | readme/* | examples/*) ;;
-    cli/bench | cli/suite | gen/messages | gen/fresh) ;;
+    cli/bench | cli/cocktail | cli/suite | gen/messages | gen/fresh) ;;
     compile/*/all | compile/*/csr+sell | compile/*/no-f64) ;;
     compile/gcc/examples | compile/gcc/host | compile/gcc/two-units | compile/gcc/single | compile/g++/single) ;;
     *) return 1 ;;
@@ -240,6 +240,7 @@ group() { # group NAME: lists its checks
         check cli sum "make -s build/spmv build/spmv-defect && sh tests/test_cli.sh"
         check cli/man sum "make -s build/spmv && sh tests/man.sh"
         check cli/bench sum "make -s build/spmv && sh tests/bench.sh"
+        check cli/cocktail sum "make -s build/spmv && python3 tests/cocktail.py"
         check cli/suite sum "make -s build/spmv && sh tests/suite.sh some" ;;
     gen)
         check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"

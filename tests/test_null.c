@@ -181,6 +181,13 @@ Test(null, plans)
     FINE(spmv_store_mul(&store, 0, NULL, 0, y));
 }
 
+static double no_rate(void *user, const spmv_spec *layout, double rows, double per_row)
+{
+    (void)user;
+    (void)layout;
+    return 0 * rows * per_row;
+}
+
 Test(null, choices)
 {
     static const char table[] = "spmv tuning table 1\nrows oops\n";
@@ -189,10 +196,13 @@ Test(null, choices)
     spmv_features f;
     spmv_view v = { &a, NULL, 0, NULL, 2 };
     spmv_choice c;
+    spmv_cocktail brewed;
+    spmv_cocktail_desc cocktail;
     char text[64] = "q";
     size_t length = 0;
     int column = 7;
     memset(&row, 0, sizeof row);
+    memset(&cocktail, 0, sizeof cocktail);
     REFUSED("out", spmv_tuning_read(NULL, table, sizeof table - 1, "t", &h));
     REFUSED_AND_ZEROED("text", t, spmv_tuning_read(&t, NULL, 9, "t", &h));
     cr_assert_eq(spmv_tuning_read(&t, table, sizeof table - 1, NULL, &h), SPMV_ERR_PARSE);
@@ -208,6 +218,16 @@ Test(null, choices)
     REFUSED_AND_ZEROED("v", f, spmv_features_make(&f, NULL, 0, 0, &h));
     v.a = NULL;
     REFUSED_AND_ZEROED("v->a", f, spmv_features_make(&f, &v, 0, 0, &h));
+    REFUSED("desc", spmv_cocktail_keys(NULL, "cocktail", &column, &h));
+    REFUSED("text", spmv_cocktail_keys(&cocktail, NULL, NULL, &h));
+    FINE(spmv_cocktail_keys(&cocktail, "cocktail", NULL, NULL));
+    cocktail.rate = no_rate;
+    REFUSED("out", spmv_cocktail_make(NULL, &a, &cocktail, &h));
+    REFUSED_AND_ZEROED("a", brewed, spmv_cocktail_make(&brewed, NULL, &cocktail, &h));
+    REFUSED_AND_ZEROED("desc", brewed, spmv_cocktail_make(&brewed, &a, NULL, &h));
+    FINE(spmv_cocktail_make(&brewed, &a, &cocktail, &h));
+    cocktail.rate = NULL;
+    REFUSED_AND_ZEROED("desc->rate", brewed, spmv_cocktail_make(&brewed, &a, &cocktail, &h));
     REFUSED("out", spmv_choose(NULL, "auto", &a, &how, NULL, NULL, &column, &h));
     cr_assert_eq(column, 0);
     REFUSED_AND_ZEROED("a", c, spmv_choose(&c, "auto", NULL, &how, NULL, NULL, NULL, &h));

@@ -9,7 +9,7 @@
 #include "../cli/options.h"
 #include "spmv.h"
 
-/* 1: text is auto or cocktail, with which the library chooses the plan. */
+/* 1: text is auto or cocktail (with or without keys), with which the library chooses the plan. */
 int plan_is_chosen(const char *text);
 
 /* Checks before any file is read that text is a plan or a builder, by trying it on the empty matrix. from: the option that it was given
