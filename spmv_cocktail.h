@@ -454,41 +454,38 @@ typedef struct spmv__block_sums {
 } spmv__block_sums;
 
 /* Counts the blocks that hold at least so many nonzeros of what a view shows. */
-static spmv_status spmv__sum_blocks(const spmv__brew *c, const spmv_view *v, const spmv_spec *spec, const uint64_t *least,
-                                    spmv__block_sums *out, int histograms)
+static void spmv__sum_blocks(const spmv__brew *c, const spmv_view *v, const spmv_spec *spec, const uint64_t *least,
+                             spmv__block_sums *out, int histograms)
 {
     uint64_t bh = (uint64_t)spmv__block_height(spec), bw = (uint64_t)spmv__block_width(spec), supers = spmv__ceil_div(c->a->rows, bh);
-    uint64_t slice, super, i, n, height = spmv__height(spec), widest[2] = { 0, 0 };
-    uint32_t *mark;
-    spmv__pair *seen;
+    uint64_t slice, super, load, height = spmv__height(spec), widest[2] = { 0, 0 }, wide[2] = { 0, 0 };
+    spmv__blocks blocks;
     int j;
-    spmv_status s = spmv__blocks_begin(c->a, bh, bw, &mark, &seen, c->h);
     memset(out, 0, (size_t)histograms * sizeof *out);
-    for (slice = 0; slice < supers && !s; slice += height) {
+    for (slice = 0; slice < supers; slice += height) {
         uint64_t end = spmv__smaller(slice + height, supers);
         for (j = 0; j < histograms; j++) widest[j] = 0;
         for (super = slice; super < end; super++) {
-            n = spmv__blocks_collect(v, super, bh, bw, mark, seen);
-            for (j = 0; j < histograms; j++) {
-                uint64_t wide = 0;
-                for (i = 0; i < n; i++) {
-                    if (seen[i].load < least[j]) continue;
-                    wide++;
-                    out[j].nnz += seen[i].load;
+            for (j = 0; j < histograms; j++) wide[j] = 0;
+            spmv__blocks_begin(&blocks, v, super * bh, bh, bw);
+            while (spmv__blocks_next(&blocks) != SPMV__NO_BLOCK) {
+                load = spmv__blocks_load(&blocks);
+                for (j = 0; j < histograms; j++) {
+                    if (load < least[j]) continue;
+                    wide[j]++;
+                    out[j].nnz += load;
                 }
-                out[j].blocks += wide;
-                if (wide > widest[j]) widest[j] = wide;
             }
-            spmv__blocks_clear(mark, seen, n);
+            for (j = 0; j < histograms; j++) {
+                out[j].blocks += wide[j];
+                if (wide[j] > widest[j]) widest[j] = wide[j];
+            }
         }
         for (j = 0; j < histograms; j++) {
             out[j].sliced += widest[j] * (end - slice);
             if (widest[j] > out[j].widest) out[j].widest = widest[j];
         }
     }
-    spmv_free(c->h, mark);
-    spmv_free(c->h, seen);
-    return s;
 }
 
 /* Slots of a block format. */
@@ -535,28 +532,25 @@ static void spmv__try_blocks(spmv__brew *c, int layout, const spmv__block_sums *
 }
 
 /* Applies the policies to one block size. */
-static spmv_status spmv__cocktail_block_size(spmv__brew *c, int first, double gf, spmv__block_case *best)
+static void spmv__cocktail_block_size(spmv__brew *c, int first, double gf, spmv__block_case *best)
 {
     const spmv_spec *spec = &c->layout[first];
     double gb = spmv__brew_highest(c, first, first + SPMV__COCKTAIL_BLOCKS);
     double size = (double)(spmv__block_height(spec) * spmv__block_width(spec));
     spmv__block_sums sums[2]; /* of all blocks, of the dense ones */
     uint64_t least[2] = { 1, 1 };
-    spmv_status s;
     int i, j;
-    if (gb <= 0) return SPMV_OK;
+    if (gb <= 0) return;
     SPMV__STEP(c, "  %lldx%lld: n_b x %.3f / %.3f = %.3f", (long long)spmv__block_height(spec), (long long)spmv__block_width(spec), gf, gb,
                size * gf / gb);
-    if (gf >= gb) return SPMV_OK; /* no block holds more nonzeros than it has places */
+    if (gf >= gb) return; /* no block holds more nonzeros than it has places */
     while (!((double)least[1] * gb > size * gf)) least[1]++;
-    s = spmv__sum_blocks(c, &c->left, spec, least, sums, 2);
-    if (s) return s;
+    spmv__sum_blocks(c, &c->left, spec, least, sums, 2);
     SPMV__STEP(c, "    e_b >= %llu: %llu of %llu blocks, with %llu nonzeros", (spmv__ull)least[1], (spmv__ull)sums[1].blocks,
                (spmv__ull)sums[0].blocks, (spmv__ull)sums[1].nnz);
     for (j = 1; j >= 0; j--)
         for (i = first; i < first + SPMV__COCKTAIL_BLOCKS && (j || sums[1].blocks < sums[0].blocks); i++)
             spmv__try_blocks(c, i, &sums[j], j ? least[1] : 1, gf, best);
-    return SPMV_OK;
 }
 
 /* "Dense Blocks" and "SBELL vs BELL vs BCSR", over all block sizes. */
@@ -565,13 +559,12 @@ static spmv_status spmv__cocktail_dense_blocks(spmv__brew *c)
     double gf = spmv__brew_flat(c);
     spmv__block_case best;
     spmv_spec *part;
-    spmv_status s = SPMV_OK;
     int i;
     if (spmv__brew_highest(c, SPMV__BREW_BLOCK, SPMV__BREW_END) <= 0) return SPMV_OK;
     memset(&best, 0, sizeof best);
     SPMV__STEP(c, "blocks    e_b > n_b x g_f / g_b; then nonzeros / (slots / g + rest / g_f)");
-    for (i = SPMV__BREW_BLOCK; i < SPMV__BREW_END && !s; i += SPMV__COCKTAIL_BLOCKS) s = spmv__cocktail_block_size(c, i, gf, &best);
-    if (s || !best.layout) return s;
+    for (i = SPMV__BREW_BLOCK; i < SPMV__BREW_END; i += SPMV__COCKTAIL_BLOCKS) spmv__cocktail_block_size(c, i, gf, &best);
+    if (!best.layout) return SPMV_OK;
     part = spmv__brew_add(c, &c->layout[best.layout]);
     if (best.nnz < c->left_nnz)
         part->key[SPMV_KEY_D] = spmv__millionths_of(best.least, (uint64_t)(spmv__block_height(part) * spmv__block_width(part)));
@@ -787,7 +780,7 @@ static spmv_status spmv__brew_slots(const spmv__brew *c, const spmv_spec *spec, 
         *work = *slots = c->rows * (double)n;
         return s;
     case SPMV_CLASS_BLOCK:
-        s = spmv__sum_blocks(c, v, spec, &any, &sums, 1);
+        spmv__sum_blocks(c, v, spec, &any, &sums, 1);
         *work = *slots = spmv__block_slots(c, spec, &sums);
         return s;
     default:
