@@ -272,7 +272,8 @@ static void spmv__off_device(spmv_matrix *m)
 #ifndef SPMV_NO_AUTO
 SPMV_API spmv_target spmv_target_of(const spmv_device *d)
 {
-    spmv_target p = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
+    spmv_target p;
+    memset(&p, 0, sizeof p); /* the host */
     if (!d) return p;
     p.device = d->info.name;
     p.device_class = d->info.type == SPMV_DEVICE_GPU ? SPMV_DEVICE_CLASS_GPU : SPMV_DEVICE_CLASS_CPU;

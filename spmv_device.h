@@ -1989,8 +1989,11 @@ static uint64_t spmv__dev_source_hash(int f)
 {
     char line[64];
     spmv_kernel_source source;
-    uint64_t hash = spmv__hash(SPMV__HASH_BEGIN, spmv__src_cuda, sizeof spmv__src_cuda);
+    uint64_t hash = SPMV__HASH_BEGIN;
     unsigned i;
+#ifndef SPMV_NO_CUDA
+    hash = spmv__hash(hash, spmv__src_cuda, sizeof spmv__src_cuda);
+#endif
     spmv__dev_source(f, "", line, &source);
     for (i = 0; i < source.count; i++) hash = spmv__hash(hash, source.text[i], source.size[i]);
     return hash;

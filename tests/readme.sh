@@ -42,9 +42,14 @@ cd "$root" || exit 1
 
     block c 5
     echo '}'
+    echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y);'
+    block c 6 | grep '^#include'
+    echo 'void several(spmv_device gpu, spmv_input matrix, const double *x, double *y) {'
+    block c 6 | grep -v '^#include'
+    echo '}'
 } >$dir/rest.c
 "${CC:-cc}" -std=c99 -Wall -Wextra -Werror -I. -fsyntax-only $dir/rest.c || exit 1
-[ -z "$(block c 6)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
+[ -z "$(block c 7)" ] || { echo "README.md has more C blocks than this test checks"; exit 1; }
 
 rc=0
 python3 bench/readme.py --check || rc=1
