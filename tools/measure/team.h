@@ -21,7 +21,7 @@ typedef struct team {
 int team_open(tool *t, const arguments *args, team *out);
 
 /* Closes the devices and zeroes *m. A zeroed team is allowed. */
-void team_close(team *m);
+void team_close(tool *t, team *m);
 
 /* The description of a group of the team: desc, on its devices, by its shares or their estimated rates. */
 spmv_group_desc team_desc(const team *m, const spmv_desc *desc);
