@@ -599,7 +599,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
- * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_auto.h computes them. */
+ * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_features.h computes them. */
 enum { SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {
@@ -1820,7 +1820,7 @@ typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l
 /* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
 typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
 
-/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_auto.h has the numbers. */
+/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_cost.h has the numbers. */
 typedef enum spmv__lane_rule {
     SPMV__LANES_BY_ROWS = 0, /* several only where the rows alone do not fill the device */
     SPMV__LANES_BY_LENGTH,   /* as many as the mean row has entries, so that they read them side by side */
@@ -1839,7 +1839,7 @@ typedef struct spmv__traits {
     spmv_key          more;
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_auto.h;
+    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_cost.h;
      * measured on an H200, bench/results/nvidia-h200-plans.txt): */
     double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
     double            apart;    /* as blocks do not lie side by side */

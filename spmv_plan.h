@@ -49,7 +49,7 @@ typedef struct spmv_build_hints {
     int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
     uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: a very large number */
     unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used */
-    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_auto.h). NULL: the bundled one for the device, which is
+    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_table.h). NULL: the bundled one for the device, which is
                                          read again for each matrix; that takes about a millisecond, so programs with many small
                                          matrices read a table once */
 } spmv_build_hints;

@@ -175,7 +175,7 @@ static const command commands[] = {
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"
      "every layout, on a device also with other values of the knobs, and checks every product. The result is a tuning table of at\n"
-     "most 28 KB, in the format that spmv_auto.h describes. Candidates that cannot win are dropped early. Candidates that fail or\n"
+     "most 28 KB, in the format that spmv_table.h describes. Candidates that cannot win are dropped early. Candidates that fail or\n"
      "compute a wrong product are struck out with a message. Whenever the budget runs out, the table holds the best of what was\n"
      "measured so far.\n\n"
      "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/table.h - tuning tables (spmv_auto.h): prints and saves them, and finds and adds rows.
+ * tools/tune/table.h - tuning tables (spmv_table.h): prints and saves them, and finds and adds rows.
  */
 #ifndef SPMV_TOOLS_TUNE_TABLE_H
 #define SPMV_TOOLS_TUNE_TABLE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_auto.h).
+ * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_table.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
  * probes, and what matters most is measured first, so that any budget gives a table. The phases:
  *
