@@ -34,6 +34,7 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
+    int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as those of the option that "auto" chooses */
     double cost;       /* seconds by which options are ranked: the predicted time; 15% (not GPUs: 50%) of it more for each part after the
                           first; 10% more for all but csr where the table is of another processor (hosts: always); and the share of
                           convert that falls on each of hints->expected_calls products */
@@ -95,6 +96,7 @@ typedef struct spmv__mix {
     spmv_spec   part[SPMV_MAX_PARTS];
     const char *variant[SPMV_MAX_PARTS];
     double      seconds, convert; /* of a product; in products of csr */
+    int         sampled;          /* 1: the size of a part was estimated from a sample */
 } spmv__mix;
 
 /* Appends a part that takes so many seconds and has so many rows. */
@@ -143,23 +145,30 @@ static int spmv__first_word_same(const char *a, const char *b)
     return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
 }
 
+/* The cost of an option with so many parts; csr: it is csr alone. Estimates of several parts are less accurate (the regret files of
+ * bench/results), and so are those from the table of another processor, which the one of every host but one is. */
+static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
+{
+    double calls = c->hints ? (double)c->hints->expected_calls : 0, cost;
+    int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
+    cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (parts - 1));
+    if ((!c->e.exact || host) && !csr) cost *= 1.1;
+    return cost + (calls > 0 ? o->convert * c->out->csr / calls : 0);
+}
+
 /* Adds a plan to the options, which stay sorted by cost, unless they are full or six cheaper ones begin with the same format. */
 static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 {
     enum { ALIKE = 6 /* options that may begin with one format, so that others are kept as well */ };
     spmv_choice *out = c->out;
     spmv_option o;
-    double calls = c->hints ? (double)c->hints->expected_calls : 0;
-    int i, at, alike = 0, last = -1, host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
+    int i, at, alike = 0, last = -1;
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
     o.convert = m->convert;
-    /* estimates of several parts are less accurate (the regret files of bench/results), and so are those from the table of another
-     * processor, which the one of every host but one is */
-    o.cost = o.predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (m->count - 1));
-    if ((!out->exact || host) && (m->count > 1 || m->part[0].format != SPMV_CSR)) o.cost *= 1.1;
-    o.cost += (calls > 0 ? o.convert * out->csr / calls : 0);
+    o.sampled = m->sampled;
+    o.cost = spmv__option_cost(c, &o, m->count, m->count == 1 && m->part[0].format == SPMV_CSR);
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
         if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;
@@ -171,6 +180,31 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     if (last == SPMV_CHOICE_MAX - 1 && out->option[last].plan[0] && out->option[last].cost <= o.cost) return;
     for (at = last; at > 0 && out->option[at - 1].cost > o.cost; at--) out->option[at] = out->option[at - 1];
     out->option[at] = o;
+}
+
+/* Counts the blocks of the best option if they were estimated from a sample, and puts it in its place by the new estimate, until the best
+ * is one whose size is certain. An option that turns out to be too large, or unknown to the table, is dropped. */
+static spmv_status spmv__count_best(spmv__chooser *c, const spmv_view *v)
+{
+    spmv_choice *out = c->out;
+    spmv_status s = SPMV_OK;
+    while (!s && out->count && out->option[0].sampled) {
+        spmv_option o = out->option[0];
+        spmv_estimate counted;
+        spmv_plan plan;
+        int at;
+        s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
+        if (!s) s = spmv__part_estimate(&c->e, &plan.part[0], o.variant, v, &counted);
+        if (s) return s;
+        o.sampled = 0;
+        o.predicted = counted.seconds;
+        o.cost = spmv__option_cost(c, &o, 1, 0);
+        for (at = 0; at + 1 < out->count && (o.predicted <= 0 || out->option[at + 1].cost < o.cost); at++)
+            out->option[at] = out->option[at + 1];
+        if (o.predicted > 0) out->option[at] = o;
+        else memset(&out->option[--out->count], 0, sizeof o);
+    }
+    return s;
 }
 
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
@@ -480,12 +514,14 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
     s = spmv_split_make(&split, &plan, c->e.a, c->e.h);
     if (s) return s;
     rest = spmv_split_view(&split, c->e.a, count);
-    for (i = 0; i < count; i++) {
-        double share = p[i]->nnz > 0 ? (double)split.nnz[i] / p[i]->nnz : 1; /* less where an earlier part took some of it */
-        all_there = all_there && split.nnz[i];
-        spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, p[i]->seconds * (share < 1 ? share : 1), p[i]->rows);
+    for (i = 0; i < count && !s; i++) {
+        spmv_estimate counted;
+        spmv_view own = spmv_split_view(&split, c->e.a, i);
+        s = spmv__part_estimate(&c->e, &p[i]->spec, p[i]->variant, &own, &counted);
+        all_there = all_there && split.nnz[i] && counted.seconds > 0;
+        spmv__mix_add(c, &m, &p[i]->spec, p[i]->variant, counted.seconds, p[i]->rows);
     }
-    if (all_there && split.nnz[count]) {
+    if (!s && all_there && split.nnz[count]) {
         s = spmv__look_make(&l, &rest, c->e.h);
         if (!s) {
             s = spmv__look_features(&l, &f, 0, spmv__class_bits(SPMV_CLASS_DIAGONAL) | spmv__class_bits(SPMV_CLASS_BLOCK));
@@ -498,26 +534,6 @@ static spmv_status spmv__offer_prefix(spmv__chooser *c, const spmv__prefix *cons
 }
 
 /* ---- builders' plans: the cost of any plan -------------------------------------------------------------------------- */
-
-/* The fastest candidate with the same layout as a part of a plan, and its seconds; NULL: there is none. */
-static const spmv__candidate *spmv__candidate_for(const spmv__chooser *c, const spmv_spec *spec, const spmv__load *load, double *seconds)
-{
-    const spmv__candidate *best = NULL;
-    size_t i;
-    *seconds = 0;
-    for (i = 0; i < c->e.cands; i++) {
-        const spmv_spec *k = c->e.cand[i].layout;
-        double t;
-        if (k->format != spec->format || spmv__height(k) != spmv__height(spec) || k->key[SPMV_KEY_B] != spec->key[SPMV_KEY_B] ||
-            k->key[SPMV_KEY_RUN] != spec->key[SPMV_KEY_RUN] || k->key[SPMV_KEY_IDX] != spec->key[SPMV_KEY_IDX])
-            continue;
-        t = spmv__cost(&c->e, &c->e.cand[i], load);
-        if (t <= 0 || (best && t >= *seconds)) continue;
-        best = &c->e.cand[i];
-        *seconds = t;
-    }
-    return best;
-}
 
 /* Offers a plan of a builder: parts of ELL, each w wide and with a row list over the rows that still have entries, then one part that takes
  * the rest. What each part takes follows from the row lengths alone. */
@@ -550,7 +566,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
             if (spmv_format_flags(spec->format) & SPMV_ADDS_ONLY) load.rows = b.rows; /* it does not touch other rows of y */
         }
         if (load.nnz <= 0 || !spmv__fits(&c->e, load.slots)) return;
-        k = spmv__candidate_for(c, spec, &load, &t);
+        k = spmv__candidate_for(&c->e, spec, NULL, &load, &t);
         if (!k) return;
         spmv__mix_add(c, &m, spec, k->variant, t, load.rows);
     }
@@ -592,6 +608,7 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
         if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
         t = spmv__cost(&c->e, &c->e.cand[i], &load);
         memset(&m, 0, sizeof m);
+        m.sampled = spmv__is_block(spec->format) && spmv__features_of_block(f, spec)->sampled < 1;
         if (t > 0) spmv__mix_add(c, &m, spec, c->e.cand[i].variant, t, load.rows);
         spmv__offer(c, &m);
     }
@@ -683,6 +700,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
     if (!s && !c->greedy) s = spmv__offer_builders(c, &l, &c->out->features);
+    if (!s && !c->greedy) s = spmv__count_best(c, &v);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     return s;

@@ -20,6 +20,27 @@ typedef struct spmv_target {
     spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
 } spmv_target;
 
+/* What a product with a part is predicted to take, and the times that it cannot be faster than. */
+typedef struct spmv_estimate {
+    double   seconds;      /* predicted; 0: the part would be refused or the table knows nothing of it, and all else may be 0 */
+    double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
+    double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
+    uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
+} spmv_estimate;
+
+/* Predicts the time of a product by a plan, part by part. The matrix is split, and the arrays of each part are counted, not built.
+ *   out      an estimate for each part of the plan; zeroed on failure, unless the plan itself is invalid
+ *   plan     the plan; builders' names are for spmv_plan_make
+ *   variant  knobs, part by part as in the plan; NULL or parts that are empty: those of the table that are fastest there. Knobs that the
+ *            table lacks count as these, too
+ *   a, how   the matrix and how it would be stored
+ *   target   where products would run; NULL: on the host
+ *   tuning   the table to go by; NULL: the bundled one
+ *   hooks    may be NULL
+ * The statuses of spmv_split_make. */
+SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
+                                  const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks);
+
 #ifdef __cplusplus
 }
 #endif
@@ -270,24 +291,42 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, do
     return lanes;
 }
 
-/* Seconds that the longest row alone takes, as its lanes go through it step by step; 0 if it is divided among groups. On a GPU each step
- * waits for memory (H200, sell: 0.1 us for an entry in rows of about 100, 0.2 us in rows of thousands;
- * bench/results/nvidia-h200-plans.txt). On a CPU one core does all of it. */
-static double spmv__longest_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
+static double spmv__longer(double a, double b) { return a > b ? a : b; }
+
+/* The same of a dense row of so many slots, through which its lanes go in so many steps. A step waits once, for a value and x at a time,
+ * where those of other formats wait for a column and then for x. The table has rows of up to its longest; only what is beyond counts. */
+static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
+{
+    const double waits = 0.5; /* of those of other formats */
+    double measured = (double)t->per_row_at[t->per_row - 1];
+    return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
+}
+
+/* Seconds that the longest row alone takes; 0 if it is divided among groups. On a GPU its lanes go through it step by step, each waiting
+ * for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its share of the speed
+ * of all; seconds is the estimate for all rows. */
+static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
 {
     const spmv_spec *spec = k->layout;
-    double steps = l->longest, rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows;
+    const spmv_tuning *t = e->t;
+    double rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows, steps;
     if (spmv__spec_even(spec)) return 0;
-    if (e->t->device_class != SPMV_DEVICE_CLASS_GPU)
-        return e->t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)e->t->units : 0;
+    if (t->device_class != SPMV_DEVICE_CLASS_GPU)
+        return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
+    if (!(t->step > 0)) return 0;
     if (spmv__is_block(spec->format)) {
-        steps /= (double)spmv__block_width(spec);
         mean /= (double)spmv__block_width(spec);
         rows /= (double)spmv__block_height(spec);
-        if (spmv__block_height(spec) > 2) steps *= (double)spmv__block_height(spec) / 2;
     }
-    steps /= spmv__lanes(e, k, rows, mean);
-    return e->t->launch + steps * (steps < 500 ? 0.1e-6 : 0.2e-6);
+    steps = spmv__spec_steps(spec, l->longest) / spmv__lanes(e, k, rows, mean);
+    if (spmv_format_class_of(spec->format) == SPMV_CLASS_DENSE) return spmv__dense_seconds(t, l->longest, steps);
+    return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
+}
+
+/* Seconds that the bytes of a part and of its elements of y take at the highest speed that the table shows. */
+static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    return spmv__peak_seconds(e->t, spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows));
 }
 
 /* The factor by which a product takes longer than the table says, for what the measured matrices do not show. As far as it depends on the
@@ -324,10 +363,10 @@ static double spmv__unmeasured(const spmv__estimator *e, const spmv__candidate *
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
  * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
  * Negative: nothing is known. */
-static double spmv__cost(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured */
-    double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)e->a->cols, longest;
+    double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)e->a->cols;
     double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
     if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, l->slots);
@@ -339,9 +378,26 @@ static double spmv__cost(const spmv__estimator *e, const spmv__candidate *k, con
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
     if (base <= 0) return -1;
-    base *= spmv__unmeasured(e, k, l);
-    longest = spmv__longest_seconds(e, k, l, base);
-    return longest > base ? longest : base;
+    return base * spmv__unmeasured(e, k, l);
+}
+
+/* The estimate of a product: what the table says, but never less than the bytes or the longest row alone take. Fills in the times of out.
+ * 0: nothing is known. */
+static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
+{
+    double table = spmv__table_seconds(e, k, l);
+    out->seconds = out->memory = out->chain = 0;
+    if (table <= 0) return 0;
+    out->memory = spmv__memory_seconds(e, k, l);
+    out->chain = spmv__chain_seconds(e, k, l, table);
+    return out->seconds = spmv__longer(table, spmv__longer(out->memory, out->chain));
+}
+
+/* The same without the terms. */
+static double spmv__cost(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    spmv_estimate terms;
+    return spmv__cost_terms(e, k, l, &terms);
 }
 
 /* May a part with so many slots be stored, as far as the size of its values shows? */
@@ -357,5 +413,115 @@ static int spmv__load_of(const spmv__estimator *e, const spmv_spec *spec, const 
         return 0;
     }
     return !*s && spmv__fits(e, out->slots);
+}
+
+/* ---- the estimate of any plan --------------------------------------------------------------------------------------- */
+
+/* The layouts are the same as far as rates go: what a part takes does not matter. */
+static int spmv__same_layout(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && spmv__height(a) == spmv__height(b) && a->key[SPMV_KEY_B] == b->key[SPMV_KEY_B] &&
+           a->key[SPMV_KEY_RUN] == b->key[SPMV_KEY_RUN] && a->key[SPMV_KEY_IDX] == b->key[SPMV_KEY_IDX] &&
+           a->key[SPMV_KEY_TILE] == b->key[SPMV_KEY_TILE];
+}
+
+/* The fastest candidate with the same layout as a part of a plan, and its seconds; NULL: there is none. With a variant, candidates with
+ * these knobs come before all others. */
+static const spmv__candidate *spmv__candidate_for(const spmv__estimator *e, const spmv_spec *spec, const char *variant,
+                                                  const spmv__load *load, double *seconds)
+{
+    const spmv__candidate *best = NULL;
+    size_t i;
+    int named = 0;
+    *seconds = 0;
+    for (i = 0; i < e->cands; i++) {
+        const spmv__candidate *k = &e->cand[i];
+        int same = variant && *variant && !strcmp(k->variant, variant);
+        double t;
+        if (!spmv__same_layout(k->layout, spec) || same < named) continue;
+        t = spmv__cost(e, k, load);
+        if (t <= 0 || (best && same == named && t >= *seconds)) continue;
+        best = k;
+        named = same;
+        *seconds = t;
+    }
+    return best;
+}
+
+/* Of the counted slots of a block format those that a product reads: bell stores a multiple of 32 block rows. */
+static double spmv__read_slots(const spmv_spec *spec, double slots, double rows)
+{
+    double block_rows = (double)spmv__ceil_div((uint64_t)rows, (uint64_t)spmv__block_height(spec));
+    if (spmv__trait[spec->format]->pads != SPMV__PADS_ALL || rows <= 0) return slots;
+    return slots * block_rows / (double)spmv__round_up((uint64_t)block_rows, 32);
+}
+
+/* Estimates one part that takes all of a view. Its slots and bytes are counted. A part that would be refused gets no seconds. */
+static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
+                                       spmv_estimate *out)
+{
+    const spmv__candidate *k;
+    spmv__look l;
+    spmv_features f;
+    spmv__load load;
+    spmv_hooks quiet = { NULL, NULL, NULL };
+    double seconds;
+    spmv_status s = spmv__look_make(&l, v, e->h);
+    memset(out, 0, sizeof *out);
+    if (s) return s;
+    s = spmv__look_features(&l, &f, 0, ~(1u << spec->format));
+    if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
+    spmv__look_free(&l);
+    if (!s) {
+        if (e->h) quiet = *e->h;
+        quiet.log = spmv__hush;
+        s = spmv__part_weigh(spec, v, e->how, &quiet, &out->slots, &out->bytes);
+    }
+    if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
+    if (s) return s;
+    if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)v->a->rows);
+    k = spmv__candidate_for(e, spec, variant, &load, &seconds);
+    if (!k) return SPMV_OK;
+    spmv__cost_terms(e, k, &load, out);
+    return SPMV_OK;
+}
+
+/* Copies the knobs of one part out of a variant, which are its text up to the next "+", and returns where those of the next part begin;
+ * NULL at the end. Knobs that are too long for a table become "". */
+static const char *spmv__part_variant(const char *variant, char out[SPMV_TUNE_VARIANT])
+{
+    size_t n = variant ? strcspn(variant, "+") : 0;
+    const char *next = variant && variant[n] ? variant + n + 1 : NULL;
+    if (n >= SPMV_TUNE_VARIANT) n = 0;
+    if (n) memcpy(out, variant, n);
+    out[n] = 0;
+    return next;
+}
+
+SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
+                                  const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks)
+{
+    if (!out || !plan || !a || !how)
+        return spmv__null(hooks, "spmv_predict", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", NULL, 0);
+    char knobs[SPMV_TUNE_VARIANT];
+    spmv__estimator e;
+    spmv_split split;
+    int i;
+    spmv_status s = spmv_plan_check(plan, how->strict, hooks);
+    if (s) return s;
+    memset(out, 0, (size_t)plan->count * sizeof *out);
+    s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);
+    if (!s) s = spmv_split_make(&split, plan, a, hooks);
+    if (!s) {
+        for (i = 0; i < split.count && !s; i++) {
+            spmv_view v = spmv_split_view(&split, a, i);
+            variant = spmv__part_variant(variant, knobs);
+            s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
+        }
+        spmv_split_free(&split);
+    }
+    spmv__estimator_free(&e);
+    if (s) memset(out, 0, (size_t)plan->count * sizeof *out);
+    return s;
 }
 #endif /* SPMV_IMPLEMENTATION */

@@ -2016,9 +2016,9 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
-    SPMV__EVEN,                                     /* even */
+    0,                                              /* even */
     8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
     0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
     0, NULL                                         /* cocktail, suits */
 };
@@ -2040,6 +2040,7 @@ static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look 
     (void)spec;
     (void)l;
     out->slots = (double)f->rows * (double)f->cols;
+    out->longest = (double)f->cols;
     return SPMV_OK;
 }
 
@@ -3776,6 +3777,15 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
     return even == SPMV__EVEN;
 }
 
+/* The steps in which one lane goes through a row of so many slots: an entry each, or a block each, of which more than two rows count as
+ * several steps. */
+SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest)
+{
+    double height = (double)spmv__block_height(spec);
+    if (spmv__trait[spec->format]->category != SPMV_CLASS_BLOCK) return longest;
+    return longest / (double)spmv__block_width(spec) * (height > 2 ? height / 2 : 1);
+}
+
 /* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json
  * divided by "us" of csr. */
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
@@ -3975,22 +3985,19 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     return SPMV_OK;
 }
 
-/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
-SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                     const spmv_hooks *hooks)
+/* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
+ * arrays, and checks them against the limit. The caller frees src with spmv__source_free, also after a failure, and *counts. */
+static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                    const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
-    if (!out || !spec || !view || !view->a || !how)
-        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
-                          sizeof *out);
-    spmv__source src;
-    void *counts = NULL;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    memset(&src, 0, sizeof src);
+    memset(src, 0, sizeof *src);
+    *counts = NULL;
+    src->v = view;
+    src->h = hooks;
     s = spmv__part_check(spec, view, how, hooks);
     if (s) return s;
-    src.v = view;
-    src.h = hooks;
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
     out->type = how->type;
@@ -3999,23 +4006,53 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
-    s = spmv__source_count(&src, &counts);
-    if (s) goto done;
-    out->nnz = view->rows ? src.ptr[view->rows] : 0;
-    s = spmv__table[spec->format].size(out, &src);
-    if (s) goto done;
+    s = spmv__source_count(src, counts);
+    if (s) return s;
+    out->nnz = view->rows ? src->ptr[view->rows] : 0;
+    s = spmv__table[spec->format].size(out, src);
+    if (s) return s;
     spmv__want(&out->list, view->list ? view->rows : 0, 4);
-    s = spmv__part_limit(out, view->a, how->max_bytes, hooks);
+    return spmv__part_limit(out, view->a, how->max_bytes, hooks);
+}
+
+static void spmv__source_free(spmv__source *src)
+{
+    spmv__diagonals_free(&src->diagonals, src->h);
+    spmv_free(src->h, src->mark);
+    spmv_free(src->h, src->seen);
+}
+
+/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */
+SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks,
+                                          uint64_t *slots, uint64_t *bytes)
+{
+    spmv__source src;
+    spmv_part p;
+    void *counts;
+    spmv_status s = spmv__part_sizes(&p, spec, view, how, hooks, &src, &counts);
+    *slots = s ? 0 : spmv_part_slots(&p);
+    *bytes = s ? 0 : spmv_part_bytes(&p);
+    spmv__source_free(&src);
+    spmv_free(hooks, counts);
+    return s;
+}
+
+/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
+SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
+    spmv__source src;
+    void *counts;
+    spmv_status s = spmv__part_sizes(out, spec, view, how, hooks, &src, &counts);
     if (!s) s = spmv__part_arrays(out, &src, how);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
-    if (s) goto done;
-    if (out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
-    s = spmv__part_values(out, &src);
+    if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
+    if (!s) s = spmv__part_values(out, &src);
     if (!s && how->updatable) s = spmv__part_map(out, &src);
-done:
-    spmv__diagonals_free(&src.diagonals, hooks);
-    spmv_free(hooks, src.mark);
-    spmv_free(hooks, src.seen);
+    spmv__source_free(&src);
     spmv_free(hooks, counts);
     if (s) spmv_part_free(out);
     return s;

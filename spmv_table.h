@@ -16,6 +16,8 @@
  *     read 4100
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
  *     launch 2.9                  microseconds of the smallest product
+ *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
+ *                                 and in a longer one; optional
  *     date 2026-11-21
  *     rows 1024 16384 262144      the numbers of rows that were measured, rising
  *     per_row 1 4 16 64           nonzeros in a row, rising
@@ -60,6 +62,10 @@ typedef struct spmv_tuning {
     double         copy, read;        /* GB/s */
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
     double         launch;            /* seconds */
+    double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
+    uint64_t       short_steps;
+    double         near_peak, far_peak; /* GB/s, the most that any line of the table shows for matrices that fit into the cache, and that do
+                                         not: no product is faster */
     int            rows, per_row;     /* points on each axis */
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
     size_t         count;             /* lines of rates */
@@ -210,6 +216,18 @@ static spmv_status spmv__tune_number(spmv__lines *l, double scale, double *v)
     return SPMV_OK;
 }
 
+/* Reads the rest of the line "step". */
+static spmv_status spmv__tune_step(spmv_tuning *t, spmv__lines *l)
+{
+    double steps = 0;
+    spmv_status s = spmv__tune_number(l, 1e-6, &t->step);
+    if (!s) s = spmv__tune_number(l, 1, &steps);
+    if (!s) s = spmv__tune_number(l, 1e-6, &t->long_step);
+    if (!s && !(steps <= 1e12)) s = spmv__bad_line(l, "too many steps");
+    t->short_steps = s ? 0 : (uint64_t)steps;
+    return s;
+}
+
 /* Reads one line of the head. *known becomes 0 if its first word does not belong to the head. */
 static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
 {
@@ -237,6 +255,7 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
         s = spmv__tune_number(l, 1, &t->cache);
         if (!s) s = spmv__tune_number(l, 1, &t->cache_read);
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
+    else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
     else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);
     else if (!strcmp(w, "per_row")) s = spmv__tune_axis(l, &t->per_row, t->per_row_at);
     else *known = 0;
@@ -389,6 +408,40 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
     fast = bytes / (t->cache_read * 1e9);
     out = (bytes / (t->cache * 1048576) - 0.7) / 0.2;
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
+}
+
+/* 1 if so many bytes count as in the cache for the highest speed; a table without a cache has one level of memory. */
+static int spmv__is_near(const spmv_tuning *t, double bytes) { return !(t->cache > 0) || bytes <= t->cache * 1048576; }
+
+/* Bytes of the arrays of a part with so many slots and rows, and of the elements of y that a product writes. */
+static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double slots, double rows)
+{
+    return slots * ((double)spmv_value_size(type) + spmv__spec_index_bytes(layout)) + rows * (double)spmv_vector_size(type);
+}
+
+/* Seconds below which no product that moves so many bytes was measured. */
+static double spmv__peak_seconds(const spmv_tuning *t, double bytes)
+{
+    double peak = spmv__is_near(t, bytes) ? t->near_peak : t->far_peak;
+    return peak > 0 ? bytes / (peak * 1e9) : 0;
+}
+
+/* Finds the highest speeds of memory that the table shows. */
+static void spmv__tune_peaks(spmv_tuning *t)
+{
+    size_t k;
+    int i;
+    t->far_peak = t->read;
+    t->near_peak = t->cache_read > t->read ? t->cache_read : t->read;
+    for (k = 0; k < t->count; k++)
+        for (i = 0; i < t->rows * t->per_row; i++) {
+            const spmv_tune_row *r = &t->row[k];
+            double rows = (double)t->rows_at[i / t->per_row], nnz = rows * (double)t->per_row_at[i % t->per_row];
+            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows), speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
+            if (speed > t->near_peak) t->near_peak = speed;
+            if (!spmv__is_near(t, bytes) && speed > t->far_peak) t->far_peak = speed;
+        }
+    if (!(t->cache > 0)) t->far_peak = t->near_peak;
 }
 
 /* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks
@@ -547,6 +600,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
         s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
     if (!s) s = spmv__fill_curves(out);
+    if (!s) spmv__tune_peaks(out);
     if (s) spmv_tuning_free(out);
     return s;
 }
