@@ -181,7 +181,9 @@ static const command commands[] = {
      "measured so far.\n\n"
      "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"
      "measured. --resume continues from this journal after an interruption, or with another budget. Without --resume tune does not\n"
-     "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n", "",
+     "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n\n"
+     "--merge keeps every rate of all tables; where two have the same one, the later counts. Of the heads, the highest speeds and the\n"
+     "shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 1024 --out a.tune   # two seconds on the host; without --budget up to half an hour\n"
      "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"

@@ -177,7 +177,7 @@ static int tune_finish(tuner *u, const char *path)
     int result = tune_table(u, &table);
     cli_progress_clear(u->t);
     if (result == DONE && !table.count) result = cli_complain(u->t, "nothing could be measured");
-    if (result == DONE) result = table_save(u->t, &table, path, &rows, &bytes);
+    if (result == DONE) result = table_save(u->t, &table, path, TABLE_BYTES, &rows, &bytes);
     if (result == DONE)
         fprintf(stderr, "%s: %u candidates, %u rates measured (and %u from the journal), %u struck out; %u rows in %u bytes; %.0f s%s\n",
                 u->head.device, (unsigned)u->count, (unsigned)u->samples, (unsigned)u->recalled, (unsigned)u->struck,
