@@ -34,10 +34,10 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as those of the option that "auto" chooses */
     double cost;       /* seconds by which options are ranked: the predicted time; 15% (not GPUs: 50%) of it more for each part after the
                           first; 10% more for all but csr where the table is of another processor (hosts: always); and the share of
                           convert that falls on each of hints->expected_calls products */
+    int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses it */
 } spmv_option;
 
 typedef struct spmv_choice {
@@ -48,6 +48,8 @@ typedef struct spmv_choice {
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;
     double        csr;                       /* predicted seconds of a product of the fastest csr */
+    double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
+                                                well (spmv_verify); else 0 */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
 } spmv_choice;
@@ -149,11 +151,11 @@ static int spmv__first_word_same(const char *a, const char *b)
  * bench/results), and so are those from the table of another processor, which the one of every host but one is. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
-    double calls = c->hints ? (double)c->hints->expected_calls : 0, cost;
+    double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
     cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1.1;
-    return cost + (calls > 0 ? o->convert * c->out->csr / calls : 0);
+    return cost + o->convert * c->out->csr / calls;
 }
 
 /* Adds a plan to the options, which stay sorted by cost, unless they are full or six cheaper ones begin with the same format. */
@@ -664,22 +666,88 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     return s;
 }
 
+/* ---- checked by the clock -------------------------------------------------------------------------------------------- */
+
+static int spmv__is_csr_alone(const spmv_option *o)
+{
+    return spmv__first_word_same(o->plan, "csr") && !strchr(o->plan, '+');
+}
+
+/* How many times the predicted time of csr a product may take before csr is measured, too: smaller differences are within the error of
+ * estimates. */
+#define SPMV__SLOW 1.25
+
+/* May the choice be checked by a clock, if there is one? */
+static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
+{
+    spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
+    uint64_t calls = hints && hints->expected_calls ? hints->expected_calls : (uint64_t)SPMV_EXPECTED_CALLS;
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && calls >= SPMV_VERIFY_CALLS);
+}
+
+/* Is a product that takes so many seconds slow enough that csr is measured, too? */
+static int spmv__is_slow(const spmv_choice *c, double seconds)
+{
+    return c->count && c->csr > 0 && seconds > SPMV__SLOW * c->csr;
+}
+
+/* The place of the best option that is csr alone; the last place becomes csr without knobs if there is none. */
+static int spmv__csr_option(spmv_choice *c)
+{
+    int i = 0;
+    while (i < c->count && !spmv__is_csr_alone(&c->option[i])) i++;
+    if (i < c->count) return i;
+    if (c->count < SPMV_CHOICE_MAX) c->count++;
+    i = c->count - 1;
+    memset(&c->option[i], 0, sizeof c->option[i]);
+    spmv_print(c->option[i].plan, sizeof c->option[i].plan, "csr");
+    c->option[i].predicted = c->option[i].cost = c->csr;
+    c->option[i].convert = (double)SPMV__CONVERT_CSR;
+    return i;
+}
+
+/* Moves an option to the front. */
+static void spmv__to_front(spmv_choice *c, int best)
+{
+    spmv_option first = c->option[best];
+    int i;
+    for (i = best; i > 0; i--) c->option[i] = c->option[i - 1];
+    c->option[0] = first;
+}
+
+/* Measures an option by the caller's clock, unless that was done. */
+static void spmv__measure_option(const spmv__chooser *c, spmv_option *o)
+{
+    spmv_plan plan;
+    if (o->measured != 0 || spmv_plan_parse(&plan, o->plan, NULL, c->e.h)) return;
+    o->measured = c->hints->measure(c->hints->measure_user, &plan, o->variant);
+}
+
 /* Measures the best few options by the caller's clock and moves the fastest to the front. */
 static void spmv__refine(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
     int n = c->hints && c->hints->measure ? c->hints->refine : 0, i, best = -1;
-    spmv_option first;
     for (i = 0; i < n && i < out->count; i++) {
-        spmv_plan plan;
-        if (spmv_plan_parse(&plan, out->option[i].plan, NULL, c->e.h)) continue;
-        out->option[i].measured = c->hints->measure(c->hints->measure_user, &plan, out->option[i].variant);
+        spmv__measure_option(c, &out->option[i]);
         if (out->option[i].measured > 0 && (best < 0 || out->option[i].measured < out->option[best].measured)) best = i;
     }
-    if (best <= 0) return;
-    first = out->option[best];
-    for (i = best; i > 0; i--) out->option[i] = out->option[i - 1];
-    out->option[0] = first;
+    if (best > 0) spmv__to_front(out, best);
+}
+
+/* Checks the choice by the caller's clock, as spmv_verify says. */
+static void spmv__verify(spmv__chooser *c)
+{
+    spmv_choice *out = c->out;
+    int csr;
+    if (!c->hints || !c->hints->measure || c->greedy || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
+    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
+    spmv__measure_option(c, &out->option[0]);
+    if (!spmv__is_slow(out, out->option[0].measured)) return;
+    out->slow = out->option[0].measured;
+    csr = spmv__csr_option(out);
+    spmv__measure_option(c, &out->option[csr]);
+    if (out->option[csr].measured > 0 && out->option[csr].measured < out->slow) spmv__to_front(out, csr);
 }
 
 /* Reads the matrix once and offers every kind of plan. */
@@ -703,6 +771,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s && !c->greedy) s = spmv__count_best(c, &v);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
+    if (!s) spmv__verify(c);
     return s;
 }
 
@@ -910,11 +979,6 @@ static void spmv__explain_table(spmv__text *t, const spmv_choice *c)
     for (i = 0; i < c->count; i++) spmv__explain_option(t, c, order[i], plan_width);
 }
 
-static int spmv__is_csr_alone(const spmv_option *o)
-{
-    return spmv__first_word_same(o->plan, "csr") && !strchr(o->plan, '+');
-}
-
 /* The seconds that the sentence uses: measured if the choice was made by measuring, else predicted. */
 static double spmv__option_seconds(const spmv_option *o, int measured) { return measured ? o->measured : o->predicted; }
 
@@ -972,6 +1036,18 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
     spmv__put_text(t, ".\n");
 }
 
+/* Says what the check by the clock found. */
+static void spmv__explain_check(spmv__text *t, const spmv_choice *c)
+{
+    const spmv_option *o = &c->option[0];
+    if (!(c->slow > 0)) return;
+    if (spmv__is_csr_alone(o))
+        SPMV__SAY(t, "The first choice took %.*f us, more than %.2f times what csr was predicted to take, so csr was measured, which is "
+                  "faster.\n", SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW);
+    else SPMV__SAY(t, "It took %.*f us, more than %.2f times what csr was predicted to take, so csr was measured, which is no faster.\n",
+                   SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW);
+}
+
 SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
 {
     if (!c) return spmv_print(out, size, "%s", "");
@@ -986,6 +1062,7 @@ SPMV_API size_t spmv_explain(const spmv_choice *c, char *out, size_t size)
     spmv__put_char(&t, '\n');
     spmv__explain_table(&t, c);
     spmv__explain_reason(&t, c);
+    spmv__explain_check(&t, c);
     return spmv__text_close(&t);
 }
 #endif /* SPMV_IMPLEMENTATION */

@@ -1078,6 +1078,61 @@ Test(estimate, huge_rows_are_slow)
     free(c);
 }
 
+/* By this clock csr takes csr seconds, and everything else other. */
+typedef struct two_speeds {
+    double csr, other;
+    int    calls;
+} two_speeds;
+
+static double two_times(void *user, const spmv_plan *plan, const char *variant)
+{
+    two_speeds *o = (two_speeds *)user;
+    o->calls += variant != NULL;
+    return plan->count == 1 && plan->part[0].format == SPMV_CSR ? o->csr : o->other;
+}
+
+/* csr is predicted to take twice as long as sell. Only where sell takes longer than 1.25 times that, csr is measured, once. */
+Test(choice, verified_by_the_clock)
+{
+    static const char table[] = HEAD "f64 banded csr/ 4\nf64 banded sell/ 8\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    two_speeds clock = { 0, 0, 0 };
+    char text[4096];
+    int i;
+    hints.measure = two_times;
+    hints.measure_user = &clock;
+    for (i = 0; i < 6; i++) {
+        int slow = i > 0, checked = i < 3;
+        hints.verify = i == 3 ? SPMV_VERIFY_OFF : SPMV_VERIFY_DEFAULT;
+        hints.expected_calls = i == 4 ? SPMV_VERIFY_CALLS - 1 : 0;
+        how.reproducible = i == 5;
+        clock.calls = 0;
+        clock.other = 1e-9;
+        clock.csr = 1;
+        if (slow) clock.other = 1;
+        if (slow) clock.csr = i == 2 ? 2 : 0.5;
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_eq(clock.calls, !checked ? 0 : slow ? 2 : 1, "%d: %d measured", i, clock.calls);
+        cr_assert_eq(c->plan.part[0].format, i == 1 ? SPMV_CSR : SPMV_SELL, "%d", i);
+        cr_assert_eq(c->slow > 0, checked && slow);
+        spmv_explain(c, text, sizeof text);
+        cr_assert_eq(strstr(text, "csr was measured, which is faster.") != NULL, i == 1, "%s", text);
+        cr_assert_eq(strstr(text, "csr was measured, which is no faster.") != NULL, i == 2, "%s", text);
+    }
+    hints.verify = SPMV_VERIFY_ON;
+    hints.expected_calls = 1;
+    clock.csr = 1e-6;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 Test(choice, every_allocation_fails, .timeout = 120)
 {
     matrix m;
