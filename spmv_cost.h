@@ -404,8 +404,8 @@ static double spmv__cost(const spmv__estimator *e, const spmv__candidate *k, con
 static int spmv__fits(const spmv__estimator *e, double slots) { return slots * (double)spmv_value_size(e->how->type) <= e->limit; }
 
 /* Estimates a part of that layout for all of the view. 0: it makes no sense there, is too large, or *s is a failure. */
-static int spmv__load_of(const spmv__estimator *e, const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out,
-                         spmv_status *s)
+SPMV__SHARED int spmv__load_of(const spmv__estimator *e, const spmv_spec *spec, const spmv__look *l, const spmv_features *f,
+                               spmv__load *out, spmv_status *s)
 {
     *s = spmv__spec_estimate(spec, l, f, out);
     if (*s == SPMV_ERR_UNSUPPORTED) {

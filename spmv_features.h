@@ -138,7 +138,7 @@ static void spmv__beyond_begin(const spmv__look *l, spmv__beyond_w *b)
     }
 }
 
-static void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
+SPMV__SHARED void spmv__beyond_go(const spmv__look *l, spmv__beyond_w *b, uint64_t w)
 {
     for (; b->w < w && b->w < l->longest; b->w++) {
         double reach = (double)l->longer[b->w + 1];

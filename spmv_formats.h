@@ -673,7 +673,7 @@ SPMV__PRINTF(3, 4) SPMV_API size_t spmv_print(char *out, size_t size, const char
 #endif
 
 #ifdef __GNUC__
-#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out */
+#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 #define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
 #else
 #define SPMV__SHARED static

@@ -420,7 +420,7 @@ static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double
 }
 
 /* Seconds below which no product that moves so many bytes was measured. */
-static double spmv__peak_seconds(const spmv_tuning *t, double bytes)
+SPMV__SHARED double spmv__peak_seconds(const spmv_tuning *t, double bytes)
 {
     double peak = spmv__is_near(t, bytes) ? t->near_peak : t->far_peak;
     return peak > 0 ? bytes / (peak * 1e9) : 0;
