@@ -356,14 +356,18 @@ SPMV__APART void spmv__verify_on_device(spmv_matrix *m, const spmv_desc *d, cons
     if (c->plan.count == 1 && c->plan.part[0].format == SPMV_CSR) return;
     if (!m->device || d->variant || (d->hints && (d->hints->measure || d->hints->without >> SPMV_CSR & 1u))) return;
     if (!spmv__verifies(d->hints, how->reproducible) || !spmv_format_built(SPMV_CSR)) return;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     c->slow = spmv__product_seconds(m, how->type);
     if (!spmv__is_slow(c, c->slow)) return;
     o = &c->option[spmv__csr_option(c)];
     memset(&other, 0, sizeof other);
     other.updatable = m->updatable;
     if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return;
-    if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant))
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
+        spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
         other_seconds = spmv__product_seconds(&other, how->type);
+    }
     if (other_seconds > 0 && other_seconds < c->slow) {
         spmv_matrix slow = *m;
         spmv_plan_print(&m->store.plan, text, sizeof text);

@@ -787,6 +787,15 @@ static spmv_status spmv__take_best(spmv__chooser *c)
 /* ---- cocktail ---------------------------------------------------------------------------------------------------------
  * spmv_cocktail.h has the policies; here are the rates by which they go. */
 
+/* Has a part any keys? */
+static int spmv__has_keys(const spmv_spec *s)
+{
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (s->key[k]) return 1;
+    return 0;
+}
+
 /* The row of the table that is the fastest for a layout of the cocktail: among those of its kernels' variants on banded matrices, which the
  * paper benchmarks (5.1), or on the next kind if a table has none on these. NULL: the table has none. */
 static const spmv_tune_row *spmv__cocktail_row(const spmv__estimator *e, const spmv_spec *layout, double rows, double per_row, double *rate)

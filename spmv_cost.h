@@ -91,15 +91,6 @@ static int spmv__usable(const spmv__estimator *e, spmv_format f)
     return !e->how->reproducible || (flags & SPMV_REPEATS);
 }
 
-/* Has a part any keys? */
-static int spmv__has_keys(const spmv_spec *s)
-{
-    int k;
-    for (k = 0; k < SPMV_KEY_COUNT; k++)
-        if (s->key[k]) return 1;
-    return 0;
-}
-
 static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
 {
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
@@ -313,8 +304,9 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, do
 
 static double spmv__longer(double a, double b) { return a > b ? a : b; }
 
-/* The same of a dense row of so many slots, through which its lanes go in so many steps. A step waits once, for a value and x at a time,
- * where those of other formats wait for a column and then for x. The table has rows of up to its longest; only what is beyond counts. */
+/* Seconds that a dense row of so many slots takes alone, through which its lanes go in so many steps. A step waits once, for a value and
+ * x at a time, where those of other formats wait for a column and then for x. The table has rows of up to its longest; only what is beyond
+ * counts. */
 static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
 {
     const double waits = 0.5; /* of those of other formats */

@@ -277,8 +277,8 @@ static void spmv__look_histogram(const spmv__look *l, const spmv__diagonals *d, 
 
 /* Fills in the features of diagonals. Of a large matrix, every row is read only if a sample shows so few diagonals that the whole matrix
  * could be stored by diagonals. Otherwise the features are those of the sample: a diagonal that is filled to p is estimated with a standard
- * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are very long. Diagonals with few
- * nonzeros may then be missing. */
+ * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are very long. Diagonals with
+ * few nonzeros may then be missing. */
 static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
 {
     const uint64_t sample = 1u << 18; /* nonzeros */

@@ -616,7 +616,7 @@ static spmv_status spmv__group_measure(const spmv__group_maker *k, const spmv_gr
 /* Estimates it by the tuning table of the device; 0 if the matrix is tiny. */
 static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_group_block *b, const spmv_csr *a, double *seconds)
 {
-    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST };
+    spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     spmv_build how;
     void *block;
     spmv_choice *c;

@@ -1511,8 +1511,8 @@ Test(cocktail, keys)
         uint64_t    groups;
         int         rates_alone;
     } cases[] = { { "cocktail", 0, 0, 0 }, { " cocktail : u = 7 , padding=0 ", 0, 7, 1 }, { "cocktail:padding=1", 0, 0, 0 },
-                  { "cocktail:u=0", 12, 0, 0 }, { "cocktail:padding=2", 18, 0, 0 }, { "cocktail:w=3", 10, 0, 0 }, { "cocktail:u", 11, 0, 0 },
-                  { "cocktail:u=7+csr", 13, 7, 0 }, { "auto", 1, 0, 0 } };
+                  { "cocktail:u=0", 12, 0, 0 }, { "cocktail:padding=2", 18, 0, 0 }, { "cocktail:w=3", 10, 0, 0 },
+                  { "cocktail:u", 11, 0, 0 }, { "cocktail:u=7+csr", 13, 7, 0 }, { "auto", 1, 0, 0 } };
     size_t i;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         ledger l;

@@ -30,7 +30,7 @@ static void product_free(tool *t, product *p)
     spmv_free(&t->hooks, p->y);
     spmv_csr_free(&p->a);
     device_close(t, p->device);
-    team_close(&p->team);
+    team_close(t, &p->team);
 }
 
 /* Fills in *p from the options and reports every mistake that shows before a file is read. DONE, or USAGE after a message. */

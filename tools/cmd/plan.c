@@ -325,7 +325,7 @@ int plan_command(tool *t, const arguments *args)
         desc.strict = how.strict;
         desc.hints = &hints;
         if (result == DONE) result = team_plan(t, args, &several, &desc, text);
-        team_close(&several);
+        team_close(t, &several);
         spmv_tuning_free(&table);
         return result;
     }

@@ -68,10 +68,10 @@ int team_open(tool *t, const arguments *args, team *out)
     return result == DONE && shares ? shares_read(t, shares, out) : result;
 }
 
-void team_close(team *m)
+void team_close(tool *t, team *m)
 {
     size_t i;
-    for (i = 0; i < m->count; i++) device_close(m->device[i]);
+    for (i = 0; i < m->count; i++) device_close(t, m->device[i]);
     free(m->device);
     free(m->shares);
     memset(m, 0, sizeof *m);

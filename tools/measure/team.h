@@ -20,8 +20,8 @@ typedef struct team {
  * team_close in either case. */
 int team_open(tool *t, const arguments *args, team *out);
 
-/* Closes the devices and zeroes *m. A zeroed team is allowed. */
-void team_close(team *m);
+/* Closes the devices as device_close does and zeroes *m. A zeroed team is allowed. */
+void team_close(tool *t, team *m);
 
 /* The description of a group of the team: desc, on its devices, by its shares or their estimated rates. */
 spmv_group_desc team_desc(const team *m, const spmv_desc *desc);
