@@ -318,6 +318,75 @@ static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints
     return left;
 }
 
+#ifdef SPMV_DEVICE_H
+/* Seconds of a product by the events of the device: the least of a few, after one that loads the kernels and the caches. 0: the queue does
+ * not measure time, or something failed, which products will report. */
+static double spmv__product_seconds(const spmv_matrix *m, spmv_type type)
+{
+    enum { PRODUCTS = 4 };
+    uint64_t size = spmv_vector_size(type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
+    void *x = NULL, *y = NULL;
+    double took = 0, least = 0;
+    int i;
+    spmv_status s;
+    if (!m->exec->profiles) return 0;
+    s = spmv_buffer_create(m->device, x_bytes, &x);
+    if (!s) s = spmv_buffer_create(m->device, y_bytes, &y);
+    if (!s && x_bytes) s = spmv_buffer_fill(m->device, x, x_bytes, 0);
+    if (!s) s = spmv_exec_timing(m->exec, 1);
+    for (i = 0; i < PRODUCTS && !s; i++) {
+        s = spmv_exec_mul_buffers(m->exec, 1, x, 0, 0, y, 0);
+        if (!s) s = spmv_exec_seconds(m->exec, &took);
+        if (i && (least <= 0 || took < least)) least = took;
+    }
+    spmv_exec_timing(m->exec, 0);
+    spmv_buffer_free(m->device, x);
+    spmv_buffer_free(m->device, y);
+    return s ? 0 : least;
+}
+
+/* Checks the choice by the device's events, as spmv_verify says: prepares csr as well if the plan is slow, and keeps the faster. It is no
+ * failure if csr cannot be prepared beside the plan. */
+SPMV__APART void spmv__verify_on_device(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    spmv_matrix other;
+    const spmv_option *o;
+    char text[SPMV_CHOICE_TEXT];
+    double other_seconds = 0;
+    if (d->plan && spmv__is_cocktail(d->plan)) return;
+    if (c->plan.count == 1 && c->plan.part[0].format == SPMV_CSR) return;
+    if (!m->device || d->variant || (d->hints && (d->hints->measure || d->hints->without >> SPMV_CSR & 1u))) return;
+    if (!spmv__verifies(d->hints, how->reproducible) || !spmv_format_built(SPMV_CSR)) return;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    c->slow = spmv__product_seconds(m, how->type);
+    if (!spmv__is_slow(c, c->slow)) return;
+    o = &c->option[spmv__csr_option(c)];
+    memset(&other, 0, sizeof other);
+    other.updatable = m->updatable;
+    if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
+        spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+        other_seconds = spmv__product_seconds(&other, how->type);
+    }
+    if (other_seconds > 0 && other_seconds < c->slow) {
+        spmv_matrix slow = *m;
+        spmv_plan_print(&m->store.plan, text, sizeof text);
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us, more than %.2f times what csr was predicted to take (%.*f us); csr takes "
+                 "%.*f us and is kept", text, SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW, SPMV__FIGURE(c->csr * 1e6),
+                 SPMV__FIGURE(other_seconds * 1e6));
+        m->store = other.store;
+        m->on_device = other.on_device;
+        m->exec = other.exec;
+        other.store = slow.store;
+        other.on_device = slow.on_device;
+        other.exec = slow.exec;
+    }
+    spmv__off_device(&other);
+    spmv_store_free(&other.store);
+}
+#endif
+
 /* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
  * at the end. */
 static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
@@ -397,6 +466,9 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 #endif
     if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
+#ifdef SPMV_DEVICE_H
+    if (!s) spmv__verify_on_device(m, d, csr, how, c);
+#endif
     spmv_free(&d->hooks, c);
     return s;
 }

@@ -622,7 +622,7 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 
 /* ---- features ----------------------------------------------------------------------------------------------------
  * Properties of a matrix by which the choice weighs plans, and from which the size of a part is estimated without building it
- * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_auto.h computes them. */
+ * (clSpMV 3.3: histograms over diagonals, blocks and rows). spmv_features_make of spmv_features.h computes them. */
 enum { SPMV_FILL_BINS = 64 };
 
 typedef struct spmv_block_features {
@@ -711,7 +711,7 @@ extern int madvise(void *address, size_t bytes, int advice);
 #endif
 
 #ifdef __GNUC__
-#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out */
+#define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 #define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
 #else
 #define SPMV__SHARED static
@@ -1948,7 +1948,7 @@ typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l
 /* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
 typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
 
-/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_auto.h has the numbers. */
+/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_cost.h has the numbers. */
 typedef enum spmv__lane_rule {
     SPMV__LANES_BY_ROWS = 0, /* several only where the rows alone do not fill the device */
     SPMV__LANES_BY_LENGTH,   /* as many as the mean row has entries, so that they read them side by side */
@@ -1967,7 +1967,7 @@ typedef struct spmv__traits {
     spmv_key          more;
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_auto.h;
+    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_cost.h;
      * measured on an H200, bench/results/nvidia-h200-plans.txt): */
     double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
     double            apart;    /* as blocks do not lie side by side */
@@ -2230,9 +2230,9 @@ static const spmv__traits spmv__dense_traits = {
     SPMV_CAN_LIST | SPMV_HAS_FILL | SPMV_LONG_ROWS, /* flags */
     SPMV_CLASS_DENSE,                               /* class */
     0,                                              /* indices */
-    SPMV__EVEN,                                     /* even */
+    0,                                              /* even */
     8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,           /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
     0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
     NULL                                            /* suits */
 };
@@ -2254,6 +2254,7 @@ static spmv_status spmv__dense_estimate(const spmv_spec *spec, const spmv__look 
     (void)spec;
     (void)l;
     out->slots = (double)f->rows * (double)f->cols;
+    out->longest = (double)f->cols;
     return SPMV_OK;
 }
 
@@ -4300,6 +4301,15 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
     return even == SPMV__EVEN;
 }
 
+/* The steps in which one lane goes through a row of so many slots: an entry each, or a block each, of which more than two rows count as
+ * several steps. */
+SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest)
+{
+    double height = (double)spmv__block_height(spec);
+    if (spmv__trait[spec->format]->category != SPMV_CLASS_BLOCK) return longest;
+    return longest / (double)spmv__block_width(spec) * (height > 2 ? height / 2 : 1);
+}
+
 /* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json
  * divided by "us" of csr. */
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
@@ -4561,23 +4571,20 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
     return SPMV_OK;
 }
 
-/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
-SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                     const spmv_hooks *hooks)
+/* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
+ * arrays, and checks them against the limit. The caller frees src with spmv__source_free, also after a failure, and *counts. */
+static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                    const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
-    if (!out || !spec || !view || !view->a || !how)
-        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
-                          sizeof *out);
-    spmv__source src;
-    void *counts = NULL;
     spmv_status s;
     memset(out, 0, sizeof *out);
-    memset(&src, 0, sizeof src);
+    memset(src, 0, sizeof *src);
+    *counts = NULL;
+    src->v = view;
+    src->h = hooks;
+    src->rows = view->rows;
     s = spmv__part_check(spec, view, how, hooks);
     if (s) return s;
-    src.v = view;
-    src.h = hooks;
-    src.rows = view->rows;
     if (hooks) out->hooks = *hooks;
     out->spec = *spec;
     out->type = how->type;
@@ -4586,23 +4593,53 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     out->rows = view->rows;
     out->cols = view->a->cols;
     spmv__want(&out->a[SPMV_VAL], 0, (uint32_t)spmv_value_size(how->type));
-    s = spmv__source_count(&src, &counts);
-    if (s) goto done;
-    out->nnz = view->rows ? src.ptr[view->rows] : 0;
-    s = spmv__table[spec->format].size(out, &src);
-    if (s) goto done;
+    s = spmv__source_count(src, counts);
+    if (s) return s;
+    out->nnz = view->rows ? src->ptr[view->rows] : 0;
+    s = spmv__table[spec->format].size(out, src);
+    if (s) return s;
     spmv__want(&out->list, view->list ? view->rows : 0, 4);
-    s = spmv__part_limit(out, view->a, how->max_bytes, hooks);
+    return spmv__part_limit(out, view->a, how->max_bytes, hooks);
+}
+
+static void spmv__source_free(spmv__source *src)
+{
+    spmv__diagonals_free(&src->diagonals, src->h);
+    spmv_free(src->h, src->seen);
+    spmv_free(src->h, src->blocks);
+}
+
+/* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */
+SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view *view, const spmv_build *how, const spmv_hooks *hooks,
+                                          uint64_t *slots, uint64_t *bytes)
+{
+    spmv__source src;
+    spmv_part p;
+    void *counts;
+    spmv_status s = spmv__part_sizes(&p, spec, view, how, hooks, &src, &counts);
+    *slots = s ? 0 : spmv_part_slots(&p);
+    *bytes = s ? 0 : spmv_part_bytes(&p);
+    spmv__source_free(&src);
+    spmv_free(hooks, counts);
+    return s;
+}
+
+/* The format sets the sizes of the arrays; they are checked against the limit, allocated, and filled. */
+SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+                                     const spmv_hooks *hooks)
+{
+    if (!out || !spec || !view || !view->a || !how)
+        return spmv__null(hooks, "spmv_part_build", !out ? "out" : !spec ? "spec" : !view ? "view" : !view->a ? "view->a" : "how", out,
+                          sizeof *out);
+    spmv__source src;
+    void *counts;
+    spmv_status s = spmv__part_sizes(out, spec, view, how, hooks, &src, &counts);
     if (!s) s = spmv__part_arrays(out, &src, how);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
-    if (s) goto done;
-    if (out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
-    s = spmv__part_values(out, &src);
+    if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
+    if (!s) s = spmv__part_values(out, &src);
     if (!s && how->updatable) s = spmv__part_map(out, &src);
-done:
-    spmv__diagonals_free(&src.diagonals, hooks);
-    spmv_free(hooks, src.seen);
-    spmv_free(hooks, src.blocks);
+    spmv__source_free(&src);
     spmv_free(hooks, counts);
     if (s) spmv_part_free(out);
     return s;

@@ -42,14 +42,29 @@ typedef struct spmv_plan {
  *   variant  knobs of its kernels as text, part by part ("L=8+WG=128", "" for the defaults; spmv_device.h); ignore it on the host */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
+/* Whether the choice is checked by a clock: if a product takes more than 1.25 times what the fastest csr was predicted to take, csr is
+ * prepared and measured as well, and the faster is kept. The clock is measure of the hints, which spmv_choose calls, or else, in
+ * spmv_create, the events of a device whose queue measures time. Without a clock nothing is checked. */
+typedef enum spmv_verify {
+    SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
+    SPMV_VERIFY_ON,
+    SPMV_VERIFY_OFF
+} spmv_verify;
+
+enum {
+    SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
+    SPMV_VERIFY_CALLS   = 100   /* a check takes about as long as four products, and where it fails, as another preparation */
+};
+
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
 typedef struct spmv_build_hints {
     spmv_measure measure; /* hybr:k=0 and refine need it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
     void        *measure_user;   /* handed to measure */
     int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
-    uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: a very large number */
+    uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: SPMV_EXPECTED_CALLS */
+    spmv_verify  verify;         /* auto: whether the choice is checked by a clock */
     unsigned     without;        /* auto, cocktail: bits such as 1u << SPMV_DIA of formats that must not be used */
-    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_auto.h). NULL: the bundled one for the device, which is
+    const struct spmv_tuning *tuning; /* auto, cocktail: the caller's table (spmv_table.h). NULL: the bundled one for the device, which is
                                          read again for each matrix; that takes about a millisecond, so programs with many small
                                          matrices read a table once */
 } spmv_build_hints;

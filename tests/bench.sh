@@ -40,6 +40,10 @@ result "regret: auto over the best single plan"
 report regret --table tuning/host.tune --matrices "$dir" "$dir/ours.json"
 has '^host, f64; auto as it chooses by tuning/host.tune, looked up$'
 result "regret --table: asks the command line for its choice"
+report predicted --table tuning/host.tune --matrices "$dir" "$dir/ours.json"
+[ $status = 0 ] && has '^gr_9_8 +sell +[0-9.]+ +2\.0 +[0-9.]+$' && has '^predicted over measured: .*, 0\.8 to 1\.25: [0-2] of 2$' &&
+    has '^predictions below a floor: 0 of 2; plans without a prediction: 0$'
+result "predicted: the two right plans, the fastest of each, above their floors"
 report tables --matrices "$dir" "$dir/ours.json"
 [ $status = 1 ] && has '^products wrong: 1 of 4$' && ! grep -q '^Table 2' "$dir/out"
 result "tables: a matrix that the paper does not have is left out"

@@ -951,6 +951,189 @@ Test(choice, refining_believes_the_clock)
     matrix_free(&m);
 }
 
+/* ---- estimates ------------------------------------------------------------------------------------------------------ */
+
+/* A matrix in 4x4 blocks, of which a few rows have every second column as well: blocks that are half full, and slices that are mostly
+ * padding. */
+static void matrix_huge_rows(matrix *m, const char *name, uint64_t n)
+{
+    uint64_t r, c, b;
+    matrix_open(m, name, n, n);
+    for (r = 0; r < n; r++) {
+        int huge = r / 4 % (n / 32) == 5;
+        for (b = 0; b < n / 4; b++) {
+            int full = b == r / 4 || b == (r / 4 * 7 + 3) % (n / 4);
+            for (c = 4 * b; c < 4 * b + 4; c++)
+                if (full || (huge && c % 2 == 0)) matrix_add(m, c);
+        }
+        m->ptr[r + 1] = m->nnz;
+    }
+}
+
+/* Matrices of which estimates were once wrong by much, or that are like them. 0: there is no matrix number i. */
+static int matrix_adverse(matrix *m, int i)
+{
+    switch (i) {
+    case 0: matrix_huge_rows(m, "a few huge rows between blocks", 4096); break;
+    case 1: matrix_random(m, "few long full rows", 7, 9001, 1); break;
+    case 2: matrix_one_line(m, "one long row", 30000, 30000, 7, 3); break;
+    case 3: matrix_bands(m, "bands with gaps", 3000, 3000, -3, -1, 40, 42); break;
+    case 4: matrix_skewed(m, "skewed", 1000, 1000, 900); break;
+    case 5: matrix_blocks(m, "blocks", 600, 600, 3, 3); break;
+    case 6: matrix_random(m, "few entries", 2000, 2000, 0.001); break;
+    default: return 0;
+    }
+    matrix_close(m, INTEGERS);
+    return 1;
+}
+
+/* Every part of an option takes as long as its values at the highest speed of the table, and no estimate is below its floors. */
+static void check_floors(const char *name, const spmv_csr *a, const spmv_build *how, const spmv_tuning *t, const spmv_option *o)
+{
+    spmv_estimate part[SPMV_MAX_PARTS];
+    spmv_target target = { t->device, t->device_class, NULL, 0 };
+    spmv_plan plan;
+    double least = 0;
+    int i;
+    cr_assert_eq(spmv_plan_parse(&plan, o->plan, NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(part, &plan, o->variant, a, how, &target, t, NULL), SPMV_OK, "%s: %s", name, o->plan);
+    for (i = 0; i < plan.count; i++) {
+        double rows = (double)a->rows; /* arrays have up to 32 block rows of 8 more, which no product reads */
+        double bytes = (double)part[i].slots * (double)spmv_value_size(how->type) * rows / (rows + 32 * 8);
+        double peak = !(t->cache > 0) || bytes <= t->cache * 1048576 ? t->near_peak : t->far_peak;
+        CHECK(part[i].seconds >= part[i].memory && part[i].seconds >= part[i].chain, "%s, %s: %s: %g s, memory %g s, chain %g s", t->device,
+              name, o->plan, part[i].seconds, part[i].memory, part[i].chain);
+        CHECK(part[i].seconds * peak * 1e9 >= bytes, "%s, %s: %s: %g bytes in %g s", t->device, name, o->plan, bytes, part[i].seconds);
+        least += bytes / (peak * 1e9);
+    }
+    CHECK(o->sampled || o->predicted >= least, "%s, %s: %s: %g s, at least %g s", t->device, name, o->plan, o->predicted, least);
+}
+
+/* Adverse matrices, then the awkward ones, by every bundled table. */
+Test(estimate, not_below_the_floors, .timeout = 120)
+{
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    size_t k;
+    int i, j, type, adverse;
+    for (k = 0; k < spmv_tuning_count(); k++) {
+        size_t length;
+        const char *text = spmv_tuning_text(k, &length);
+        spmv_tuning t;
+        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
+        cr_assert(t.near_peak >= t.far_peak && t.far_peak >= t.read && t.read > 0, "%s", t.device);
+        hints.tuning = &t;
+        for (i = 0; i < 100; i++) {
+            matrix m;
+            adverse = matrix_adverse(&m, i);
+            if (!adverse && !matrix_awkward(&m, i - 7, INTEGERS)) break;
+            for (type = 0; type < (adverse ? 2 : 1); type++) {
+                spmv_csr a = matrix_csr(&m, (spmv_type)type);
+                how.type = (spmv_type)type;
+                cr_assert_eq(spmv_choose(c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK, "%s", m.name);
+                CHECK(!c->count || !c->option[0].sampled, "%s: the chosen option is estimated from a sample", m.name);
+                for (j = 0; j < c->count; j++) check_floors(m.name, &a, &how, &t, &c->option[j]);
+                spmv_csr_free(&a);
+            }
+            matrix_free(&m);
+        }
+        cr_assert_gt(i, 20);
+        spmv_tuning_free(&t);
+    }
+    free(c);
+}
+
+/* The plan that was predicted to take 26 us and took 3,416: blocks of a matrix whose few huge rows lie half in the part. And dense with few
+ * rows, each of which is longer than any that a table has. */
+Test(estimate, huge_rows_are_slow)
+{
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    spmv_target gpu = { "NVIDIA H200", SPMV_DEVICE_CLASS_GPU, NULL, 0 };
+    spmv_estimate part[SPMV_MAX_PARTS];
+    spmv_plan plan;
+    matrix m;
+    spmv_csr a;
+    matrix_huge_rows(&m, "a few huge rows between blocks", 16384);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F32);
+    how.type = SPMV_F32;
+    how.max_bytes = 1u << 30; /* by default a part with so much padding is refused */
+    cr_assert_eq(spmv_plan_parse(&plan, "sbell:b=4x4,d=0.5+csr:run=2048", NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, &gpu, NULL, NULL), SPMV_OK);
+    cr_assert(part[0].seconds > 50e-6 && part[0].seconds < 5e-3 && part[0].chain > 50e-6, "%g s", part[0].seconds);
+    cr_assert_eq(spmv_choose(c, "auto", &a, &how, &gpu, &hints, NULL, NULL), SPMV_OK);
+    cr_assert_lt(c->option[0].predicted, 50e-6);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    matrix_random(&m, "few long full rows", 73, 12341, 1);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F32);
+    cr_assert_eq(spmv_plan_parse(&plan, "dense", NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, &gpu, NULL, NULL), SPMV_OK);
+    cr_assert(part[0].seconds > 15e-6 && part[0].slots == 73 * 12341, "%g s", part[0].seconds);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    free(c);
+}
+
+/* By this clock csr takes csr seconds, and everything else other. */
+typedef struct two_speeds {
+    double csr, other;
+    int    calls;
+} two_speeds;
+
+static double two_times(void *user, const spmv_plan *plan, const char *variant)
+{
+    two_speeds *o = (two_speeds *)user;
+    o->calls += variant != NULL;
+    return plan->count == 1 && plan->part[0].format == SPMV_CSR ? o->csr : o->other;
+}
+
+/* csr is predicted to take twice as long as sell. Only where sell takes longer than 1.25 times that, csr is measured, once. */
+Test(choice, verified_by_the_clock)
+{
+    static const char table[] = HEAD "f64 banded csr/ 4\nf64 banded sell/ 8\n";
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    two_speeds clock = { 0, 0, 0 };
+    char text[4096];
+    int i;
+    hints.measure = two_times;
+    hints.measure_user = &clock;
+    for (i = 0; i < 6; i++) {
+        int slow = i > 0, checked = i < 3;
+        hints.verify = i == 3 ? SPMV_VERIFY_OFF : SPMV_VERIFY_DEFAULT;
+        hints.expected_calls = i == 4 ? SPMV_VERIFY_CALLS - 1 : 0;
+        how.reproducible = i == 5;
+        clock.calls = 0;
+        clock.other = 1e-9;
+        clock.csr = 1;
+        if (slow) clock.other = 1;
+        if (slow) clock.csr = i == 2 ? 2 : 0.5;
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_eq(clock.calls, !checked ? 0 : slow ? 2 : 1, "%d: %d measured", i, clock.calls);
+        cr_assert_eq(c->plan.part[0].format, i == 1 ? SPMV_CSR : SPMV_SELL, "%d", i);
+        cr_assert_eq(c->slow > 0, checked && slow);
+        spmv_explain(c, text, sizeof text);
+        cr_assert_eq(strstr(text, "csr was measured, which is faster.") != NULL, i == 1, "%s", text);
+        cr_assert_eq(strstr(text, "csr was measured, which is no faster.") != NULL, i == 2, "%s", text);
+    }
+    hints.verify = SPMV_VERIFY_ON;
+    hints.expected_calls = 1;
+    clock.csr = 1e-6;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* Lets one allocation after another fail, until a choice succeeds; nothing may be left behind. */
 static void allocations_fail(const char *plan, const spmv_csr *a, const spmv_build_hints *hints)
 {
@@ -1328,8 +1511,8 @@ Test(cocktail, keys)
         uint64_t    groups;
         int         rates_alone;
     } cases[] = { { "cocktail", 0, 0, 0 }, { " cocktail : u = 7 , padding=0 ", 0, 7, 1 }, { "cocktail:padding=1", 0, 0, 0 },
-                  { "cocktail:u=0", 12, 0, 0 }, { "cocktail:padding=2", 18, 0, 0 }, { "cocktail:w=3", 10, 0, 0 }, { "cocktail:u", 11, 0, 0 },
-                  { "cocktail:u=7+csr", 13, 7, 0 }, { "auto", 1, 0, 0 } };
+                  { "cocktail:u=0", 12, 0, 0 }, { "cocktail:padding=2", 18, 0, 0 }, { "cocktail:w=3", 10, 0, 0 },
+                  { "cocktail:u", 11, 0, 0 }, { "cocktail:u=7+csr", 13, 7, 0 }, { "auto", 1, 0, 0 } };
     size_t i;
     for (i = 0; i < sizeof cases / sizeof *cases; i++) {
         ledger l;

@@ -786,6 +786,17 @@ sed 's/^rows .*/rows 8192 16384/' c.tune >e.tune
 gives 'tune --merge of all other sizes' 0 tune --merge b.tune e.tune
 says 'tune --merge of all other sizes: gaps before' out '^f64 uneven coo/ -2 0.5 1$'
 says 'tune --merge of all other sizes: gaps behind' out '^f64 banded coo/ 0.5 1 -2$'
+sed -e '/^class/a\
+read 20\
+launch 0.5' b.tune >e.tune
+{ head -n 4 e.tune | sed 's/20/9/'; printf 'launch 7\nrows 1024\nper_row 4\nf64 banded csr/WG=64 3\n'; } >f.tune
+gives 'tune --merge of a partial table' 0 tune --merge e.tune f.tune
+says 'tune --merge of a partial table: the higher speed' out '^read 20$'
+says 'tune --merge of a partial table: the shorter launch' out '^launch 0.5$'
+says 'tune --merge of a partial table: its row' out '^f64 banded csr/WG=64 3 -$'
+says 'tune --merge of a partial table: the slower row stays' out '^f64 banded csr/ 1 2$'
+says 'tune --merge of a partial table: the other format stays' out '^f64 banded coo/ 0.5 1$'
+rm -f f.tune
 sed 's/device host/device other/' c.tune >e.tune
 gives 'tune --merge of two devices' 1 tune --merge b.tune e.tune --out f.tune
 [ ! -e f.tune ]

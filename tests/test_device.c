@@ -315,11 +315,14 @@ static spmv_status fake_event_keep(const spmv_device *d, void *event)
 
 static void fake_event_free(const spmv_device *d, void *event) { (void)d; release(event, EVENT); }
 
+static int    timed, soon = 1000000; /* products that were timed; so many take 0.25 s, and those after them take */
+static double later;
+
 static spmv_status fake_seconds(const spmv_device *d, void *first, void *last, double *seconds)
 {
     if (fails(d)) return SPMV_ERR_MEMORY;
     if (!lives(first, EVENT) || !lives(last, EVENT)) bad++;
-    *seconds = 0.25;
+    *seconds = timed++ < soon ? 0.25 : later;
     return SPMV_OK;
 }
 
@@ -464,6 +467,8 @@ static spmv_status open_fake(spmv_device *d, const char *which)
     return spmv_backends_open(all, d, &desc);
 }
 
+static const spmv_build_hints *wishes; /* of store */
+
 static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_type type)
 {
     static float narrow[LENGTH(val)];
@@ -482,6 +487,7 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
     desc.device = d;
     desc.updatable = 1;
     desc.hooks.log = hear;
+    desc.hints = wishes;
     return spmv_create(m, &desc);
 }
 
@@ -877,6 +883,52 @@ Test(device, every_call_may_fail_with_programs)
     }
     cr_assert_gt(n, 20);
     free(good);
+}
+
+/* csr is predicted to take twice as long as sell, and neither as long as 0.25 s. The events show that sell takes longer, so csr is
+ * prepared as well. */
+Test(device, slow_choices_are_compared_with_csr)
+{
+    static const char text[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
+    enum { EACH = 4 }; /* products in a measurement */
+    spmv_tuning table;
+    spmv_build_hints hints = { 0 };
+    spmv_matrix m;
+    spmv_device d;
+    int i, n;
+    cr_assert_eq(spmv_tuning_read(&table, text, sizeof text - 1, NULL, NULL), SPMV_OK);
+    cr_assert_eq(open_fake(&d, NULL), SPMV_OK);
+    hints.tuning = &table;
+    wishes = &hints;
+    for (i = 0; i < 4; i++) {
+        hints.verify = i == 2 ? SPMV_VERIFY_OFF : SPMV_VERIFY_DEFAULT;
+        timed = said[0] = 0;
+        soon = EACH;
+        later = i == 1 ? 0.5 : 0.125;
+        cr_assert_eq(store(&m, &d, i == 3 ? "cocktail" : "auto", SPMV_F64), SPMV_OK);
+        cr_assert_eq(timed, i < 2 ? 2 * EACH : 0, "%d: %d products", i, timed);
+        cr_assert_eq(spmv_plan_of(&m)->part[0].format, i == 0 ? SPMV_CSR : SPMV_SELL);
+        cr_assert_eq(strstr(said, " takes 250000 us, more than 1.25 times") != NULL, i == 0, "%s", said);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK);
+        cr_assert_eq(spmv_update(&m, val), SPMV_OK);
+        spmv_destroy(&m);
+    }
+    for (n = 0; fails_left < 0; n++) { /* a failure while sell or csr is measured is none of the matrix */
+        timed = 0;
+        later = 0.125;
+        fails_left = n;
+        if (store(&m, &d, "auto", SPMV_F64) == SPMV_OK) {
+            int reached = fails_left < 0;
+            fails_left = -1;
+            cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "call %d", n);
+            fails_left = reached ? -1 : 0;
+        }
+        spmv_destroy(&m);
+    }
+    cr_assert_gt(n, 20);
+    fails_left = -1;
+    spmv_tuning_free(&table);
+    spmv_device_close(&d);
 }
 
 /* Everything from opening a device to a timed product. */

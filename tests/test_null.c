@@ -198,6 +198,7 @@ Test(null, choices)
     spmv_choice c;
     spmv_cocktail brewed;
     spmv_cocktail_desc cocktail;
+    spmv_estimate part[SPMV_MAX_PARTS];
     char text[64] = "q";
     size_t length = 0;
     int column = 7;
@@ -233,6 +234,11 @@ Test(null, choices)
     REFUSED_AND_ZEROED("a", c, spmv_choose(&c, "auto", NULL, &how, NULL, NULL, NULL, &h));
     REFUSED_AND_ZEROED("how", c, spmv_choose(&c, "auto", &a, NULL, NULL, NULL, NULL, &h));
     FINE(spmv_choose(&c, NULL, &a, &how, NULL, NULL, NULL, &h));
+    REFUSED("out", spmv_predict(NULL, &c.plan, NULL, &a, &how, NULL, NULL, &h));
+    REFUSED("plan", spmv_predict(part, NULL, NULL, &a, &how, NULL, NULL, &h));
+    REFUSED("a", spmv_predict(part, &c.plan, NULL, NULL, &how, NULL, NULL, &h));
+    REFUSED("how", spmv_predict(part, &c.plan, NULL, &a, NULL, NULL, NULL, &h));
+    FINE(spmv_predict(part, &c.plan, NULL, &a, &how, NULL, NULL, NULL));
     cr_assert(spmv_explain(NULL, text, sizeof text) == 0 && !text[0]);
     cr_assert_gt(spmv_explain(&c, NULL, 0), 0);
 }

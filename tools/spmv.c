@@ -178,7 +178,8 @@ static const command commands[] = {
      "                          version of the library\n"
      "  plan, variant, shares   as in the text; variant is null if every knob has its default\n"
      "  parts                   each part's plan, rows, nnz, share (0 to 1), bytes and padding; bytes is null for a part that\n"
-     "                          was refused\n"
+     "                          was refused. predicted_us: microseconds by the tuning table; memory_us and chain_us: those that\n"
+     "                          its bytes and its longest row alone take; null if the table does not say\n"
      "  choice                  with --explain, if the library chose, an object, else null: table (the device that was measured),\n"
      "                          exact (whether it is this device), csr_us (the best csr) and options, the chosen one first, with\n"
      "                          plan, variant, cost_us, predicted_us, measured_us, runs (false: --refine could not run it) and\n"
@@ -194,12 +195,14 @@ static const command commands[] = {
     {"tune", "[TABLE...] [options]", "measure a device and write its tuning table",
      "Multiplies generated matrices of 2^10 to 2^21 rows and 1 to 1024 nonzeros in a row (banded, scattered, with uneven rows) in\n"
      "every layout, on a device also with other values of the knobs, and checks every product. The result is a tuning table of at\n"
-     "most 28 KB, in the format that spmv_auto.h describes. Candidates that cannot win are dropped early. Candidates that fail or\n"
+     "most 28 KB, in the format that spmv_table.h describes. Candidates that cannot win are dropped early. Candidates that fail or\n"
      "compute a wrong product are struck out with a message. Whenever the budget runs out, the table holds the best of what was\n"
      "measured so far.\n\n"
      "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"
      "measured. --resume continues from this journal after an interruption, or with another budget. Without --resume tune does not\n"
-     "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n", "",
+     "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n\n"
+     "--merge keeps every rate of all tables; where two have the same one, the later counts. Of the heads, the highest speeds and the\n"
+     "shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 1024 --out a.tune   # two seconds on the host; without --budget up to half an hour\n"
      "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"

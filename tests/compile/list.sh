@@ -63,7 +63,7 @@ for cc in gcc clang; do
     say "$cc/cuda-alone" "$cc $w -O0 $i -DSPMV_NO_OPENCL $t/c99.c -o $o/$cc-cuda -ldl && $o/$cc-cuda"
     say "$cc/no-cuda"    "$cc $w -O0 $i -DSPMV_NO_CUDA $t/c99.c -o $o/$cc-nocuda -lOpenCL && $o/$cc-nocuda"
     say "$cc/cuda.h"     "$cc $w -O0 $i -I$t/cuda -DSPMV_NO_OPENCL -include cuda.h $t/c99.c -o $o/$cc-cuda.h -ldl && $o/$cc-cuda.h"
-    for h in formats simd host plan cocktail auto io device cl cuda check group; do
+    for h in formats simd host plan table features cost cocktail auto io device cl cuda check group; do
         case $h in cl | group) l=-lOpenCL ;; *) l= ;; esac
         say "$cc/alone-$h" "$cc $w -O0 $i -DHEADER=spmv_$h.h $t/alone.c -o $o/$cc-alone-$h $l && $o/$cc-alone-$h"
     done

@@ -5,7 +5,7 @@
 #   none          defines nothing (but main)
 #   no-malloc     does not call the C library's allocator
 #   no-stdio      calls no function of stdio
-#   no-choice     defines nothing of spmv_auto.h and spmv_cocktail.h
+#   no-choice     defines nothing of spmv_auto.h and the headers of the choice below it
 #   io            defines every function that spmv_io.h declares
 #   no-io         defines none of them
 #   quiet         calls nothing that ends the program, reads the environment, tells the time, or needs a maths library
@@ -33,7 +33,7 @@ for rule; do
     io) refuse "not defined" "$(declared | grep -vxF "${defined:-nothing}")" ;;
     no-io) refuse "defined" "$(declared | grep -xF "${defined:-nothing}")" ;;
     quiet) refuse "calls" "$(echo "$wanted" | grep -x 'exit\|_exit\|abort\|getenv\|setenv\|atexit\|signal\|time\|clock\|clock_gettime\|gettimeofday\|rand\|random\|setlocale\|localeconv\|strtod\|strtof\|strtol\|strtoul\|ato[ifl]\|sscanf\|__isoc99_sscanf\|sqrtf*\|powf*\|expf*\|logf*\|log2f*\|floorf*\|ceilf*\|roundf*\|fmodf*\|ldexpf*\|scalbn\|frexp')" ;;
-    no-choice) refuse "defined" "$(echo "$defined" | grep '^spmv_choose\|^spmv_cocktail\|^spmv_tun\|^spmv_features\|^spmv_explain')"
+    no-choice) refuse "defined" "$(echo "$defined" | grep '^spmv_choose\|^spmv_cocktail\|^spmv_tun\|^spmv_features\|^spmv_predict\|^spmv_explain')"
                [ -n "$defined" ] || { echo "no symbols at all"; rc=1; } ;;
     *) echo "no rule named $rule"; exit 2 ;;
     esac

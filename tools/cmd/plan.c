@@ -26,6 +26,7 @@ typedef struct part_figures {
     int      stored;          /* 0: it was refused, and the message is printed */
     uint64_t bytes;
     double   padding;         /* stored slots / nonzeros - 1; NAN: no nonzeros, or refused */
+    spmv_estimate predicted;  /* of a product with it */
 } part_figures;
 
 /* Stores part i of the split for a moment and fills in its figures. FAILED if it was refused. */
@@ -72,7 +73,10 @@ static void part_json(const part_figures *p)
     if (p->stored) json_count("bytes", p->bytes);
     else fputs("\"bytes\": null", stdout);
     json_next();
-    json_real("padding", p->padding);
+    json_real("padding", p->padding); json_next();
+    json_real("predicted_us", p->predicted.seconds > 0 ? p->predicted.seconds * 1e6 : NAN); json_next();
+    json_real("memory_us", p->predicted.memory > 0 ? p->predicted.memory * 1e6 : NAN); json_next();
+    json_real("chain_us", p->predicted.chain > 0 ? p->predicted.chain * 1e6 : NAN);
     putchar('}');
 }
 
@@ -105,6 +109,8 @@ typedef struct plan_report {
     const char        *matrix, *device;
     spmv_type          type;
     const spmv_choice *choice;   /* holds the plan and the variant */
+    const spmv_target *target;
+    const spmv_tuning *table;    /* NULL: the bundled one */
     int                explain;
     char              *text;     /* SPMV_PLAN_TEXT bytes, for the plan and then the shares */
     part_figures      *part;
@@ -175,6 +181,18 @@ static void report_json(const plan_report *r, const spmv_csr *a, const spmv_spli
     puts("}");
 }
 
+/* Fills in what the parts are predicted to take. */
+static int plan_predict(tool *t, plan_report *r, const spmv_csr *a, const spmv_build *how)
+{
+    spmv_estimate *all = (spmv_estimate *)calloc(SPMV_MAX_PARTS, sizeof *all);
+    int i, result = all ? DONE : cli_no_memory(t);
+    if (result == DONE && spmv_predict(all, &r->choice->plan, report_variant(r), a, how, r->target, r->table, &t->hooks) != SPMV_OK)
+        result = FAILED;
+    for (i = 0; result == DONE && i < r->parts; i++) r->part[i].predicted = all[i];
+    free(all);
+    return result;
+}
+
 /* Splits the matrix by the chosen plan and prints the report. FAILED if a part was refused. */
 static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_build *how, int json)
 {
@@ -188,6 +206,7 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     if (!r->text || !r->part) result = cli_no_memory(t);
     for (; result == DONE && r->parts < split.count; r->parts++)
         if (part_measure(t, &split, plan, a, r->parts, how, &r->part[r->parts]) != DONE) r->refused = 1;
+    if (result == DONE && json) result = plan_predict(t, r, a, how);
     if (result == DONE && json) report_json(r, a, &split);
     if (result == DONE && !json) report_print(r, &split);
     free(r->text);
@@ -327,6 +346,8 @@ int plan_command(tool *t, const arguments *args)
         report.device = device_label(desc.device);
         report.type = desc.type;
         report.choice = choice;
+        report.target = &place;
+        report.table = me.hints.tuning;
         report.explain = args->value[OPT_EXPLAIN] != NULL;
         if (result == DONE) result = plan_show(t, &report, &a, &how, args->value[OPT_JSON] != NULL);
         measurer_free(&me);

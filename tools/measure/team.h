@@ -20,7 +20,7 @@ typedef struct team {
  * team_close in either case. */
 int team_open(tool *t, const arguments *args, team *out);
 
-/* Closes the devices and zeroes *m. A zeroed team is allowed. */
+/* Closes the devices as device_close does and zeroes *m. A zeroed team is allowed. */
 void team_close(tool *t, team *m);
 
 /* The description of a group of the team: desc, on its devices, by its shares or their estimated rates. */

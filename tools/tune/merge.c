@@ -40,7 +40,29 @@ static int table_pour(tool *t, spmv_tuning *to, size_t *room, const spmv_tuning 
     return DONE;
 }
 
-/* Reads all tables into in and merges them into *all, whose head is the last table's. DONE, or FAILED after a message. */
+/* Takes into the head of all what the head of one more table shows. Other work on a machine only makes it slower, so the highest speeds and
+ * the shortest launch count; of what only some tables know, the later one counts. */
+static void head_merge(spmv_tuning *all, const spmv_tuning *more)
+{
+    if (more->copy > all->copy) all->copy = more->copy;
+    if (more->read > all->read) all->read = more->read;
+    if (more->launch > 0 && (!(all->launch > 0) || more->launch < all->launch)) all->launch = more->launch;
+    if (more->cache > 0) {
+        all->cache = more->cache;
+        all->cache_read = more->cache_read;
+    }
+    if (more->units) all->units = more->units;
+    if (more->memory) all->memory = more->memory;
+    if (*more->driver) memcpy(all->driver, more->driver, sizeof all->driver);
+    if (*more->date) memcpy(all->date, more->date, sizeof all->date);
+    if (more->step > 0) {
+        all->step = more->step;
+        all->long_step = more->long_step;
+        all->short_steps = more->short_steps;
+    }
+}
+
+/* Reads all tables into in and merges them into *all. DONE, or FAILED after a message. */
 static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_tuning *in)
 {
     int i, result = DONE;
@@ -51,9 +73,11 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     all->row = NULL;
     all->count = 0;
     all->rows = all->per_row = 0;
+    all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
     for (i = 0; i < args->files; i++) {
         if (strcmp(in[i].device, all->device) != 0)
             return cli_complain(t, "%s is a table of another device: %s", args->file[i], in[i].device);
+        head_merge(all, &in[i]);
         if (!table_axis_join(all->rows_at, &all->rows, in[i].rows_at, in[i].rows) ||
             !table_axis_join(all->per_row_at, &all->per_row, in[i].per_row_at, in[i].per_row))
             return cli_complain(t, "together the tables have more than %d sizes", SPMV_TUNE_AXIS);
@@ -70,7 +94,7 @@ int merge_tables(tool *t, const arguments *args)
     memset(&all, 0, sizeof all);
     if (!in) return cli_no_memory(t);
     result = tables_merge(t, args, &all, in);
-    if (result == DONE) result = table_save(t, &all, args->value[OPT_OUT], &rows, &bytes);
+    if (result == DONE) result = table_save(t, &all, args->value[OPT_OUT], 0, &rows, &bytes);
     if (result == DONE)
         fprintf(stderr, "%s: %u of %u rows kept, %u bytes\n", all.device, (unsigned)rows, (unsigned)all.count, (unsigned)bytes);
     spmv_tuning_free(&all);

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_BYTES = 28 * 1024 }; /* the most bytes of a table's text, because tables are bundled with the library */
-
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
 /* Prints a number to three significant digits if the first is 1 or 2, otherwise to two: the error is under 2%. There is no exponent,
@@ -82,6 +80,7 @@ static void head_number(growing *out, const char *name, double v)
 
 void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
+    char step[40], long_step[40];
     size_t i;
     growing_add(out, "spmv tuning table 1\ndevice %s\nclass %s\n", t->device,
                 spmv_device_class_name(t->device_class));
@@ -91,6 +90,11 @@ void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
     head_number(out, "read", t->read);
     if (t->cache > 0 && t->cache_read > 0) growing_add(out, "cache %.0f %.0f\n", t->cache, t->cache_read);
     head_number(out, "launch", t->launch * 1e6);
+    if (t->step > 0) {
+        number_print(step, sizeof step, t->step * 1e6);
+        number_print(long_step, sizeof long_step, t->long_step * 1e6);
+        growing_add(out, "step %s %llu %s\n", step, (unsigned long long)t->short_steps, long_step);
+    }
     if (*t->date) growing_add(out, "date %s\n", t->date);
     axis_print(out, "rows", t->rows_at, t->rows);
     axis_print(out, "per_row", t->per_row_at, t->per_row);
@@ -190,14 +194,14 @@ int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b)
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
 
-int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size_t *bytes)
+int table_save(tool *t, spmv_tuning *table, const char *path, size_t limit, size_t *rows, size_t *bytes)
 {
     unsigned char *keep = (unsigned char *)calloc(table->count + 1, 1);
     growing out;
     spmv_tuning again;
     int result;
     memset(&out, 0, sizeof out);
-    result = keep ? thin_table(t, table, keep, TABLE_BYTES) : cli_no_memory(t);
+    result = keep ? thin_table(t, table, keep, limit) : cli_no_memory(t);
     if (result == DONE) table_print(&out, table, keep);
     if (out.failed) result = cli_no_memory(t);
     if (result == DONE && spmv_tuning_read(&again, out.at, out.used, "the new table", &t->hooks) != SPMV_OK) result = FAILED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/table.h - tuning tables (spmv_auto.h): prints and saves them, and finds and adds rows.
+ * tools/tune/table.h - tuning tables (spmv_table.h): prints and saves them, and finds and adds rows.
  */
 #ifndef SPMV_TOOLS_TUNE_TABLE_H
 #define SPMV_TOOLS_TUNE_TABLE_H
@@ -43,9 +43,11 @@ int64_t table_row_class(const spmv_tune_row *r);
 /* 1: a can take b's place where it is faster. Narrow columns cannot take the place of wide ones, because they do not suit every matrix. */
 int table_rows_compete(const spmv_tune_row *a, const spmv_tune_row *b);
 
-/* Thins the table so that its text has at most 28 KB, checks that the text can be read back, and writes it. *rows and *bytes: what was
- * written. DONE, or FAILED after a message. */
-int table_save(tool *t, spmv_tuning *table, const char *path, size_t *rows, size_t *bytes);
+enum { TABLE_BYTES = 28 * 1024 }; /* the most bytes of the text of a new table, because tables are bundled with the library */
+
+/* Thins the table so that its text has at most limit bytes (0: keeps every row that has a rate), checks that the text can be read back, and
+ * writes it. *rows and *bytes: what was written. DONE, or FAILED after a message. */
+int table_save(tool *t, spmv_tuning *table, const char *path, size_t limit, size_t *rows, size_t *bytes);
 
 /* Adds n entries of another axis to an axis, in order. 1, or 0 if a table cannot have so many. */
 int table_axis_join(uint64_t *at, int *count, const uint64_t *more, int n);

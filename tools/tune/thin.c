@@ -246,6 +246,11 @@ int thin_table(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit)
 {
     size_t least;
     table_axis_tidy(t);
+    if (!limit) {
+        memset(keep, ROW_IN, t->count);
+        drop_empty(t, keep);
+        return DONE;
+    }
     if (!table_choose(t, keep)) return cli_no_memory(tool_);
     drop_sparse(t, keep);
     keep_backing(t, keep);

@@ -9,7 +9,7 @@
 #include "spmv.h"
 
 /* Removes sizes from the table, and clears keep[] of rows, until its text has at most limit bytes: first sizes, then rows, then sizes
- * again. keep[] has a byte per row. DONE, or FAILED after a message. */
+ * again. keep[] has a byte per row. limit 0: removes only rows without rates. DONE, or FAILED after a message. */
 int thin_table(tool *tool_, spmv_tuning *t, unsigned char *keep, size_t limit);
 
 #endif

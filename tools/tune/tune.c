@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_auto.h).
+ * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_table.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
  * probes, and what matters most is measured first, so that any budget gives a table. The phases:
  *
@@ -177,7 +177,7 @@ static int tune_finish(tuner *u, const char *path)
     int result = tune_table(u, &table);
     cli_progress_clear(u->t);
     if (result == DONE && !table.count) result = cli_complain(u->t, "nothing could be measured");
-    if (result == DONE) result = table_save(u->t, &table, path, &rows, &bytes);
+    if (result == DONE) result = table_save(u->t, &table, path, TABLE_BYTES, &rows, &bytes);
     if (result == DONE)
         fprintf(stderr, "%s: %u candidates, %u rates measured (and %u from the journal), %u struck out; %u rows in %u bytes; %.0f s%s\n",
                 u->head.device, (unsigned)u->count, (unsigned)u->samples, (unsigned)u->recalled, (unsigned)u->struck,

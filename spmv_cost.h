@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_cost.h - the estimate: how long a product with a part takes, by a tuning table and the features of the matrix.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_features.h" /* above the guard, as in the other headers */
+#include "spmv_table.h"
+#ifndef SPMV_COST_H
+#define SPMV_COST_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the choice needs to know of the device where products will run: its name and its class, as a tuning table has them. spmv_target_of
+ * of spmv.h makes it from an open device. All zero: the host. */
+typedef struct spmv_target {
+    const char       *device;       /* NULL: unknown, so that no table counts as the device's own; on the host: "host" */
+    spmv_device_class device_class; /* without a table of the device itself, one of its class is used */
+    const spmv_tuning *table;       /* the bundled table for this device if it was read before, so that it need not be read again; NULL:
+                                       it is read. spmv_create reads it once for each open device */
+    int               exact;        /* 1: that table is the device's own */
+} spmv_target;
+
+/* What a product with a part is predicted to take, and the times that it cannot be faster than. */
+typedef struct spmv_estimate {
+    double   seconds;      /* predicted; 0: the part would be refused or the table knows nothing of it, and all else may be 0 */
+    double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
+    double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
+    uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
+} spmv_estimate;
+
+/* Predicts the time of a product by a plan, part by part. The matrix is split, and the arrays of each part are counted, not built.
+ *   out      an estimate for each part of the plan; zeroed on failure, unless the plan itself is invalid
+ *   plan     the plan; builders' names are for spmv_plan_make
+ *   variant  knobs, part by part as in the plan; NULL or parts that are empty: those of the table that are fastest there. Knobs that the
+ *            table lacks count as these, too
+ *   a, how   the matrix and how it would be stored
+ *   target   where products would run; NULL: on the host
+ *   tuning   the table to go by; NULL: the bundled one
+ *   hooks    may be NULL
+ * The statuses of spmv_split_make. */
+SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
+                                  const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_COST_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COST_IMPLEMENTED)
+#define SPMV_COST_IMPLEMENTED
+
+/* ---- candidates ---------------------------------------------------------------------------------------------------- */
+
+enum { SPMV__GROUPS = (int)SPMV_FORMAT_COUNT + (int)SPMV_CLASS_COUNT }; /* a group: a format, or SPMV_FORMAT_COUNT + a class */
+
+/* A layout with one choice of knobs, and its rates for each kind of matrix (NULL: not measured). */
+typedef struct spmv__candidate {
+    const spmv_spec     *layout;
+    const char          *variant;
+    const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
+    unsigned             lent; /* bits of kinds for which these knobs were not measured, so that the row is of other knobs */
+} spmv__candidate;
+
+/* What estimates need: the device's table, the candidates of a type, and how the matrix will be stored. */
+typedef struct spmv__estimator {
+    const spmv_csr    *a;
+    const spmv_build  *how;
+    const spmv_hooks  *h;
+    const spmv_tuning *t;
+    spmv_tuning        own;     /* the table if the caller gave none */
+    int                exact;   /* 1: the table is the device's own or the caller's */
+    spmv__candidate   *cand;
+    size_t             cands;
+    spmv_type          rates;   /* the type that all rows of the candidates were measured with */
+    float             *best;    /* the highest curve of all candidates of a group for a kind: [group][kind][rows][per_row] */
+    unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
+    unsigned           without; /* bits of formats that must not be used */
+    double             limit;   /* the most bytes that a part may take */
+} spmv__estimator;
+
+/* May the format be used: by the build, the hints, strict mode and reproducibility? */
+static int spmv__usable(const spmv__estimator *e, spmv_format f)
+{
+    unsigned flags = spmv_format_flags(f);
+    if (e->without >> f & 1u || !spmv_format_built(f)) return 0;
+    if (e->how->strict && flags & SPMV_HAS_FILL) return 0;
+    return !e->how->reproducible || (flags & SPMV_REPEATS);
+}
+
+static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
+}
+
+/* Is it a flat format without fill, which can take whatever other parts leave? */
+static int spmv__is_flat(spmv_format f)
+{
+    return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
+}
+
+static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
+
+/* The highest curve of a group for a kind. */
+static float *spmv__group_best(const spmv__estimator *e, int group, int kind)
+{
+    return e->best + (size_t)(group * SPMV_TUNE_KIND_COUNT + kind) * (size_t)(e->t->rows * e->t->per_row);
+}
+
+static void spmv__raise_best(spmv__estimator *e, const spmv_tune_row *r, int group)
+{
+    int i, n = e->t->rows * e->t->per_row;
+    float *best = spmv__group_best(e, group, (int)r->kind);
+    for (i = 0; i < n; i++)
+        if (!e->any[group][r->kind] || r->curve[i] > best[i]) best[i] = r->curve[i];
+    e->any[group][r->kind] = 1;
+}
+
+/* Collects the layouts and knobs of a type that may be used, each with its rows of the table, and the highest curves of all groups. */
+static spmv_status spmv__gather_candidates(spmv__estimator *e, spmv_type type)
+{
+    void *block;
+    size_t i, j;
+    spmv_status s = spmv__new(e->h, &block, e->t->count + 1, sizeof *e->cand, 0);
+    if (s) return s;
+    spmv_free(e->h, e->cand);
+    e->cand = (spmv__candidate *)block;
+    for (i = 0; i < e->t->count; i++) {
+        const spmv_tune_row *r = &e->t->row[i];
+        if (r->type != type || !r->curve) continue;
+        spmv__raise_best(e, r, (int)r->layout.format);
+        spmv__raise_best(e, r, SPMV_FORMAT_COUNT + (int)spmv_format_class_of(r->layout.format));
+        if (!spmv__usable(e, r->layout.format)) continue;
+        for (j = 0; j < e->cands; j++)
+            if (spmv__same_spec(e->cand[j].layout, &r->layout) && !strcmp(e->cand[j].variant, r->variant)) break;
+        if (j == e->cands) {
+            e->cand[j].layout = &r->layout;
+            e->cand[j].variant = r->variant;
+            e->cands++;
+        }
+        e->cand[j].kind[r->kind] = r;
+    }
+    return SPMV_OK;
+}
+
+/* The mean of a curve, to compare rows by. */
+static double spmv__curve_mean(const spmv__estimator *e, const spmv_tune_row *r)
+{
+    double sum = 0;
+    int i, n = e->t->rows * e->t->per_row;
+    for (i = 0; i < n; i++) sum += (double)r->curve[i];
+    return sum / n;
+}
+
+/* For each kind that a candidate was not measured on, lends it the best row of the same layout with other knobs. */
+static void spmv__lend_rows(spmv__estimator *e)
+{
+    size_t i, j;
+    int kind;
+    for (i = 0; i < e->cands; i++)
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) {
+            spmv__candidate *k = &e->cand[i];
+            if (k->kind[kind]) continue;
+            for (j = 0; j < e->cands; j++) {
+                const spmv__candidate *o = &e->cand[j];
+                if (j == i || !o->kind[kind] || o->lent >> kind & 1u || !spmv__same_spec(o->layout, k->layout)) continue;
+                if (k->kind[kind] && spmv__curve_mean(e, o->kind[kind]) <= spmv__curve_mean(e, k->kind[kind])) continue;
+                k->kind[kind] = o->kind[kind];
+                k->lent |= 1u << kind;
+            }
+        }
+}
+
+/* For devices without any table of their class: rates in proportion to the bytes that a nonzero takes, with memory of 30 GB/s. */
+static const char *const spmv__general_table =
+    "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
+    "f64 banded csr/ 4.6\nf64 banded csr:run=1024/ 4.7\nf64 banded sell/ 4.9\nf64 banded ell/ 4.8\nf64 banded dia/ 7\n"
+    "f64 banded sbell/ 6.6\nf64 banded bcsr/ 6.5\nf64 banded sbell:b=3x3/ 6.4\nf64 banded coo/ 3.4\nf64 banded dense/ 7.4\n"
+    "f32 banded csr/ 6.9\nf32 banded csr:run=1024/ 7\nf32 banded sell/ 7.3\nf32 banded ell/ 7.2\nf32 banded dia/ 14\n"
+    "f32 banded sbell/ 13\nf32 banded bcsr/ 12.5\nf32 banded sbell:b=3x3/ 12\nf32 banded coo/ 4.6\nf32 banded dense/ 14.8\n";
+
+/* Reads the bundled table to go by: the device's own, one of its class, or the general one. */
+static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_target *target, const spmv_hooks *h)
+{
+    const char *device = target && target->device ? target->device : "host";
+    spmv_device_class device_class = target ? target->device_class : SPMV_DEVICE_CLASS_HOST;
+    size_t length;
+    const char *text = spmv_tuning_bundled(device, device_class, &length, exact);
+    if (!text) {
+        text = spmv__general_table;
+        length = strlen(text);
+        *exact = 0;
+    }
+    return spmv_tuning_read(out, text, length, "the bundled tuning table", h);
+}
+
+/* Finds the table to go by: the caller's, one that was read before, or the bundled one. */
+static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *target, const spmv_tuning *given)
+{
+    e->exact = 1;
+    e->t = given;
+    if (given) return SPMV_OK;
+    if (target && target->table) {
+        e->t = target->table;
+        e->exact = target->exact;
+        return SPMV_OK;
+    }
+    e->t = &e->own;
+    return spmv__bundled_table(&e->own, &e->exact, target, e->h);
+}
+
+/* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,
+ * and its vectors are those of f64. */
+static spmv_status spmv__find_candidates(spmv__estimator *e)
+{
+    static const spmv_type order[SPMV_TYPE_COUNT][3] = { { SPMV_F64, SPMV_F32, SPMV_MIXED }, { SPMV_F32, SPMV_F64, SPMV_MIXED },
+                                                         { SPMV_MIXED, SPMV_F32, SPMV_F64 } };
+    void *block;
+    int i;
+    uint64_t points = (uint64_t)(e->t->rows * e->t->per_row);
+    spmv_status s = spmv__new(e->h, &block, (uint64_t)SPMV__GROUPS * (uint64_t)SPMV_TUNE_KIND_COUNT * points, sizeof *e->best, 0);
+    e->best = (float *)block;
+    for (i = 0; i < 3 && !s && !e->cands; i++) {
+        memset(e->any, 0, sizeof e->any);
+        e->rates = order[e->how->type][i];
+        s = spmv__gather_candidates(e, order[e->how->type][i]);
+    }
+    if (!s) spmv__lend_rows(e);
+    return s;
+}
+
+static void spmv__estimator_free(spmv__estimator *e)
+{
+    spmv_free(e->h, e->cand);
+    spmv_free(e->h, e->best);
+    spmv_tuning_free(&e->own);
+}
+
+/* Finds the table; there are no estimates before spmv__find_candidates.
+ *   without  bits of formats that must not be used
+ *   given    the caller's table; NULL: the bundled one for the device
+ * Free e with spmv__estimator_free, also after a failure. */
+static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
+                                        const spmv_tuning *given, unsigned without, const spmv_hooks *h)
+{
+    memset(e, 0, sizeof *e);
+    e->a = a;
+    e->how = how;
+    e->h = h;
+    e->without = without;
+    e->limit = (double)spmv__most_bytes(a, how->max_bytes);
+    return spmv__find_table(e, target, given);
+}
+
+/* ---- the cost of a part --------------------------------------------------------------------------------------------- */
+
+/* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
+ * a candidate without a row counts as a little worse than its layout with other knobs, else than the best of its format, else as clearly
+ * worse than the best of its class. Block formats have no such substitute, as one block size says nothing about another. */
+static double spmv__kind_seconds(const spmv__estimator *e, const spmv__candidate *k, int kind, double rows, double per_row, double slots)
+{
+    spmv_format_class category = spmv_format_class_of(k->layout->format);
+    /* dense is measured on full matrices only; for what x costs elsewhere, the flat formats stand in */
+    int format = (int)k->layout->format, group = SPMV_FORMAT_COUNT + (int)(category == SPMV_CLASS_DENSE ? SPMV_CLASS_FLAT : category);
+    spmv__tune_place p;
+    spmv_spec plain;
+    if (k->kind[kind]) {
+        p = spmv__tune_at(e->t, e->rates, k->layout, rows, per_row);
+        return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+    }
+    if (category == SPMV_CLASS_BLOCK) return 0;
+    plain = *k->layout; /* rows of other layouts do not show what narrow columns gain */
+    plain.key[SPMV_KEY_IDX] = 0;
+    p = spmv__tune_at(e->t, e->rates, &plain, rows, per_row);
+    if (e->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, format, kind));
+    if (e->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, group, kind));
+    return 0;
+}
+
+/* The number of a knob such as "L=" in the text of a variant; 0 if it is not there. */
+static double spmv__knob_in(const char *variant, const char *name)
+{
+    const char *at = strstr(variant, name);
+    int64_t v;
+    if (!at || (at > variant && at[-1] != ',')) return 0;
+    return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
+}
+
+/* The lanes that share a row, or block row, on a GPU: as its knobs say, else about what spmv_device.h chooses. entries: of a mean row. */
+static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, double rows, double entries)
+{
+    spmv__lane_rule rule = spmv__trait[k->layout->format]->lanes;
+    double lanes = spmv__knob_in(k->variant, "L="), fill = (double)e->t->units * 1024;
+    if (rule == SPMV__LANES_BY_STRIP) return 4; /* there are 16, but they wait for each other (H200) */
+    if (lanes >= 1) return lanes;
+    lanes = 1;
+    if (rule == SPMV__LANES_BY_LENGTH) while (lanes < 32 && lanes < entries) lanes *= 2;
+    else while (lanes < 8 && 4 * lanes <= entries && lanes * rows <= fill) lanes *= 2;
+    return lanes;
+}
+
+static double spmv__longer(double a, double b) { return a > b ? a : b; }
+
+/* Seconds that a dense row of so many slots takes alone, through which its lanes go in so many steps. A step waits once, for a value and
+ * x at a time, where those of other formats wait for a column and then for x. The table has rows of up to its longest; only what is beyond
+ * counts. */
+static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
+{
+    const double waits = 0.5; /* of those of other formats */
+    double measured = (double)t->per_row_at[t->per_row - 1];
+    return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
+}
+
+/* Seconds that the longest row alone takes; 0 if it is divided among groups. On a GPU its lanes go through it step by step, each waiting
+ * for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its share of the speed
+ * of all; seconds is the estimate for all rows. */
+static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
+{
+    const spmv_spec *spec = k->layout;
+    const spmv_tuning *t = e->t;
+    double rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows, steps;
+    if (spmv__spec_even(spec)) return 0;
+    if (t->device_class != SPMV_DEVICE_CLASS_GPU)
+        return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
+    if (!(t->step > 0)) return 0;
+    if (spmv__is_block(spec->format)) {
+        mean /= (double)spmv__block_width(spec);
+        rows /= (double)spmv__block_height(spec);
+    }
+    steps = spmv__spec_steps(spec, l->longest) / spmv__lanes(e, k, rows, mean);
+    if (spmv_format_class_of(spec->format) == SPMV_CLASS_DENSE) return spmv__dense_seconds(t, l->longest, steps);
+    return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
+}
+
+/* Seconds that the bytes of a part and of its elements of y take at the highest speed that the table shows. */
+static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    return spmv__peak_seconds(e->t, spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows));
+}
+
+/* The factor by which a product takes longer than the table says, for what the measured matrices do not show. As far as it depends on the
+ * format alone, the format's traits have it. Measured on an H200 (bench/results/nvidia-h200-plans.txt):
+ * - blocks that are mostly fill, and blocks that do not lie side by side; 3x3 in f64 is an exception (spmv_device.h, groups of 32);
+ * - lanes that are a power of two while rows have other lengths; measured rows have such lengths;
+ * - slices of uneven rows, which end at different times;
+ * - bands that lie apart.
+ * On CPUs: rows or block rows padded to a width beyond the measured ones (host, f32, bell:b=8x8, 2000 wide: 6 times the estimate). On
+ * OpenCL CPUs: formats that store entries by columns, more so with sorted rows or blocks (PoCL, 12 matrices compared with csr,
+ * bench/results/pocl-plans.txt). A variant with knobs was the fastest of many, which is luck in part, so it counts 10% more. */
+static double spmv__unmeasured(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    spmv_format f = k->layout->format;
+    const spmv__traits *own = spmv__trait[f];
+    int gpu = e->t->device_class == SPMV_DEVICE_CLASS_GPU, cpu = e->t->device_class == SPMV_DEVICE_CLASS_CPU;
+    double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
+    double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
+    more += (e->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : own->apart) +
+            (l->uneven > 0.3 ? own->ragged * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
+    if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
+    if (gpu && !spmv__spec_even(k->layout)) more += own->rounded;
+    if (gpu && own->pads == SPMV__PADS_SLICES && spmv__is_flat(f) && !k->layout->key[SPMV_KEY_ROWS])
+        more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
+    if (*k->variant) more *= 1.1;
+    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* lanes beyond the row's end have nothing to do */
+    if (cpu && own->pads != SPMV__PADS_NONE) more *= spmv__is_block(f) ? 2 : 1.25;
+    if (cpu && own->pads == SPMV__PADS_SLICES && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
+    if (!gpu && own->pads == SPMV__PADS_ALL && entries > 64) more *= 1 + spmv__log2(entries / 64);
+    more += own->bands * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
+    return more;
+}
+
+/* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
+ * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
+ * Negative: nothing is known. */
+static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured */
+    double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)e->a->cols;
+    double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
+    other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
+    if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, l->slots);
+    else if (other > 0) {
+        double more = other - spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, cols, per_row, l->nnz);
+        if (more > 0) base += more * l->gather;
+    }
+    other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, l->slots) : 0;
+    if (base <= 0) base = other;
+    else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
+    if (base <= 0) return -1;
+    return base * spmv__unmeasured(e, k, l);
+}
+
+/* The estimate of a product: what the table says, but never less than the bytes or the longest row alone take. Fills in the times of out.
+ * 0: nothing is known. */
+static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
+{
+    double table = spmv__table_seconds(e, k, l);
+    out->seconds = out->memory = out->chain = 0;
+    if (table <= 0) return 0;
+    out->memory = spmv__memory_seconds(e, k, l);
+    out->chain = spmv__chain_seconds(e, k, l, table);
+    return out->seconds = spmv__longer(table, spmv__longer(out->memory, out->chain));
+}
+
+/* The same without the terms. */
+static double spmv__cost(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    spmv_estimate terms;
+    return spmv__cost_terms(e, k, l, &terms);
+}
+
+/* May a part with so many slots be stored, as far as the size of its values shows? */
+static int spmv__fits(const spmv__estimator *e, double slots) { return slots * (double)spmv_value_size(e->how->type) <= e->limit; }
+
+/* Estimates a part of that layout for all of the view. 0: it makes no sense there, is too large, or *s is a failure. */
+SPMV__SHARED int spmv__load_of(const spmv__estimator *e, const spmv_spec *spec, const spmv__look *l, const spmv_features *f,
+                               spmv__load *out, spmv_status *s)
+{
+    *s = spmv__spec_estimate(spec, l, f, out);
+    if (*s == SPMV_ERR_UNSUPPORTED) {
+        *s = SPMV_OK;
+        return 0;
+    }
+    return !*s && spmv__fits(e, out->slots);
+}
+
+/* ---- the estimate of any plan --------------------------------------------------------------------------------------- */
+
+/* The layouts are the same as far as rates go: what a part takes does not matter. */
+static int spmv__same_layout(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && spmv__height(a) == spmv__height(b) && a->key[SPMV_KEY_B] == b->key[SPMV_KEY_B] &&
+           a->key[SPMV_KEY_RUN] == b->key[SPMV_KEY_RUN] && a->key[SPMV_KEY_IDX] == b->key[SPMV_KEY_IDX] &&
+           a->key[SPMV_KEY_TILE] == b->key[SPMV_KEY_TILE];
+}
+
+/* The fastest candidate with the same layout as a part of a plan, and its seconds; NULL: there is none. With a variant, candidates with
+ * these knobs come before all others. */
+static const spmv__candidate *spmv__candidate_for(const spmv__estimator *e, const spmv_spec *spec, const char *variant,
+                                                  const spmv__load *load, double *seconds)
+{
+    const spmv__candidate *best = NULL;
+    size_t i;
+    int named = 0;
+    *seconds = 0;
+    for (i = 0; i < e->cands; i++) {
+        const spmv__candidate *k = &e->cand[i];
+        int same = variant && *variant && !strcmp(k->variant, variant);
+        double t;
+        if (!spmv__same_layout(k->layout, spec) || same < named) continue;
+        t = spmv__cost(e, k, load);
+        if (t <= 0 || (best && same == named && t >= *seconds)) continue;
+        best = k;
+        named = same;
+        *seconds = t;
+    }
+    return best;
+}
+
+/* Of the counted slots of a block format those that a product reads: bell stores a multiple of 32 block rows. */
+static double spmv__read_slots(const spmv_spec *spec, double slots, double rows)
+{
+    double block_rows = (double)spmv__ceil_div((uint64_t)rows, (uint64_t)spmv__block_height(spec));
+    if (spmv__trait[spec->format]->pads != SPMV__PADS_ALL || rows <= 0) return slots;
+    return slots * block_rows / (double)spmv__round_up((uint64_t)block_rows, 32);
+}
+
+/* Estimates one part that takes all of a view. Its slots and bytes are counted. A part that would be refused gets no seconds. */
+static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
+                                       spmv_estimate *out)
+{
+    const spmv__candidate *k;
+    spmv__look l;
+    spmv_features f;
+    spmv__load load;
+    spmv_hooks quiet = { NULL, NULL, NULL, NULL };
+    double seconds;
+    spmv_status s = spmv__look_make(&l, v, e->h);
+    memset(out, 0, sizeof *out);
+    if (s) return s;
+    s = spmv__look_features(&l, &f, 0, ~(1u << spec->format));
+    if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
+    spmv__look_free(&l);
+    if (!s) {
+        if (e->h) quiet = *e->h;
+        quiet.log = spmv__hush;
+        s = spmv__part_weigh(spec, v, e->how, &quiet, &out->slots, &out->bytes);
+    }
+    if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
+    if (s) return s;
+    if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)v->a->rows);
+    k = spmv__candidate_for(e, spec, variant, &load, &seconds);
+    if (!k) return SPMV_OK;
+    spmv__cost_terms(e, k, &load, out);
+    return SPMV_OK;
+}
+
+/* Copies the knobs of one part out of a variant, which are its text up to the next "+", and returns where those of the next part begin;
+ * NULL at the end. Knobs that are too long for a table become "". */
+static const char *spmv__part_variant(const char *variant, char out[SPMV_TUNE_VARIANT])
+{
+    size_t n = variant ? strcspn(variant, "+") : 0;
+    const char *next = variant && variant[n] ? variant + n + 1 : NULL;
+    if (n >= SPMV_TUNE_VARIANT) n = 0;
+    if (n) memcpy(out, variant, n);
+    out[n] = 0;
+    return next;
+}
+
+SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, const char *variant, const spmv_csr *a, const spmv_build *how,
+                                  const spmv_target *target, const spmv_tuning *tuning, const spmv_hooks *hooks)
+{
+    if (!out || !plan || !a || !how)
+        return spmv__null(hooks, "spmv_predict", !out ? "out" : !plan ? "plan" : !a ? "a" : "how", NULL, 0);
+    char knobs[SPMV_TUNE_VARIANT];
+    spmv__estimator e;
+    spmv_split split;
+    int i;
+    spmv_status s = spmv_plan_check(plan, how->strict, hooks);
+    if (s) return s;
+    memset(out, 0, (size_t)plan->count * sizeof *out);
+    s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);
+    if (!s) s = spmv__find_candidates(&e);
+    if (!s) s = spmv_split_make(&split, plan, a, hooks);
+    if (!s) {
+        for (i = 0; i < split.count && !s; i++) {
+            spmv_view v = spmv_split_view(&split, a, i);
+            variant = spmv__part_variant(variant, knobs);
+            s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
+        }
+        spmv_split_free(&split);
+    }
+    spmv__estimator_free(&e);
+    if (s) memset(out, 0, (size_t)plan->count * sizeof *out);
+    return s;
+}
+#endif /* SPMV_IMPLEMENTATION */

@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_table.h - tuning tables: their text, the bundled ones, and rates between the samples.
+ *
+ * A tuning table says how fast each way to store and multiply a matrix was on one device, for several numbers of rows and of nonzeros in a
+ * row. It is text, written by "spmv tune". Its head comes first, a word and its value in each line; then a line of rates for each
+ * candidate:
+ *
+ *     spmv tuning table 1
+ *     device NVIDIA H200          the name that the device reports; "host" for products on the host
+ *     class gpu                   gpu, cpu (OpenCL) or host
+ *     driver 580.159.04           or the compiler of the host products
+ *     units 132                   compute units, or cores
+ *     memory 143771               MiB
+ *     copy 3900                   GB/s, measured
+ *     read 4100
+ *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
+ *     launch 2.9                  microseconds of the smallest product
+ *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
+ *                                 and in a longer one; optional
+ *     date 2026-11-21
+ *     rows 1024 16384 262144      the numbers of rows that were measured, rising
+ *     per_row 1 4 16 64           nonzeros in a row, rising
+ *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
+ *
+ * The last line has the type, the kind of matrix, a plan of one part, "/", the knobs of its kernel (may be empty), and then GFLOP/s
+ * (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was measured, "-3" for three
+ * such values in a row. A line that begins with "#" is a comment.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_plan.h" /* above the guard, as in the other headers */
+#ifndef SPMV_TABLE_H
+#define SPMV_TABLE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    SPMV_TUNE_AXIS    = 16, /* the most points of each axis of a table */
+    SPMV_TUNE_VARIANT = 96, /* bytes of the text of a variant of one part, with its end */
+    SPMV_TUNE_NAME    = 128 /* bytes of the name of a device, with its end */
+};
+
+/* ---- tuning tables ------------------------------------------------------------------------------------------------ */
+
+/* A line of rates. */
+typedef struct spmv_tune_row {
+    spmv_spec      layout;                     /* a format with the keys of its layout */
+    spmv_type      type;
+    spmv_tune_kind kind;
+    char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": the defaults */
+    float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
+    float         *curve;                      /* what spmv_tuning_rate reads, with the gaps filled; NULL: nothing was measured */
+} spmv_tune_row;
+
+typedef struct spmv_tuning {
+    char           device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
+    spmv_device_class device_class;
+    uint64_t       units, memory;     /* compute units or cores; MiB */
+    double         copy, read;        /* GB/s */
+    double         cache, cache_read; /* MiB, GB/s; 0: not known */
+    double         launch;            /* seconds */
+    double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
+    uint64_t       short_steps;
+    double         near_peak, far_peak; /* GB/s, the most that any line of the table shows for matrices that fit into the cache, and that do
+                                         not: no product is faster */
+    int            rows, per_row;     /* points on each axis */
+    uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
+    size_t         count;             /* lines of rates */
+    spmv_tune_row *row;
+    spmv_hooks     hooks;
+} spmv_tuning;
+
+/* Reads a table. Nothing in the text is trusted.
+ *   out     need not be initialised; on failure it is zeroed. Free it with spmv_tuning_free
+ *   text    the table; need not end in a 0, and zeros in it count as blanks
+ *   length  bytes of text
+ *   name    for messages such as "name, line 3: ..."; NULL: "tuning table"
+ *   hooks   may be NULL
+ * SPMV_ERR_PARSE, SPMV_ERR_MEMORY. */
+SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks);
+SPMV_API void spmv_tuning_free(spmv_tuning *t);
+/* The text of the bundled table for a device, else of one for its class; NULL if there is neither.
+ *   device        its name; NULL: unknown
+ *   device_class  its class
+ *   length        becomes the bytes of the text; may be NULL
+ *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
+/* The number of bundled tables, and the text of each: zeros stand between some of its lines and after the last. length may be NULL. */
+SPMV_API size_t spmv_tuning_count(void);
+SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
+
+/* ---- for tools ---------------------------------------------------------------------------------------------------- */
+
+/* "banded"; "unknown" if there is no such kind. */
+SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
+
+/* The rate of one row of a table at any size.
+ *   t, row   the table and one of its rows
+ *   rows     rows of the matrix
+ *   per_row  nonzeros in a row
+ * Returns GFLOP/s, 0 if the row has no sample. Between the samples it is bilinear in the logarithms of rows, of nonzeros in a row, and of
+ * the ratio of the rate to the one that launch and memory speed of the head allow. Outside the table it is that of the edge, where longer
+ * rows count as more rows. At a size where the row has no sample, it is as far behind the best of its format as at the samples around
+ * it, and the best of the format likewise behind the best of all. */
+SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *row, double rows, double per_row);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_TABLE_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_TABLE_IMPLEMENTED)
+#define SPMV_TABLE_IMPLEMENTED
+
+#include "spmv_tuning.h"
+
+/* ---- tuning tables: reading ---------------------------------------------------------------------------------------- */
+
+SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k)
+{
+    static const char *const names[] = {
+#define X(ID, name, text) name,
+        SPMV_TUNE_KIND_LIST(X)
+#undef X
+    };
+    return (unsigned)k < SPMV_TUNE_KIND_COUNT ? names[k] : "unknown";
+}
+
+/* Where the reader is in the text, and the word it has read. */
+typedef struct spmv__lines {
+    const char       *at, *end, *name;
+    uint64_t          line;
+    char              word[256];
+    const spmv_hooks *h;
+} spmv__lines;
+
+static spmv_status spmv__bad_line(const spmv__lines *l, const char *why)
+{
+    return spmv_log(l->h, SPMV_ERR_PARSE, "%s, line %llu: %s", l->name, (spmv__ull)l->line, why);
+}
+
+/* Zeros count as blanks, because they fill up the pieces of the bundled tables. */
+static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r' || !c; }
+
+/* Copies the next word of the line into l->word and returns its length, 0 at the end of the line. A word that is too long is cut off; no
+ * valid one is that long. */
+static size_t spmv__next_word(spmv__lines *l)
+{
+    size_t n = 0;
+    while (l->at < l->end && spmv__blank(*l->at)) l->at++;
+    for (; l->at < l->end && *l->at != '\n' && !spmv__blank(*l->at); l->at++)
+        if (n + 1 < sizeof l->word) l->word[n++] = *l->at;
+    l->word[n] = 0;
+    return n;
+}
+
+/* Copies the rest of the line without the blanks around it; characters that do not print become "?". */
+static void spmv__rest_of_line(spmv__lines *l, char *out, size_t size)
+{
+    size_t n = 0;
+    while (l->at < l->end && spmv__blank(*l->at)) l->at++;
+    for (; l->at < l->end && *l->at != '\n'; l->at++)
+        if (n + 1 < size) out[n++] = (unsigned char)*l->at < 32 || (unsigned char)*l->at > 126 ? '?' : *l->at;
+    while (n && (out[n - 1] == ' ' || out[n - 1] == '?')) n--;
+    out[n] = 0;
+}
+
+/* Goes to the start of the next line that is neither empty nor a comment. 0: there is none. */
+static int spmv__next_line(spmv__lines *l)
+{
+    for (;;) {
+        while (l->line && l->at < l->end && *l->at != '\n') l->at++;
+        if (l->line && l->at < l->end) l->at++;
+        if (l->at >= l->end) return 0;
+        l->line++;
+        while (l->at < l->end && spmv__blank(*l->at)) l->at++;
+        if (l->at < l->end && *l->at != '\n' && *l->at != '#') return 1;
+    }
+}
+
+/* Reads a decimal number without sign or exponent, as "spmv tune" writes it. 0 if w is not one. */
+static int spmv__decimal(const char *w, double *v)
+{
+    enum { DECIMALS = 18 /* further ones would not change a double */ };
+    double unit = 1;
+    int64_t whole;
+    int digits = 0;
+    w = spmv__whole(w, &whole);
+    if (!w) return 0;
+    *v = (double)whole;
+    if (*w == '.')
+        for (w++; spmv__is_digit(*w) && digits < DECIMALS; w++, digits++) *v += (*w - '0') * (unit /= 10);
+    return !*w;
+}
+
+/* Reads the rest of the line as the points of an axis, which must rise. */
+static spmv_status spmv__tune_axis(spmv__lines *l, int *count, uint64_t *at)
+{
+    double v, before = 0;
+    for (*count = 0; spmv__next_word(l); at[(*count)++] = (uint64_t)v) {
+        if (*count == SPMV_TUNE_AXIS) return spmv__bad_line(l, "there are more than 16 sizes");
+        if (!spmv__decimal(l->word, &v) || v <= before || v > 1e12 || v < 1) return spmv__bad_line(l, "sizes must be numbers that rise");
+        before = v;
+    }
+    return *count ? SPMV_OK : spmv__bad_line(l, "no sizes");
+}
+
+static spmv_status spmv__tune_number(spmv__lines *l, double scale, double *v)
+{
+    if (!spmv__next_word(l) || !spmv__decimal(l->word, v)) return spmv__bad_line(l, "expected a number");
+    *v *= scale;
+    return SPMV_OK;
+}
+
+/* Reads the rest of the line "step". */
+static spmv_status spmv__tune_step(spmv_tuning *t, spmv__lines *l)
+{
+    double steps = 0;
+    spmv_status s = spmv__tune_number(l, 1e-6, &t->step);
+    if (!s) s = spmv__tune_number(l, 1, &steps);
+    if (!s) s = spmv__tune_number(l, 1e-6, &t->long_step);
+    if (!s && !(steps <= 1e12)) s = spmv__bad_line(l, "too many steps");
+    t->short_steps = s ? 0 : (uint64_t)steps;
+    return s;
+}
+
+/* Reads one line of the head. *known becomes 0 if its first word does not belong to the head. */
+static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
+{
+    const char *w = l->word;
+    double number = 0;
+    spmv_status s = SPMV_OK;
+    *known = 1;
+    if (!strcmp(w, "device")) spmv__rest_of_line(l, t->device, sizeof t->device);
+    else if (!strcmp(w, "driver")) spmv__rest_of_line(l, t->driver, sizeof t->driver);
+    else if (!strcmp(w, "date")) spmv__rest_of_line(l, t->date, sizeof t->date);
+    else if (!strcmp(w, "class")) {
+        char name[8];
+        spmv__rest_of_line(l, name, sizeof name);
+        t->device_class = spmv_device_class_from(name);
+        if (t->device_class == SPMV_DEVICE_CLASS_COUNT) s = spmv__bad_line(l, "class must be gpu, cpu or host");
+    } else if (!strcmp(w, "units")) {
+        s = spmv__tune_number(l, 1, &number);
+        t->units = (uint64_t)number;
+    } else if (!strcmp(w, "memory")) {
+        s = spmv__tune_number(l, 1, &number);
+        t->memory = (uint64_t)number;
+    } else if (!strcmp(w, "copy")) s = spmv__tune_number(l, 1, &t->copy);
+    else if (!strcmp(w, "read")) s = spmv__tune_number(l, 1, &t->read);
+    else if (!strcmp(w, "cache")) {
+        s = spmv__tune_number(l, 1, &t->cache);
+        if (!s) s = spmv__tune_number(l, 1, &t->cache_read);
+    } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
+    else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
+    else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);
+    else if (!strcmp(w, "per_row")) s = spmv__tune_axis(l, &t->per_row, t->per_row_at);
+    else *known = 0;
+    return s;
+}
+
+static void spmv__hush(void *user, spmv_status s, const char *message)
+{
+    (void)user;
+    (void)s;
+    (void)message;
+}
+
+/* Reads a candidate such as "csr:run=1024/WG=256" from l->word. *ignore becomes 1 if its format is left out of this build. */
+static spmv_status spmv__tune_candidate(spmv_tune_row *r, spmv__lines *l, int *ignore)
+{
+    char *slash = strchr(l->word, '/');
+    spmv_plan plan;
+    spmv_hooks quiet;
+    spmv_status s;
+    memset(&quiet, 0, sizeof quiet);
+    quiet.log = spmv__hush;
+    if (!slash) return spmv__bad_line(l, "expected a plan of one part, \"/\" and knobs");
+    *slash = 0;
+    if (strlen(slash + 1) >= sizeof r->variant) return spmv__bad_line(l, "the knobs are too long");
+    memcpy(r->variant, slash + 1, strlen(slash + 1) + 1);
+    s = spmv_plan_parse(&plan, l->word, NULL, &quiet);
+    *ignore = s == SPMV_ERR_UNSUPPORTED;
+    if (s && !*ignore) return spmv__bad_line(l, "the plan does not parse");
+    if (!s && plan.count != 1) return spmv__bad_line(l, "the plan has several parts");
+    r->layout = plan.part[0];
+    return SPMV_OK;
+}
+
+/* The number of sizes that a word such as "-" or "-12" skips, at most most; 0: the word is something else. */
+static int spmv__tune_gaps(const char *word, int most)
+{
+    int64_t n;
+    if (*word++ != '-') return 0;
+    if (!*word) return 1;
+    word = spmv__whole(word, &n);
+    return word && !*word && n <= most ? (int)n : 0;
+}
+
+/* Reads the rest of the line as the rates of a row, and allocates its curve if there is any rate. */
+static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv__lines *l)
+{
+    int i, gaps, n = t->rows * t->per_row, any = 0;
+    double v;
+    void *block;
+    spmv_status s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
+    if (s) return s;
+    r->rate = (float *)block;
+    for (i = 0; i < n; i += gaps ? gaps : 1) {
+        if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few rates");
+        gaps = spmv__tune_gaps(l->word, n - i);
+        if (gaps) continue;
+        if (!spmv__decimal(l->word, &v) || v > 1e7) return spmv__bad_line(l, "expected a rate in GFLOP/s, or gaps such as - or -3");
+        r->rate[i] = (float)v;
+        any = any || v > 0;
+    }
+    if (spmv__next_word(l)) return spmv__bad_line(l, "there are too many rates");
+    if (!any) return SPMV_OK;
+    s = spmv__new(l->h, &block, (uint64_t)n, sizeof(float), 0);
+    r->curve = s ? NULL : (float *)block;
+    return s;
+}
+
+/* Makes room for at least one more row. *room: the rows that there is room for. */
+static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
+{
+    void *more;
+    size_t wanted = *room ? *room * 2 : 64;
+    spmv_status s = spmv__new(&t->hooks, &more, wanted, sizeof *t->row, 0);
+    if (s) return s;
+    if (t->count) memcpy(more, t->row, t->count * sizeof *t->row);
+    spmv_free(&t->hooks, t->row);
+    t->row = (spmv_tune_row *)more;
+    *room = wanted;
+    return SPMV_OK;
+}
+
+/* Reads a line of rates and appends it to the table, unless its format is left out of this build. */
+static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
+{
+    spmv_tune_row r;
+    int kind = 0, ignore = 0;
+    spmv_status s;
+    memset(&r, 0, sizeof r);
+    r.type = spmv_type_from(l->word);
+    if (r.type == SPMV_TYPE_COUNT) return spmv__bad_line(l, "expected a word of the head or a type");
+    if (!t->rows || !t->per_row) return spmv__bad_line(l, "rates must follow the lines \"rows\" and \"per_row\"");
+    spmv__next_word(l);
+    while (kind < SPMV_TUNE_KIND_COUNT && strcmp(l->word, spmv_tune_kind_name((spmv_tune_kind)kind)) != 0) kind++;
+    if (kind == SPMV_TUNE_KIND_COUNT) return spmv__bad_line(l, "there is no such kind of matrix");
+    r.kind = (spmv_tune_kind)kind;
+    spmv__next_word(l);
+    s = spmv__tune_candidate(&r, l, &ignore);
+    if (!s && t->count == *room) s = spmv__tune_grow(t, room);
+    if (s) return s;
+    s = spmv__tune_rates(t, &r, l);
+    if (s || ignore) {
+        spmv_free(l->h, r.rate);
+        spmv_free(l->h, r.curve);
+    } else {
+        t->row[t->count++] = r;
+    }
+    return s;
+}
+
+/* ---- tuning tables: what was not measured ----------------------------------------------------------------------------
+ * A curve holds the logarithm of the ratio of each rate to that of a model, which knows what a launch and reading the bytes cost, because
+ * this ratio changes little from one size to the next. A gap is filled with the best value at that size, lowered by as much as the row is
+ * behind at the sizes around it. This takes three steps: the best of all rows of a type and kind; the best of each format, compared with
+ * those; the row, compared with its format. */
+
+/* The logarithm to base 2 of a positive, normal number, to about 1e-5; -1000 for others. The headers do without libm. */
+static double spmv__log2(double v)
+{
+    uint64_t bits;
+    double e, m, z;
+    if (!(v > 1e-300)) return -1000;
+    memcpy(&bits, &v, sizeof bits);
+    e = (double)(int)(bits >> 52 & 2047) - 1023;
+    bits = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
+    memcpy(&v, &bits, sizeof v);
+    z = (v - 1) / (v + 1); /* ln v = 2 (z + z^3/3 + z^5/5 + ...), |z| <= 1/3 */
+    m = z * z;
+    return e + 2.885390081777927 * z * (1 + m * (1.0 / 3 + m * (1.0 / 5 + m * (1.0 / 7 + m * (1.0 / 9 + m / 11)))));
+}
+
+/* 2 to the power of v, to the last few bits. */
+static double spmv__exp2(double v)
+{
+    double scale = 1, t, term = 1, sum = 1;
+    int i;
+    while (v >= 1) v--, scale *= 2;
+    while (v < 0) v++, scale /= 2;
+    t = v * 0.6931471805599453;
+    for (i = 1; i < 14; i++) sum += term *= t / i;
+    return scale * sum;
+}
+
+/* Seconds to read so many bytes: from the cache as long as they fit there beside x, y and the rest. On an H200, whose cache appears as
+ * 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from 50 MB on. */
+static double spmv__read_seconds(const spmv_tuning *t, double bytes)
+{
+    double slow = bytes / (t->read * 1e9), fast, out;
+    if (!(t->cache > 0) || !(t->cache_read > t->read)) return slow;
+    fast = bytes / (t->cache_read * 1e9);
+    out = (bytes / (t->cache * 1048576) - 0.7) / 0.2;
+    return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
+}
+
+/* 1 if so many bytes count as in the cache for the highest speed; a table without a cache has one level of memory. */
+static int spmv__is_near(const spmv_tuning *t, double bytes) { return !(t->cache > 0) || bytes <= t->cache * 1048576; }
+
+/* Bytes of the arrays of a part with so many slots and rows, and of the elements of y that a product writes. */
+static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double slots, double rows)
+{
+    return slots * ((double)spmv_value_size(type) + spmv__spec_index_bytes(layout)) + rows * (double)spmv_vector_size(type);
+}
+
+/* Seconds below which no product that moves so many bytes was measured. */
+SPMV__SHARED double spmv__peak_seconds(const spmv_tuning *t, double bytes)
+{
+    double peak = spmv__is_near(t, bytes) ? t->near_peak : t->far_peak;
+    return peak > 0 ? bytes / (peak * 1e9) : 0;
+}
+
+/* Finds the highest speeds of memory that the table shows. */
+static void spmv__tune_peaks(spmv_tuning *t)
+{
+    size_t k;
+    int i;
+    t->far_peak = t->read;
+    t->near_peak = t->cache_read > t->read ? t->cache_read : t->read;
+    for (k = 0; k < t->count; k++)
+        for (i = 0; i < t->rows * t->per_row; i++) {
+            const spmv_tune_row *r = &t->row[k];
+            double rows = (double)t->rows_at[i / t->per_row], nnz = rows * (double)t->per_row_at[i % t->per_row];
+            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows), speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
+            if (speed > t->near_peak) t->near_peak = speed;
+            if (!spmv__is_near(t, bytes) && speed > t->far_peak) t->far_peak = speed;
+        }
+    if (!(t->cache > 0)) t->far_peak = t->near_peak;
+}
+
+/* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks
+ * the speed of memory. */
+static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
+{
+    double width = (double)spmv_value_size(type), nnz = rows * per_row;
+    double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4);
+    return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, bytes))) : 0;
+}
+
+#define SPMV__GAP (-1e9f) /* in a curve: not measured; below any logarithm of a rate */
+
+typedef struct spmv__filling {
+    const spmv_tuning *t;
+    int                points;
+    float             *near_by;  /* [points][points]: the weight of the second point in a gap at the first */
+    float             *measured; /* what is being filled, with its gaps */
+    float             *all;      /* the best of a type and kind */
+    float             *format[SPMV_FORMAT_COUNT]; /* the best of each format, of a type and kind */
+} spmv__filling;
+
+/* Fills in near_by. The nearest points are those with as many nonzeros in a row, and of these the ones with about as many nonzeros. */
+static void spmv__fill_weigh(const spmv__filling *f)
+{
+    const spmv_tuning *t = f->t;
+    int a, b;
+    for (a = 0; a < f->points; a++)
+        for (b = 0; b < f->points; b++) {
+            double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
+            double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
+            double d = (x + y) * (x + y) + 10 * y * y;
+            f->near_by[a * f->points + b] = (float)(1 / (d * d + 1e-3));
+        }
+}
+
+/* Turns the row's samples into its curve, with gaps where there are none. */
+static void spmv__fill_samples(const spmv__filling *f, const spmv_tune_row *r)
+{
+    const spmv_tuning *t = f->t;
+    int i;
+    for (i = 0; i < f->points; i++) {
+        r->curve[i] = SPMV__GAP;
+        if (!(r->rate[i] > 0)) continue;
+        r->curve[i] = (float)(spmv__log2((double)r->rate[i]) - spmv__model_rate(t, r->type, &r->layout, (double)t->rows_at[i / t->per_row],
+                                                                                (double)t->per_row_at[i % t->per_row]));
+    }
+}
+
+/* Sets f->measured to the best curves of a type, kind and format (SPMV_FORMAT_COUNT: of all formats). 0: there are none. */
+static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kind kind, spmv_format format)
+{
+    size_t k;
+    int i, any = 0;
+    for (i = 0; i < f->points; i++) f->measured[i] = SPMV__GAP;
+    for (k = 0; k < f->t->count; k++) {
+        const spmv_tune_row *r = &f->t->row[k];
+        if (r->type != type || r->kind != kind || !r->curve || (format != SPMV_FORMAT_COUNT && r->layout.format != format)) continue;
+        for (i = 0; i < f->points; i++) {
+            if (r->curve[i] > f->measured[i]) f->measured[i] = r->curve[i];
+        }
+        any = 1;
+    }
+    return any;
+}
+
+/* Copies f->measured to out and fills the gaps: as far below like as f->measured is at the points around. like NULL: below 0. */
+static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *out)
+{
+    int i, j;
+    for (i = 0; i < f->points; i++) {
+        const float *w = f->near_by + (size_t)i * (size_t)f->points;
+        double sum = 0, weights = 0;
+        out[i] = f->measured[i];
+        if (f->measured[i] > SPMV__GAP) continue;
+        for (j = 0; j < f->points; j++) {
+            if (!(f->measured[j] > SPMV__GAP)) continue;
+            sum += (double)w[j] * (double)(f->measured[j] - (like ? like[j] : 0));
+            weights += (double)w[j];
+        }
+        out[i] = (float)(sum / weights) + (like ? like[i] : 0);
+    }
+}
+
+/* Fills the curves of all rows of a type and kind, in the three steps. */
+static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_kind kind)
+{
+    const spmv_tuning *t = f->t;
+    size_t k;
+    int i;
+    if (!spmv__fill_best(f, type, kind, SPMV_FORMAT_COUNT)) return;
+    spmv__fill_gaps(f, NULL, f->all);
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
+        if (spmv__fill_best(f, type, kind, (spmv_format)i)) spmv__fill_gaps(f, f->all, f->format[i]);
+    for (k = 0; k < t->count; k++) {
+        spmv_tune_row *r = &t->row[k];
+        if (r->type != type || r->kind != kind || !r->curve) continue;
+        memcpy(f->measured, r->curve, (size_t)f->points * sizeof *f->measured);
+        spmv__fill_gaps(f, f->format[r->layout.format], r->curve);
+    }
+}
+
+/* Makes the curves of all rows of the table. */
+static spmv_status spmv__fill_curves(const spmv_tuning *t)
+{
+    spmv__filling f;
+    void *block;
+    float *at;
+    int i, type, kind;
+    size_t k;
+    uint64_t n = (uint64_t)t->rows * (uint64_t)t->per_row;
+    spmv_status s = spmv__new(&t->hooks, &block, n * (n + 2 + SPMV_FORMAT_COUNT) + 1, sizeof *at, 0);
+    if (s) return s;
+    f.t = t;
+    f.points = (int)n;
+    f.near_by = at = (float *)block;
+    f.measured = at += n * n;
+    f.all = at += n;
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) f.format[i] = at += n;
+    spmv__fill_weigh(&f);
+    for (k = 0; k < t->count; k++)
+        if (t->row[k].curve) spmv__fill_samples(&f, &t->row[k]);
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) spmv__fill_kind(&f, (spmv_type)type, (spmv_tune_kind)kind);
+    spmv_free(&t->hooks, block);
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t length, const char *name, const spmv_hooks *hooks)
+{
+    if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
+    static const spmv_hooks plain = { NULL, NULL, NULL, NULL };
+    spmv__lines l;
+    size_t room = 0;
+    spmv_status s = SPMV_OK;
+    char first[40];
+    memset(out, 0, sizeof *out);
+    memset(&l, 0, sizeof l);
+    l.at = text;
+    l.end = length ? text + length : text;
+    l.name = name ? name : "tuning table";
+    l.h = hooks ? hooks : &plain;
+    out->hooks = *l.h;
+    out->device_class = SPMV_DEVICE_CLASS_COUNT;
+    if (spmv__next_line(&l)) spmv__rest_of_line(&l, first, sizeof first);
+    else first[0] = 0;
+    if (strcmp(first, "spmv tuning table 1") != 0) s = spmv__bad_line(&l, "a table begins with \"spmv tuning table 1\"");
+    while (!s && spmv__next_line(&l)) {
+        int known = 1, sizes;
+        spmv__next_word(&l);
+        sizes = !strcmp(l.word, "rows") || !strcmp(l.word, "per_row");
+        if (sizes && out->count) s = spmv__bad_line(&l, "sizes must precede the rates");
+        if (!s) s = spmv__tune_head(out, &l, &known);
+        if (!s && !known) s = spmv__tune_line(out, &l, &room);
+    }
+    if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
+        s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    if (!s) s = spmv__fill_curves(out);
+    if (!s) spmv__tune_peaks(out);
+    if (s) spmv_tuning_free(out);
+    return s;
+}
+
+SPMV_API void spmv_tuning_free(spmv_tuning *t)
+{
+    size_t i;
+    if (!t) return;
+    for (i = 0; i < t->count; i++) {
+        spmv_free(&t->hooks, t->row[i].rate);
+        spmv_free(&t->hooks, t->row[i].curve);
+    }
+    spmv_free(&t->hooks, t->row);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- tuning tables: look-up ---------------------------------------------------------------------------------------- */
+
+SPMV_API size_t spmv_tuning_count(void)
+{
+    size_t n = 0;
+    while (spmv__tuning[n].text) n++;
+    return n;
+}
+
+SPMV_API const char *spmv_tuning_text(size_t i, size_t *length)
+{
+    if (i > spmv_tuning_count()) i = spmv_tuning_count();
+    if (length) *length = spmv__tuning[i].length;
+    return spmv__tuning[i].text;
+}
+
+/* Copies the value after a word in the head of bundled table i; "" if the word is not there. */
+static void spmv__tuning_word(size_t i, const char *word, char out[SPMV_TUNE_NAME])
+{
+    spmv__lines l;
+    size_t length;
+    memset(&l, 0, sizeof l);
+    l.at = spmv_tuning_text(i, &length);
+    l.end = l.at + length;
+    out[0] = 0;
+    while (spmv__next_line(&l)) {
+        spmv__next_word(&l);
+        if (strcmp(l.word, word) != 0) continue;
+        spmv__rest_of_line(&l, out, SPMV_TUNE_NAME);
+        return;
+    }
+}
+
+SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact)
+{
+    char word[SPMV_TUNE_NAME];
+    size_t i, found = spmv_tuning_count();
+    int same = 0;
+    for (i = found; i-- > 0 && !same;) {
+        spmv__tuning_word(i, "class", word);
+        if (spmv_device_class_from(word) != device_class) continue;
+        found = i;
+        spmv__tuning_word(i, "device", word);
+        same = device && !strcmp(word, device);
+    }
+    if (exact) *exact = same;
+    return spmv_tuning_text(found, length);
+}
+
+/* ---- tuning tables: rates between the samples ---------------------------------------------------------------------- */
+
+/* Finds v on a rising axis: it lies between points *i and *i + 1, *part of the way in logarithms. Outside the axis it is moved to the
+ * edge. */
+static void spmv__axis_place(const uint64_t *at, int count, double v, int *i, double *part)
+{
+    *part = 0;
+    for (*i = 0; *i + 1 < count && v >= (double)at[*i + 1];) ++*i;
+    if (*i + 1 < count && v > (double)at[*i])
+        *part = spmv__log2(v / (double)at[*i]) / spmv__log2((double)at[*i + 1] / (double)at[*i]);
+}
+
+/* A place between the points of a table, for one layout. */
+typedef struct spmv__tune_place {
+    int    corner[4]; /* the points around it */
+    double weight[4]; /* what each of them counts; together 1 */
+    double model;     /* logarithm of the model's rate there */
+} spmv__tune_place;
+
+/* The place for a matrix with so many rows and nonzeros in a row. */
+static spmv__tune_place spmv__tune_at(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
+{
+    spmv__tune_place p;
+    int i, j, n = 0, a, b;
+    double down, right;
+    memset(&p, 0, sizeof p);
+    p.model = spmv__model_rate(t, type, layout, rows, per_row);
+    /* rows longer than those that were measured count as more rows of the longest length */
+    if (per_row > (double)t->per_row_at[t->per_row - 1]) rows *= per_row / (double)t->per_row_at[t->per_row - 1];
+    spmv__axis_place(t->rows_at, t->rows, rows, &i, &down);
+    spmv__axis_place(t->per_row_at, t->per_row, per_row, &j, &right);
+    for (a = 0; a < 2; a++)
+        for (b = 0; b < 2; b++, n++) {
+            p.weight[n] = (a ? down : 1 - down) * (b ? right : 1 - right);
+            p.corner[n] = p.weight[n] > 0 ? (i + a) * t->per_row + j + b : 0;
+        }
+    return p;
+}
+
+static double spmv__tune_read(const spmv__tune_place *p, const float *curve)
+{
+    int n;
+    double sum = p->model;
+    for (n = 0; n < 4; n++) sum += p->weight[n] * (double)curve[p->corner[n]];
+    return spmv__exp2(sum);
+}
+
+SPMV_API double spmv_tuning_rate(const spmv_tuning *t, const spmv_tune_row *r, double rows, double per_row)
+{
+    if (!t || !r) return 0;
+    spmv__tune_place p = spmv__tune_at(t, r->type, &r->layout, rows, per_row);
+    return r->curve ? spmv__tune_read(&p, r->curve) : 0;
+}
+#endif /* SPMV_IMPLEMENTATION */
