@@ -162,9 +162,9 @@ FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
 build/tests/test_cuda build/san/test_cuda: EXTRA = $(FAKE_CUDA)
 
-# test_tools tests a module of the command line, which is compiled with it
-build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
-build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c
+# test_tools tests a module of the command line, which is compiled with it, as is the library that the module calls
+build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h tools/library.c
+build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c tools/library.c
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz

@@ -623,8 +623,8 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                           \
         if (vectors > 3) SPMV__O(vput)(sum + 3 * L, s3);                                                                           \
     }                                                                                                                              \
-    static void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, uint64_t slots, \
-                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                                       \
+    SPMV__SHARED void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,           \
+                                        uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)              \
     {                                                                                                                              \
         const uint64_t L = SPMV__LANES;                                                                                            \
         uint64_t i = 0, at;                                                                                                        \
