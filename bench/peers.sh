@@ -92,7 +92,8 @@ for f; do
     "$CSRB" "$out/$name.bin" "$out/$name.csrb"
     round=1
     while [ "$round" -le "$rounds" ]; do
-        "run_$class" "$out/$name.csrb" >>"$out/$peer.json"
+        "run_$class" "$out/$name.csrb" >"$out/rows"
+        sed -n '/^{/p' "$out/rows" >>"$out/$peer.json" # librsb also prints other lines
         for t in $types; do # a plan that is refused makes this fail; ours.err has the reason, and its row "ok": null
             # shellcheck disable=SC2086
             ${RUN:-} "$SPMV" bench "$out/$name.bin" $plans --device "$device" --type "$t" --json \
