@@ -68,7 +68,8 @@ template <class T> class Bench {
         std::printf("{\"matrix\": \"%s\", \"dtype\": \"%s\", \"variant\": \"%s%s\", \"threads\": %d, \"us\": %.3f, \"prepare_us\": %.0f, "
                     "\"total_us\": {\"100\": %.0f, \"1000\": %.0f, \"10000\": %.0f}, \"err\": %.1e}\n",
                     a.name.c_str(), sizeof(T) == 8 ? "f64" : "f32", variant, SUFFIX, omp_get_max_threads(), us[us.size() / 2], prepare_us,
-                    prepare_us + 100 * us[us.size() / 2], prepare_us + 1000 * us[us.size() / 2], prepare_us + 10000 * us[us.size() / 2], error());
+                    prepare_us + 100 * us[us.size() / 2], prepare_us + 1000 * us[us.size() / 2],
+                    prepare_us + 10000 * us[us.size() / 2], error());
         std::fflush(stdout);
     }
 

@@ -7,8 +7,8 @@
 //
 // Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of
 // cusparseSpMV_preprocess; for CSR and COO copy_us, the time of copying the matrix to the device, and total_us, the time from arrays on the
-// host to the 100th, 1000th and 10000th product; err, the largest error of a row divided by |A||x|. A variant that would store more than MAX_GROWTH slots per
-// nonzero is left out, and one that cuSPARSE refuses has "us": null.
+// host to the 100th, 1000th and 10000th product; err, the largest error of a row divided by |A||x|. A variant that would store more than
+// MAX_GROWTH slots per nonzero is left out, and one that cuSPARSE refuses has "us": null.
 #include <cuda_runtime.h>
 #include <cusparse.h>
 
