@@ -777,24 +777,33 @@ static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SP
                 sum[r + k] = SPMV__F(dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
 }
 
-/* Rows i .. end - 1, by blocks or one after another. The sums of several blocks are written at once, because a vector cannot be loaded
- * soon after its lanes were stored one by one. */
+/* The blocks from row i on, up to the first that does not fit, and at most SPMV__TILE rows. Returns the row behind them. Their sums are
+ * written at once, because a vector cannot be loaded soon after its lanes were stored one by one. */
+SPMV__APART uint64_t SPMV__F(csr_blocks)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                                         SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+{
+    SPMV__T sum[SPMV__TILE];
+    const uint64_t first = i;
+    for (; i < end && i - first < SPMV__TILE && SPMV__F(csr_block_fits)(p, i); i += SPMV__BLOCK_ROWS)
+        SPMV__F(csr_block)(p, i, x, sum + (i - first));
+    SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
+    return i;
+}
+
+/* Rows i .. end - 1, by blocks or one after another. */
 static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
                               SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
 {
-    SPMV__T sum[SPMV__TILE];
     while (i < end) {
-        uint64_t first = i;
+        const uint64_t first = i;
         while (i < end && !SPMV__F(csr_block_fits)(p, i)) i = spmv__smaller(i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS, end);
         if (first < i) SPMV__F(csr_each)(p, first, i, most, alpha, x, beta, y);
-        for (first = i; i < end && i - first < SPMV__TILE && SPMV__F(csr_block_fits)(p, i); i += SPMV__BLOCK_ROWS)
-            SPMV__F(csr_block)(p, i, x, sum + (i - first));
-        SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
+        if (i < end) i = SPMV__F(csr_blocks)(p, i, end, alpha, x, beta, y);
     }
 }
 
 /* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
-static void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
