@@ -1870,7 +1870,7 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 #ifndef SPMV__SHARE
 #define SPMV__SHARE 32768
 #endif
-enum { SPMV__MOST_SHARES = 16 };
+enum { SPMV__MOST_SHARES = 8 }; /* their results lie on the stack, of which small matrices must take less than 1 KB */
 
 /* How many shares so many rows and nonzeros are worth. */
 SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
