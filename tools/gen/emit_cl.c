@@ -967,8 +967,8 @@ static void print_use(emitter *e)
                 (long long)s->height, rows_of(e)->name);
     if (e->o->within > 1)
         fprintf(e->out, "/* Changed layout: each row has room for a multiple of %d entries. With start = the described index of the first\n"
-                " * entry of the slice (of the matrix, without slices), entry k of a row lies at start + (where - start) * %d + k %% %d, where\n"
-                " * \"where\" is the described index of entry k / %d. This holds for all arrays with the values' index. */\n",
+                " * entry of the slice (of the matrix, without slices), entry k of a row lies at start + (where - start) * %d + k %% %d,\n"
+                " * where \"where\" is the described index of entry k / %d. This holds for all arrays with the values' index. */\n",
                 e->o->within, e->o->within, e->o->within, e->o->within);
 }
 
