@@ -1870,7 +1870,7 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 #ifndef SPMV__SHARE
 #define SPMV__SHARE 32768
 #endif
-enum { SPMV__MOST_SHARES = 8 }; /* their results lie on the stack, of which small matrices must take less than 1 KB */
+enum { SPMV__MOST_SHARES = 64 };
 
 /* How many shares so many rows and nonzeros are worth. */
 SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
@@ -4441,7 +4441,7 @@ typedef struct spmv__fill_job {
     spmv_part          *p;
     const spmv__source *s;
     spmv__sink          to;
-    uint64_t            shares, zeros[SPMV__MOST_SHARES + 1]; /* explicit zeros in each share, then in all shares before it */
+    uint64_t            shares, *zeros; /* formats with fill: explicit zeros in each share, then in all shares before it */
 } spmv__fill_job;
 
 /* Counts the explicit zeros among the view's nonzeros in a share. */
@@ -4504,12 +4504,23 @@ static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
     return SPMV_OK;
 }
 
-/* Fills the part's arrays, and lists the slots of explicit zeros in rising order if the format has fill. */
+/* Fills the arrays of a part in a format with fill, and lists the slots of explicit zeros in rising order. */
+SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
+{
+    uint64_t zeros[SPMV__MOST_SHARES];
+    spmv_status status;
+    f->zeros = zeros;
+    status = spmv__part_zeros(f);
+    if (status) return status;
+    spmv__share_out(spmv__fill_share, f, f->shares);
+    return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
+}
+
+/* Fills the part's arrays. */
 static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
     spmv__fill_job f;
-    spmv_status status = SPMV_OK;
     memset(&f, 0, sizeof f);
     f.p = p;
     f.s = s;
@@ -4517,10 +4528,9 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     f.to.dst = &p->a[SPMV_VAL];
     if (ops->lay) ops->lay(p, s);
     f.shares = spmv__source_shares(s);
-    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) status = spmv__part_zeros(&f);
-    if (!status) spmv__share_out(spmv__fill_share, &f, f.shares);
-    if (!status && p->zeros.count > 1) status = spmv__part_sort_zeros(p, s->h);
-    return status;
+    if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&f);
+    spmv__share_out(spmv__fill_share, &f, f.shares);
+    return SPMV_OK;
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
