@@ -213,7 +213,9 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 #define SPMV__GROUP_PEER_LATENCY 5e-6
 #define SPMV__GROUP_PEER_BYTES 200e9
 #define SPMV__GROUP_HOST_LATENCY 30e-6
-#define SPMV__GROUP_CPU_LATENCY 150e-6 /* with OpenCL on a CPU, whose threads must wake up: two halves of PoCL 3.1 on two cores */
+/* With OpenCL on a CPU, whose threads must wake up: 128 to 184 us for small matrices in bench/results/pocl-two-devices.txt (csr, the time on
+ * two devices less half of that on one). */
+#define SPMV__GROUP_CPU_LATENCY 150e-6
 #define SPMV__GROUP_HOST_BYTES 25e9
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
 
