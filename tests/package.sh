@@ -144,7 +144,7 @@ dist) # the single header under its version's name, with a checksum that holds
     cd "$dir/source/dist" && sha256sum -c SHA256SUMS || fail "the checksum does not hold"
     grep -q " spmv-$version.h\$" SHA256SUMS || fail "no spmv-$version.h in SHA256SUMS"
     cp "spmv-$version.h" "$dir/spmv.h" && cd "$dir" || exit 1
-    ${CC:-cc} -std=c99 -DSPMV_IO -DSPMV_NO_DEVICES -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
+    ${CC:-cc} -std=c99 -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_DEVICES -I. "$root/tests/compile/c99.c" -o product && ./product || fail "the product is wrong"
     ;;
 versions) # spmv.h is where the version stands: its macros agree, and no other file has one of its own
     printf '#include "spmv.h"\nSPMV_VERSION_MAJOR.SPMV_VERSION_MINOR.SPMV_VERSION_PATCH SPMV_VERSION\n' >"$dir/v.c"

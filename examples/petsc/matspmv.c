@@ -13,6 +13,7 @@
 #define SPMV_STATIC
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
+#include <string.h>
 
 #include "matspmv.h"
 #include <petsc/private/petscimpl.h>
@@ -98,7 +99,10 @@ static void Log(void *user, spmv_status s, const char *text)
 
 static spmv_hooks Hooks(void)
 {
-    spmv_hooks h = { NULL, Resize, Log };
+    spmv_hooks h;
+    memset(&h, 0, sizeof h);
+    h.resize = Resize;
+    h.log = Log;
     message[0] = 0;
     return h;
 }
