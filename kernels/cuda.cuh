@@ -22,6 +22,17 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
 
+/* Programmatic dependent launch, from compute capability 9.0 on: a kernel may start while the kernel before it in the stream finishes,
+ * and FOLLOW waits until that one has completed and its writes are visible. REREAD gives a pointer a new value as far as the compiler
+ * knows, so that no load through it moves up across FOLLOW or takes the path for data that never change. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define FOLLOW() asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory")
+#define REREAD(pointer) asm volatile("" : "+l"(pointer))
+#else
+#define FOLLOW()
+#define REREAD(pointer)
+#endif
+
 /* One dimension only. */
 #define get_local_id(d) threadIdx.x
 #define get_group_id(d) blockIdx.x
