@@ -203,6 +203,11 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, u * LANES);
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++) {
+        ISSUE(c[u]);
+        ISSUE(v[u]);
+    }
     const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
     /* loaded now, as each of them would hold up the group after its sums */
     const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
