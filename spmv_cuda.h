@@ -84,6 +84,7 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
     X(cuCtxGetCurrent, (void **context)) X(cuCtxPushCurrent_v2, (void *context)) X(cuCtxPopCurrent_v2, (void **context))      \
     X(cuCtxGetDevice, (int *device)) X(cuStreamGetCtx, (void *stream, void **context))                                        \
     X(cuStreamCreate, (void **stream, unsigned flags)) X(cuStreamDestroy_v2, (void *stream))                                  \
+    X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                                              \
     X(cuStreamSynchronize, (void *stream))                                                                                    \
     X(cuModuleLoadData, (void **module, const void *image)) X(cuModuleUnload, (void *module))                                 \
     X(cuModuleGetFunction, (void **function, void *module, const char *name))                                                 \
@@ -728,10 +729,12 @@ static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *l
 
 /* ---- several devices --------------------------------------------------------------------------------------------------- */
 
+/* Before the device's own stream, whose priority is 0: what others wait for is not to queue behind the work-groups of a long product. */
 static spmv_status spmv__cuda_queue_new(const spmv_device *d, void **out)
 {
+    enum { BEFORE = -1 };
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamCreate, (out, 0));
+    SPMV__CUDA_IN(s, d, cuStreamCreateWithPriority, (out, 0, BEFORE));
     return s;
 }
 

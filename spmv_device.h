@@ -365,7 +365,8 @@ typedef struct spmv_order {
 
 /* What several devices that share a matrix (spmv_group.h) need of a back end beyond that. A point marks a place in a queue. */
 typedef struct spmv_transfer {
-    /* A further queue of the device, in order; queue_end waits for its work and frees it. */
+    /* A further queue of the device, in order, whose work goes before that of the device's queue where a back end can say so; queue_end
+     * waits for its work and frees it. */
     spmv_status (*queue)(const spmv_device *d, void **queue);
     void (*queue_end)(const spmv_device *d, void *queue);
     /* Host memory that copies reach without a detour; handle is for unpin. bytes: at least 1. */

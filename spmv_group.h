@@ -155,8 +155,11 @@ typedef struct spmv_group_block {
     int          pieces;
     spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any */
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
-    void        *send_index_, *packed_, *program_, *kernel_, *queue_, *ready_, *sent_, *arrived_, *done_; /* device: the same, and points */
+    void        *send_index_, *packed_, *program_, *kernel_; /* device: the same, and the kernel that collects them */
+    void        *queue_;               /* device: where the exchange goes, and the matrices that wait for it */
+    void        *ready_, *gathered_, *sent_, *arrived_, *rest_, *done_; /* points in the two queues */
     uint64_t     groups_, wg_;
+    int          direct_;              /* device: 1 if each of its messages is adjacent elements, which are sent from x itself */
     void        *stage_, *stage_handle_; /* host memory that holds what is sent */
     spmv_device *stage_of_;            /* which pinned it; NULL: it is ordinary memory */
     int          staged_, receives_;   /* 1: some of what it sends, or receives, goes through the host */
@@ -166,9 +169,10 @@ typedef struct spmv_group_block {
 typedef struct spmv_group_message {
     size_t   from, to;
     uint64_t count;
-    uint64_t at;   /* where they begin among those that from sends */
-    uint64_t into; /* where they go in the columns of to's block */
-    int      peer; /* 1: without the host */
+    uint64_t at;    /* where they begin among those that from sends */
+    uint64_t first; /* the first of them in the piece of from */
+    uint64_t into;  /* where they go in the columns of to's block */
+    int      peer;  /* 1: without the host */
 } spmv_group_message;
 
 struct spmv_group {
@@ -239,6 +243,10 @@ static spmv_status spmv__group_blame(const spmv_group *g, const spmv_group_block
                     (spmv__ull)b->row, (spmv__ull)(b->row + b->rows), spmv_status_text(s));
 }
 
+#ifndef SPMV__GROUP_GATHER_ASIDE
+#define SPMV__GROUP_GATHER_ASIDE 1
+#endif
+
 /* ---- on a device ----------------------------------------------------------------------------------------------------
  * All that is different between a device and the host. */
 
@@ -282,13 +290,16 @@ static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_devic
     return spmv__group_transfer(to)->peer_open(to, from);
 }
 
-/* What a block needs to send: the kernel that collects, its list of elements, and room for them. */
+/* What a block needs to send: the kernel that collects, its list of elements, and room for them; nothing if it sends from x itself. */
 static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b)
 {
     spmv_device *d = b->device;
-    const spmv_backend *back = d->info.backend;
+    const spmv_backend *back;
     uint64_t zero = 0, size = spmv_vector_size(g->type);
-    spmv_status s = spmv__dev_vector_program(d, (int)SPMV__KERNEL_GATHER, g->type, &b->program_);
+    spmv_status s;
+    if (!d || !b->sends || b->direct_) return SPMV_OK;
+    back = d->info.backend;
+    s = spmv__dev_vector_program(d, (int)SPMV__KERNEL_GATHER, g->type, &b->program_);
     b->wg_ = (uint64_t)spmv__dev_vector_group(d);
     if (!s) s = spmv__dev_groups(d, b->sends, b->wg_, b->wg_, &b->groups_);
     if (!s) s = back->kernel(d, b->program_, "spmv", &b->kernel_);
@@ -303,8 +314,8 @@ static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b)
     return s;
 }
 
-/* Makes what products need of a block's device: a queue for transfers, points, and what it sends with. */
-static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block *b)
+/* Makes the queue and the points of a block's device. */
+static spmv_status spmv__group_open_device(spmv_group_block *b)
 {
     const spmv_device *d = b->device;
     const spmv_transfer *t;
@@ -313,11 +324,20 @@ static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block
     t = spmv__group_transfer(d);
     s = t->queue(d, &b->queue_);
     if (!s) s = t->point(d, &b->ready_);
+    if (!s) s = t->point(d, &b->gathered_);
     if (!s) s = t->point(d, &b->sent_);
     if (!s) s = t->point(d, &b->arrived_);
+    if (!s) s = t->point(d, &b->rest_);
     if (!s) s = t->point(d, &b->done_);
-    if (!s && b->sends) s = spmv__group_sender(g, b);
     return s;
+}
+
+/* Lets products with the matrix go to the block's own queue, not to that of its device. */
+static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m)
+{
+    if (!b->device) return SPMV_OK;
+    spmv_exec_free(m->exec);
+    return spmv_exec_create(m->exec, m->on_device, b->queue_);
 }
 
 static void spmv__group_point_free(const spmv_device *d, void *point)
@@ -331,8 +351,10 @@ static void spmv__group_close_device(spmv_group_block *b)
     if (!d) return;
     if (b->queue_) spmv__group_transfer(d)->queue_end(d, b->queue_);
     spmv__group_point_free(d, b->ready_);
+    spmv__group_point_free(d, b->gathered_);
     spmv__group_point_free(d, b->sent_);
     spmv__group_point_free(d, b->arrived_);
+    spmv__group_point_free(d, b->rest_);
     spmv__group_point_free(d, b->done_);
     if (b->kernel_) d->info.backend->kernel_free(d, b->kernel_);
     spmv__dev_buffer_free(d, b->send_index_);
@@ -382,29 +404,85 @@ static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, v
     return spmv_exec_mul_buffers(p->m.exec, alpha, x, x0, beta, y, y0);
 }
 
-/* Enqueues collecting what a device sends from its piece of x, after its last product; then its room for halos is free, too, which
- * ready_ marks. What other devices do not fetch themselves goes to the host. */
-static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
+/* What is enqueued in the block's own queue from now on comes after all that is in the queue of its device. */
+static spmv_status spmv__group_begin_device(const spmv_group_block *b)
+{
+    const spmv_device *d = b->device;
+    const spmv_transfer *t = spmv__group_transfer(d);
+    spmv_status s = t->set(d, d->queue, b->ready_);
+    return s ? s : t->follow(d, b->queue_, b->ready_);
+}
+
+/* What is enqueued in the queue of the device from now on comes after all that is in the block's own queue. */
+static spmv_status spmv__group_end_device(const spmv_group_block *b)
+{
+    const spmv_device *d = b->device;
+    const spmv_transfer *t = spmv__group_transfer(d);
+    spmv_status s = t->set(d, b->queue_, b->rest_);
+    return s ? s : t->follow(d, d->queue, b->rest_);
+}
+
+/* Lets a queue of the block's device wait until the other devices have fetched what it sent last. */
+static spmv_status spmv__group_fetched(const spmv_group *g, const spmv_group_block *b, void *queue)
+{
+    size_t i, from = (size_t)(b - g->block);
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->messages; i++)
+        if (g->message[i].from == from && g->message[i].peer)
+            s = spmv__group_transfer(b->device)->follow(b->device, queue, g->block[g->message[i].to].arrived_);
+    return s;
+}
+
+/* Enqueues collecting what a device sends from its piece of x. */
+static spmv_status spmv__group_gather(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     static const spmv_order none = { 0, NULL, NULL };
     const spmv_device *d = b->device;
     const spmv_backend *back = d->info.backend;
-    const spmv_transfer *t = back->transfer;
-    size_t i, from = (size_t)(b - g->block);
-    spmv_status s = SPMV_OK;
-    if (!b->sends && !(b->before + b->after)) return SPMV_OK;
-    for (i = 0; !s && i < g->messages; i++) /* they may still be fetching what was collected last */
-        if (g->message[i].from == from && g->message[i].peer) s = t->follow(d, d->queue, g->block[g->message[i].to].arrived_);
-    if (!s && b->sends) s = back->argument(d, b->kernel_, 0, &x->at, sizeof x->at);
-    if (!s && b->sends) s = back->argument(d, b->kernel_, 1, &x->offset, sizeof x->offset);
-    if (!s && b->sends) s = back->launch(d, d->queue, b->kernel_, b->groups_, b->wg_, &none, NULL);
-    if (!s) s = t->set(d, d->queue, b->ready_);
-    if (!s) s = t->follow(d, b->queue_, b->ready_);
-    if (!s && b->staged_) s = t->get(d, b->queue_, b->packed_, 0, b->sends * spmv_vector_size(g->type), b->stage_);
-    return s || !b->staged_ ? s : t->set(d, b->queue_, b->sent_);
+    void *queue = SPMV__GROUP_GATHER_ASIDE ? b->queue_ : d->queue;
+    spmv_status s = spmv__group_fetched(g, b, queue);
+    if (!s) s = back->argument(d, b->kernel_, 0, &x->at, sizeof x->at);
+    if (!s) s = back->argument(d, b->kernel_, 1, &x->offset, sizeof x->offset);
+    if (!s) s = back->launch(d, queue, b->kernel_, b->groups_, b->wg_, &none, NULL);
+    if (!s) s = back->transfer->set(d, queue, b->gathered_);
+    return s ? s : back->transfer->follow(d, b->queue_, b->gathered_);
 }
 
-/* Enqueues the copies of a device's halo into x; what comes after them in its queue waits for them. */
+/* Enqueues a copy of a message to the host's memory. */
+static spmv_status spmv__group_stage_message(const spmv_group *g, const spmv_group_block *b, const spmv_group_message *m,
+                                             const spmv_group_part *x)
+{
+    const spmv_device *d = b->device;
+    uint64_t size = spmv_vector_size(g->type);
+    void *to = spmv__group_at(b->stage_, m->at * size);
+    if (b->direct_) return spmv__group_transfer(d)->get(d, b->queue_, x->at, (x->offset + m->first) * size, m->count * size, to);
+    return spmv__group_transfer(d)->get(d, b->queue_, b->packed_, m->at * size, m->count * size, to);
+}
+
+/* Enqueues collecting what a device sends; what other devices do not fetch themselves goes to the host. */
+static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
+{
+    const spmv_device *d = b->device;
+    size_t i, from = (size_t)(b - g->block);
+    spmv_status s = SPMV_OK;
+    if (b->sends && !b->direct_) s = spmv__group_gather(g, b, x);
+    for (i = 0; !s && i < g->messages; i++)
+        if (g->message[i].from == from && !g->message[i].peer) s = spmv__group_stage_message(g, b, &g->message[i], x);
+    return s || !b->staged_ ? s : spmv__group_transfer(d)->set(d, b->queue_, b->sent_);
+}
+
+/* Enqueues fetching a message from another device of the back end. */
+static spmv_status spmv__group_fetch(const spmv_group *g, const spmv_group_message *m, const spmv_group_part *x)
+{
+    const spmv_group_block *b = &g->block[m->to], *from = &g->block[m->from];
+    const spmv_transfer *t = spmv__group_transfer(b->device);
+    uint64_t size = spmv_vector_size(g->type), at = from->direct_ ? x[m->from].offset + m->first : m->at;
+    spmv_status s = t->follow(b->device, b->queue_, from->direct_ ? from->ready_ : from->gathered_);
+    return s ? s : t->peer(b->device, b->queue_, x[m->to].at, m->into * size, from->device,
+                           from->direct_ ? x[m->from].at : from->packed_, at * size, m->count * size);
+}
+
+/* Enqueues the copies of a device's halo into its x; x: of all blocks. */
 static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     const spmv_device *d = b->device;
@@ -416,16 +494,19 @@ static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_bl
         const spmv_group_message *m = &g->message[i];
         spmv_group_block *from = &g->block[m->from];
         if (&g->block[m->to] != b) continue;
-        if (m->peer) {
-            s = t->follow(d, b->queue_, from->ready_);
-            if (!s) s = t->peer(d, b->queue_, x->at, m->into * size, from->device, from->packed_, m->at * size, m->count * size);
-        } else {
+        if (m->peer) s = spmv__group_fetch(g, m, x);
+        else {
             if (from->device) s = spmv__group_transfer(from->device)->wait(from->device, from->sent_);
-            if (!s) s = t->put(d, b->queue_, x->at, m->into * size, m->count * size, spmv__group_at(from->stage_, m->at * size));
+            if (!s) s = t->put(d, b->queue_, x[m->to].at, m->into * size, m->count * size, spmv__group_at(from->stage_, m->at * size));
         }
     }
-    if (!s) s = t->set(d, b->queue_, b->arrived_);
-    return s ? s : t->follow(d, d->queue, b->arrived_);
+    return s ? s : t->set(d, b->queue_, b->arrived_);
+}
+
+/* Lets the queue of a device that sends from x itself wait until that has been fetched, so that x may be changed. */
+static spmv_status spmv__group_release_device(const spmv_group *g, const spmv_group_block *b)
+{
+    return b->direct_ ? spmv__group_fetched(g, b, b->device->queue) : SPMV_OK;
 }
 
 static spmv_status spmv__group_wait_sent(const spmv_group_block *b) { return spmv__group_transfer(b->device)->wait(b->device, b->sent_); }
@@ -450,7 +531,9 @@ static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) {
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b) { return a == b; }
 static int spmv__group_is_cpu(const spmv_device *d) { return d != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
-static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
+static spmv_status spmv__group_open_device(spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
+static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m) { (void)b; (void)m; return SPMV_OK; }
 static void spmv__group_close_device(spmv_group_block *b) { (void)b; }
 static spmv_status spmv__group_pin(spmv_group_block *b, uint64_t bytes) { (void)b; (void)bytes; return SPMV_OK; }
 static void spmv__group_unpin(spmv_group_block *b) { (void)b; }
@@ -479,6 +562,9 @@ static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, v
     (void)y0;
     return spmv_mul(&p->m, alpha, x, beta, y);
 }
+static spmv_status spmv__group_begin_device(const spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_end_device(const spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_release_device(const spmv_group *g, const spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
 static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     (void)g;
@@ -851,12 +937,15 @@ static spmv_status spmv__group_list_sends(const spmv__group_maker *k)
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__room(&g->hooks, &list, g->block[i].sends, sizeof(uint32_t));
         g->block[i].index_ = (uint32_t *)list;
+        g->block[i].direct_ = 1;
     }
     for (i = 0; !s && i < g->messages; i++) {
         const spmv_group_message *m = &g->message[i];
         spmv_group_block *from = &g->block[m->from], *to = &g->block[m->to];
         const uint32_t *halo = k->halo[m->to] + (m->into < to->before ? m->into : m->into - to->cols);
         for (e = 0; e < m->count; e++) from->index_[m->at + e] = halo[e] - (uint32_t)from->col;
+        g->message[i].first = halo[0] - from->col;
+        if (!from->device || halo[m->count - 1] - halo[0] != m->count - 1) from->direct_ = 0;
         from->staged_ |= !m->peer;
         to->receives_ |= !m->peer;
         if (m->peer) s = spmv__group_peer_open(to->device, from->device);
@@ -942,12 +1031,13 @@ static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_grou
     d.matrix.val = a.val;
     d.matrix.val_type = a.type;
     if (!s) s = spmv_create(&p->m, &d);
+    if (!s) b->pieces++;
+    if (!s && !inner) s = spmv__group_move_aside(b, &p->m);
     if (!s) {
         p->row = first;
         p->nonzero = k->a->nnz ? k->a->ptr[first] : 0;
         p->inner = inner;
         p->image = spmv__group_has_image(&p->m);
-        b->pieces++;
     }
     spmv_free(&k->g->hooks, col);
     spmv_csr_free(&a);
@@ -976,11 +1066,15 @@ static spmv_status spmv__group_store(const spmv__group_maker *k)
     spmv_group *g = k->g;
     size_t i;
     spmv_status s = SPMV_OK;
-    for (i = 0; !s && i < g->count; i++) s = spmv__group_blame(g, &g->block[i], spmv__group_store_block(k, i));
+    for (i = 0; !s && i < g->count; i++) {
+        s = spmv__group_open_device(&g->block[i]);
+        if (!s) s = spmv__group_store_block(k, i);
+        s = spmv__group_blame(g, &g->block[i], s);
+    }
     if (!s) s = spmv__group_list_sends(k);
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__group_stage(g, &g->block[i]);
-        if (!s) s = spmv__group_open_device(g, &g->block[i]);
+        if (!s) s = spmv__group_sender(g, &g->block[i]);
         s = spmv__group_blame(g, &g->block[i], s);
     }
     if (!s) spmv__group_predict_exchange(g);
@@ -1066,8 +1160,8 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
 
 static void spmv__group_block_free(const spmv_group *g, spmv_group_block *b)
 {
-    spmv__group_close_device(b);
     for (; b->pieces; b->pieces--) spmv_destroy(&b->piece[b->pieces - 1].m);
+    spmv__group_close_device(b);
     spmv_free(&g->hooks, b->index_);
     if (b->stage_ && b->stage_of_) spmv__group_unpin(b);
     else spmv_free(&g->hooks, b->stage_);
@@ -1229,17 +1323,38 @@ static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, spm
     return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), r->beta, spmv__group_at(r->y[i].at, y0 * size));
 }
 
-/* 1: a matrix that can be multiplied before the halo is there. */
-static int spmv__group_is_early(const spmv__group_run *r, const spmv_group_piece *p) { return p->inner && !(p->image && r->exchange); }
+/* When a matrix is multiplied: at once; behind the exchange, in its queue; or after it, because nothing may write to the x that its kernel
+ * reads through an image. */
+typedef enum spmv__group_turn { SPMV__GROUP_EARLY, SPMV__GROUP_BEHIND, SPMV__GROUP_AFTER } spmv__group_turn;
 
-/* Multiplies those matrices of block i that can (early), or cannot, do without the halo. */
-static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, int early)
+static spmv__group_turn spmv__group_turn_of(const spmv__group_run *r, const spmv_group_piece *p)
+{
+    if (!p->inner) return SPMV__GROUP_BEHIND;
+    return p->image && r->exchange ? SPMV__GROUP_AFTER : SPMV__GROUP_EARLY;
+}
+
+/* Multiplies those matrices of block i whose turn it is. */
+static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, spmv__group_turn turn)
 {
     spmv_group_block *b = &r->g->block[i];
     int k;
     spmv_status s = SPMV_OK;
     for (k = 0; !s && k < b->pieces; k++)
-        if (spmv__group_is_early(r, &b->piece[k]) == early) s = spmv__group_mul_piece(r, i, &b->piece[k]);
+        if (spmv__group_turn_of(r, &b->piece[k]) == turn) s = spmv__group_mul_piece(r, i, &b->piece[k]);
+    return s;
+}
+
+/* 1: a product uses the block's own queue. */
+static int spmv__group_is_aside(const spmv_group_block *b) { return b->device && (b->sends || b->before + b->after); }
+
+/* Begins a product in the blocks' own queues. */
+static spmv_status spmv__group_begin(const spmv__group_run *r)
+{
+    spmv_group *g = r->g;
+    size_t i;
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->count; i++)
+        if (spmv__group_is_aside(&g->block[i])) s = spmv__group_blame(g, &g->block[i], spmv__group_begin_device(&g->block[i]));
     return s;
 }
 
@@ -1297,10 +1412,23 @@ static spmv_status spmv__group_interior(const spmv__group_run *r)
     size_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < g->count; i++)
-        if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_mul_block(r, i, 1));
+        if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_mul_block(r, i, SPMV__GROUP_EARLY));
     for (i = 0; !s && i < g->count; i++) /* after all are enqueued: starting them takes time, too */
         if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_go(&g->block[i]));
     return s;
+}
+
+/* Sends the halos on to a device, which multiplies the rest. */
+static spmv_status spmv__group_rest_of(const spmv__group_run *r, size_t i)
+{
+    spmv_group *g = r->g;
+    spmv_group_block *b = &g->block[i];
+    spmv_status s = SPMV_OK;
+    if (!spmv__group_is_aside(b)) return SPMV_OK;
+    if (r->exchange && b->before + b->after) s = spmv__group_receive_device(g, b, r->x);
+    if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
+    if (!s) s = spmv__group_end_device(b);
+    return s ? s : spmv__group_mul_block(r, i, SPMV__GROUP_AFTER);
 }
 
 /* Sends the halos on to the devices, which multiply the rest. */
@@ -1311,11 +1439,11 @@ static spmv_status spmv__group_rest(const spmv__group_run *r)
     spmv_status s = SPMV_OK;
     for (i = 0; r->exchange && i < g->count; i++)
         if (!g->block[i].device && g->block[i].staged_) spmv__group_pack(r, i);
+    for (i = 0; !s && i < g->count; i++) s = spmv__group_blame(g, &g->block[i], spmv__group_rest_of(r, i));
     for (i = 0; !s && i < g->count; i++) {
         spmv_group_block *b = &g->block[i];
-        if (!b->device) continue;
-        if (r->exchange && b->before + b->after) s = spmv__group_receive_device(g, b, &r->x[i]);
-        if (!s) s = spmv__group_mul_block(r, i, 0);
+        if (!spmv__group_is_aside(b)) continue;
+        if (r->exchange) s = spmv__group_release_device(g, b);
         if (!s) s = spmv__group_go(b);
         s = spmv__group_blame(g, b, s);
     }
@@ -1331,8 +1459,8 @@ static spmv_status spmv__group_on_host(const spmv__group_run *r)
     for (i = 0; !s && i < g->count; i++) {
         if (g->block[i].device) continue;
         if (r->exchange) s = spmv__group_receive_host(r, i);
-        if (!s) s = spmv__group_mul_block(r, i, 1);
-        if (!s) s = spmv__group_mul_block(r, i, 0);
+        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_EARLY);
+        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
         s = spmv__group_blame(g, &g->block[i], s);
     }
     return s;
@@ -1360,7 +1488,8 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
     r.x = x->part;
     r.y = y->part;
     r.exchange = alpha != 0 && g->messages;
-    if (r.exchange) s = spmv__group_send(&r);
+    s = spmv__group_begin(&r);
+    if (!s && r.exchange) s = spmv__group_send(&r);
     if (!s) s = spmv__group_interior(&r);
     if (!s) s = spmv__group_rest(&r);
     if (!s) s = spmv__group_on_host(&r);
