@@ -2,7 +2,7 @@
  * One matrix on several devices (spmv_group.h): two halves of the first OpenCL device where it can be divided, a second context of it, the
  * host, in several combinations; results, bits, halos, updates, refusals, lack of memory. What a back end is asked for, call by call, is
  * in tests/test_device.c, failing calls of OpenCL are in tests/test_faults.c, CUDA in tests/test_cuda.c. SPMV_TEST_DEVICE names another
- * device (spmv_device_desc.which). */
+ * device (spmv_device_desc.which); two names with a plus sign between them, such as cuda:0+cuda:1, are used in place of the halves. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #define SPMV_REPRODUCIBLE
@@ -23,32 +23,39 @@ static cl_context  shared;           /* of the two halves */
 static cl_device_id half[2];
 static cl_uint     halves;           /* 0: the device cannot be divided */
 
-static void open_device(spmv_device *d, cl_context context, cl_device_id id)
+static void open_device(spmv_device *d, const char *which, cl_context context, cl_device_id id)
 {
     spmv_device_desc desc = { 0 };
-    desc.which = getenv("SPMV_TEST_DEVICE");
+    desc.which = which;
     desc.context = context;
     desc.device = id;
     cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
 }
 
-/* Opens two sub-devices in one context, or the device twice, and the device in a context of its own. */
-static void set_up(void)
+/* Divides the device, if that is possible. */
+static void make_halves(void)
 {
     static const cl_device_partition_property by_counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
                                                               CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
-    cl_device_id id;
     cl_int e;
-    open_device(&device[OTHER], NULL, NULL);
-    id = (cl_device_id)device[OTHER].info.id;
-    if (clCreateSubDevices(id, by_counts, 2, half, &halves) == CL_SUCCESS && halves == 2) {
-        shared = clCreateContext(NULL, 2, half, NULL, NULL, &e);
-        cr_assert_eq(e, CL_SUCCESS);
-    } else {
+    if (clCreateSubDevices((cl_device_id)device[OTHER].info.id, by_counts, 2, half, &halves) != CL_SUCCESS || halves != 2) {
         halves = 0;
+        return;
     }
-    open_device(&device[HALF_A], shared, shared ? half[0] : NULL);
-    open_device(&device[HALF_B], shared, shared ? half[1] : NULL);
+    shared = clCreateContext(NULL, 2, half, NULL, NULL, &e);
+    cr_assert_eq(e, CL_SUCCESS);
+}
+
+/* Opens two devices that are named, two sub-devices in one context, or the device twice; and the first device in a context of its own. */
+static void set_up(void)
+{
+    char name[2][40] = { "", "" };
+    const char *which = getenv("SPMV_TEST_DEVICE");
+    int names = which ? sscanf(which, "%39[^+]+%39s", name[0], name[1]) : 0;
+    open_device(&device[OTHER], names > 0 ? name[0] : NULL, NULL, NULL);
+    if (names < 2 && device[OTHER].info.backend == spmv_opencl()) make_halves();
+    open_device(&device[HALF_A], names > 0 ? name[0] : NULL, shared, shared ? half[0] : NULL);
+    open_device(&device[HALF_B], names > 0 ? name[names - 1] : NULL, shared, shared ? half[1] : NULL);
 }
 
 static void tear_down(void)
@@ -274,7 +281,8 @@ Test(group, pieces_of_vectors_are_the_callers)
     spmv_group_desc d;
     spmv_group g;
     spmv_group_vector x, y;
-    double got[100], five = 5, want;
+    const spmv_device *other = &device[OTHER];
+    double got[100], fives[100], five = 5, want;
     uint64_t i, k;
     matrix_bands(&m, "tridiagonal", 100, 100, -1, 1, -1, 1);
     matrix_close(&m, INTEGERS);
@@ -283,8 +291,9 @@ Test(group, pieces_of_vectors_are_the_callers)
     cr_assert_eq(spmv_group_vector_create(&x, &g, SPMV_GROUP_X), SPMV_OK);
     cr_assert_eq(spmv_group_vector_create(&y, &g, SPMV_GROUP_Y), SPMV_OK);
     for (i = 0; i < x.part[0].count; i++) ((double *)x.part[0].at)[x.part[0].offset + i] = five;
-    cr_assert_eq(clEnqueueFillBuffer(device[OTHER].queue, x.part[1].at, &five, sizeof five, x.part[1].offset * sizeof five,
-                                     x.part[1].count * sizeof five, 0, NULL, NULL), CL_SUCCESS);
+    for (i = 0; i < x.part[1].count; i++) fives[i] = five;
+    cr_assert_eq(other->info.backend->transfer->put(other, other->queue, x.part[1].at, x.part[1].offset * sizeof five,
+                                                    x.part[1].count * sizeof five, fives), SPMV_OK);
     cr_assert_eq(spmv_group_mul_vectors(&g, 2, &x, 0, &y), SPMV_OK);
     cr_assert_eq(spmv_group_vector_read(&y, got), SPMV_OK);
     for (i = 0; i < 100; i++) {
