@@ -22,7 +22,8 @@
  * no halo. The other rows follow when the halo is there. In a square matrix the y of a product is the x of the next one without leaving
  * its devices, so that iterative solvers never collect a vector (examples/two_devices.c).
  *
- * Bits: the same division, plans and devices give the same bits. With desc.reproducible, and one plan for all of csr, sell or ell, they
+ * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
+ * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they
  * are those of one device.
  *
  * Optional, above spmv.h. One thread at a time may use a group and its vectors; its devices serve nobody else meanwhile.
@@ -41,9 +42,10 @@ extern "C" {
 
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
-    SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If by the estimates no
-                               division is faster than one device alone, or the matrix is tiny (SPMV_TINY_BYTES), one gets all rows.
-                               Estimates do not know that an OpenCL device may be the host's own processors: give shares then */
+    SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If with the exchange of halos
+                               this takes longer than one device alone, or the matrix is tiny and nothing is measured
+                               (SPMV_TINY_BYTES), one gets all rows. Estimates do not know that an OpenCL device may be the host's own
+                               processors: measure, or give shares, then */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -52,7 +54,8 @@ typedef enum spmv_group_division {
 typedef struct spmv_group_desc {
     spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create. "auto" chooses for each block, any other plan is
                                     used for all. device is ignored; so are measure and refine of the hints, as no block is the matrix
-                                    that their caller knows */
+                                    that their caller knows. verify holds for each matrix of a block: if it is checked, by its device's
+                                    clock, two groups of the same division may get different plans */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
     size_t      count;           /* at least 1 */
@@ -150,6 +153,7 @@ typedef struct spmv_group_block {
     uint64_t     before, after;        /* halo columns before and behind the piece */
     uint64_t     sends;                /* elements that it sends in a product */
     uint64_t     inner, inner_rows;    /* rows inner .. inner + inner_rows - 1 of the matrix are the interior; on the host there is none */
+    uint64_t     inner_nnz;            /* the nonzeros of these rows */
     double       predicted;            /* seconds of its product by estimate or measurement; 0: not known */
     double       exchange;             /* seconds until its halo is there, by a rule of thumb */
     int          pieces;
@@ -275,6 +279,12 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
 static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to)
 {
     return from && to && from->info.backend == to->info.backend && spmv__group_transfer(to)->peer;
+}
+
+/* 1: estimates for one hold for the other. */
+static int spmv__group_is_alike(const spmv_device *a, const spmv_device *b)
+{
+    return a == b || (a && b && a->info.backend == b->info.backend && !strcmp(a->info.name, b->info.name));
 }
 
 /* 1: both are the same processor, so that they share its time. */
@@ -529,6 +539,7 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
 }
 static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) { return from != NULL && to != NULL; }
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b) { return a == b; }
+static int spmv__group_is_alike(const spmv_device *a, const spmv_device *b) { return a == b; }
 static int spmv__group_is_cpu(const spmv_device *d) { return d != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
 static spmv_status spmv__group_open_device(spmv_group_block *b) { (void)b; return SPMV_OK; }
@@ -592,6 +603,9 @@ typedef struct spmv__group_maker {
     uint32_t              *map;    /* for each column of the matrix: 0, or 1 if the block reads it; then its number in the block */
     uint32_t             **halo;   /* for each block, the columns of its halo */
     double                *weight; /* for each block */
+    double                *whole;  /* for each device, the estimated seconds of a product with the whole matrix */
+    size_t                 best;   /* BY_RATE: the device that is fastest alone, */
+    double                 alone;  /* ... and its seconds; 0: no others are to be compared with it */
 } spmv__group_maker;
 
 /* The first row before which at least want nonzeros lie. */
@@ -738,10 +752,17 @@ static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_g
 }
 #endif
 
+/* How many blocks with rows share the processor of block i, itself included. */
+static size_t spmv__group_sharing(const spmv_group *g, size_t i)
+{
+    size_t j, same = 0;
+    for (j = 0; j < g->count; j++) same += g->block[j].rows && spmv__group_is_same(g->block[j].device, g->block[i].device);
+    return same;
+}
+
 /* Sets b->predicted to the seconds of its product, times the blocks that share its processor. */
 static spmv_status spmv__group_predict(const spmv__group_maker *k, spmv_group_block *b)
 {
-    size_t i, same = 0;
     spmv_csr a;
     spmv_status s;
     b->predicted = 0;
@@ -750,9 +771,7 @@ static spmv_status spmv__group_predict(const spmv__group_maker *k, spmv_group_bl
     if (!s && k->d->measure && k->d->divide == SPMV_GROUP_BY_RATE) s = spmv__group_measure(k, b, &a, &b->predicted);
     else if (!s) s = spmv__group_estimate(k, b, &a, &b->predicted);
     spmv_csr_free(&a);
-    for (i = 0; i < k->g->count; i++)
-        same += k->g->block[i].rows && spmv__group_is_same(k->g->block[i].device, b->device);
-    b->predicted *= (double)same;
+    b->predicted *= (double)spmv__group_sharing(k->g, (size_t)(b - k->g->block));
     return spmv__group_blame(k->g, b, s);
 }
 
@@ -764,7 +783,7 @@ static void spmv__group_only(const spmv__group_maker *k, size_t i)
     spmv__group_divide(k);
 }
 
-/* Makes each weight the rate of the device on its block. */
+/* Makes each weight the rate of the device on its block. A block without a prediction has no nonzeros; its device keeps its weight. */
 static void spmv__group_weigh(const spmv__group_maker *k)
 {
     size_t i;
@@ -782,52 +801,67 @@ static double spmv__group_latency(const spmv_device *from, const spmv_device *to
     return spmv__group_is_cpu(from) || spmv__group_is_cpu(to) ? SPMV__GROUP_CPU_LATENCY : SPMV__GROUP_HOST_LATENCY;
 }
 
-/* Seconds that a product takes at least, by the predictions for the blocks: the slowest, and the slowest way between two devices. */
-static double spmv__group_least(const spmv_group *g)
+/* Sets the predictions for new blocks by the rates that are the weights. */
+static void spmv__group_rescale(const spmv__group_maker *k)
 {
-    double slowest = 0, latency = 0, one;
     size_t i;
-    for (i = 0; i < g->count; i++) {
-        if (g->block[i].predicted > slowest) slowest = g->block[i].predicted;
-        one = i ? spmv__group_latency(g->block[i - 1].device, g->block[i].device) : 0;
-        if (one > latency) latency = one;
+    for (i = 0; i < k->g->count; i++)
+        k->g->block[i].predicted = k->weight[i] > 0 ? (double)k->g->block[i].nnz / k->weight[i] : 0;
+}
+
+/* Estimates the seconds of the whole matrix on each device. */
+static spmv_status spmv__group_estimate_whole(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i, j;
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->count; i++) {
+        for (j = 0; !spmv__group_is_alike(g->block[i].device, g->block[j].device); j++) {}
+        spmv__group_only(k, i);
+        if (j == i) s = spmv__group_predict(k, &g->block[i]);
+        k->whole[i] = j == i ? g->block[i].predicted : k->whole[j];
     }
-    return slowest + latency;
+    return s;
+}
+
+/* Finds the device that is fastest alone, and its seconds: by the estimates, or by the rates that were measured, which are weights. */
+static void spmv__group_find_best(spmv__group_maker *k)
+{
+    const spmv_group *g = k->g;
+    size_t i;
+    double one;
+    for (i = 0; i < g->count; i++) {
+        one = k->d->measure ? (double)k->a->nnz / (k->weight[i] * (double)spmv__group_sharing(g, i)) : k->whole[i];
+        if (k->d->measure && !(g->block[i].predicted > 0)) continue; /* it was not measured */
+        if (i && k->alone > 0 && one >= k->alone) continue;
+        k->best = i;
+        k->alone = one;
+    }
 }
 
 /* Divides by rates: a first division by the rates of each device on the whole matrix (measured ones: on equal blocks), a second by those
- * on their own blocks, which stands unless one device alone is faster. */
-static spmv_status spmv__group_by_rate(const spmv__group_maker *k)
+ * on their own blocks. */
+static spmv_status spmv__group_by_rate(spmv__group_maker *k)
 {
     spmv_group *g = k->g;
-    size_t i, best = 0;
-    double alone = 0, *weight = k->weight;
-    spmv_status s = SPMV_OK;
-    for (i = 0; !s && !k->d->measure && i < g->count; i++) {
-        spmv__group_only(k, i);
-        s = spmv__group_predict(k, &g->block[i]);
-        if (!i || g->block[i].predicted < alone) {
-            best = i;
-            alone = g->block[i].predicted;
-        }
-    }
+    int estimates = !k->d->measure;
+    size_t i;
+    spmv_status s = estimates ? spmv__group_estimate_whole(k) : SPMV_OK;
     if (s) return s;
-    if (!k->d->measure && !(alone > 0)) { /* tiny, or no estimates in this build */
-        for (i = 0; i < g->count; i++) weight[i] = 1;
+    if (estimates) spmv__group_find_best(k);
+    for (i = 0; i < g->count; i++) k->weight[i] = k->whole[i] > 0 ? (double)k->a->nnz / k->whole[i] : 1;
 #ifndef SPMV_NO_AUTO
-        spmv__group_only(k, 0);
-#else
-        spmv__group_divide(k);
+    if (estimates && !(k->alone > 0)) spmv__group_only(k, 0); /* a tiny matrix */
+    else
 #endif
-        return SPMV_OK;
-    }
-    for (i = 0; i < g->count; i++) weight[i] = k->d->measure ? 1 : (double)k->a->nnz / g->block[i].predicted;
-    spmv__group_divide(k);
+        spmv__group_divide(k);
+    if (estimates && !(k->alone > 0)) return SPMV_OK; /* it has no estimates, nor has a build without auto */
     for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     if (s) return s;
     spmv__group_weigh(k);
-    if (!k->d->measure && g->count > 1 && spmv__group_least(g) >= alone) spmv__group_only(k, best);
-    else spmv__group_divide(k);
+    if (!estimates) spmv__group_find_best(k);
+    spmv__group_divide(k);
+    spmv__group_rescale(k);
     return SPMV_OK;
 }
 
@@ -848,22 +882,18 @@ static spmv_status spmv__group_take_shares(const spmv__group_maker *k)
 }
 
 /* Decides which rows each device gets. */
-static spmv_status spmv__group_decide(const spmv__group_maker *k)
+static spmv_status spmv__group_decide(spmv__group_maker *k)
 {
     spmv_group *g = k->g;
     size_t i;
     spmv_status s;
     g->divided = k->d->divide;
     g->shares = k->d->shares != NULL;
-    if (!g->shares && g->divided == SPMV_GROUP_BY_RATE) s = spmv__group_by_rate(k);
-    else {
-        s = spmv__group_take_shares(k);
-        if (!s) spmv__group_divide(k);
-    }
-    for (i = 0; i < g->count; i++) g->block[i].predicted = 0;
-    if ((k->d->measure && g->divided == SPMV_GROUP_BY_RATE) || (!k->d->estimate && (g->shares || g->divided != SPMV_GROUP_BY_RATE)))
-        return s;
-    for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
+    if (!g->shares && g->divided == SPMV_GROUP_BY_RATE) return spmv__group_by_rate(k);
+    s = spmv__group_take_shares(k);
+    if (s) return s;
+    spmv__group_divide(k);
+    for (i = 0; !s && k->d->estimate && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     return s;
 }
 
@@ -872,11 +902,11 @@ static spmv_status spmv__group_decide(const spmv__group_maker *k)
 /* 1: the block's column c is not of its own piece. */
 static int spmv__group_foreign(const spmv_group_block *b, uint32_t c) { return c < b->col || c >= b->col + b->cols; }
 
-/* Finds the halo of a block and numbers its columns: k->map[c] becomes the number of each column c that it reads or has. */
+/* Finds the halo of a block. */
 static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_block *b)
 {
     const spmv_csr *a = k->a;
-    uint64_t n = a->nnz ? a->ptr[b->row] : 0, end = n + b->nnz, c, found = 0, number = 0;
+    uint64_t n = a->nnz ? a->ptr[b->row] : 0, end = n + b->nnz, c, found = 0;
     void *list;
     uint32_t *halo;
     spmv_status s;
@@ -892,13 +922,18 @@ static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_
     s = spmv__room(&k->g->hooks, &list, b->before + b->after, sizeof *halo);
     k->halo[b - k->g->block] = halo = (uint32_t *)list;
     if (s) return s;
-    for (c = 0; c < a->cols; c++) {
-        int foreign = spmv__group_foreign(b, (uint32_t)c);
-        if (foreign && !k->map[c]) continue;
-        if (foreign) halo[found++] = (uint32_t)c;
-        k->map[c] = (uint32_t)number++;
-    }
+    for (c = 0; found < b->before + b->after; c++)
+        if (k->map[c]) halo[found++] = (uint32_t)c;
     return SPMV_OK;
+}
+
+/* Sets k->map[c] to the number that each column c which a block has or reads gets in it. */
+static void spmv__group_number(const spmv__group_maker *k, const spmv_group_block *b)
+{
+    const uint32_t *halo = k->halo[b - k->g->block];
+    uint64_t i;
+    for (i = 0; i < b->cols; i++) k->map[b->col + i] = (uint32_t)(b->before + i);
+    for (i = 0; i < b->before + b->after; i++) k->map[halo[i]] = (uint32_t)(i < b->before ? i : i + b->cols);
 }
 
 /* Adds a message for each device that has some of the halo of block number to. The columns of one owner are adjacent in it. */
@@ -978,28 +1013,52 @@ static void spmv__group_predict_exchange(spmv_group *g)
     }
 }
 
+/* Of the exchange, the time that its interior hides. */
+static double spmv__group_hidden(const spmv_group_block *b)
+{
+    double could = b->nnz ? b->predicted * (double)b->inner_nnz / (double)b->nnz : 0;
+    return could < b->exchange ? could : b->exchange;
+}
+
+/* Seconds until a block is done, by the predictions. */
+static double spmv__group_seconds(const spmv_group_block *b) { return b->predicted + b->exchange - spmv__group_hidden(b); }
+
+/* Seconds of a product of the group. */
+static double spmv__group_predicted(const spmv_group *g)
+{
+    double most = 0, one;
+    size_t i;
+    for (i = 0; i < g->count; i++) {
+        one = spmv__group_seconds(&g->block[i]);
+        if (one > most) most = one;
+    }
+    return most;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
 /* Finds the interior: the run of rows without halo that has the most nonzeros. Without any halo it is the whole block. */
 static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_block *b)
 {
     const spmv_csr *a = k->a;
-    uint64_t r, n, end = b->row + b->rows, first = b->row, most = 0;
+    uint64_t r, n, end = b->row + b->rows, first = b->row;
     b->inner = b->row;
     b->inner_rows = b->before + b->after ? 0 : b->rows;
+    b->inner_nnz = b->inner_rows ? b->nnz : 0;
     if (!(b->before + b->after) || !b->device) return;
     for (r = b->row; r <= end; r++) {
         int inside = r < end;
         for (n = r < end ? a->ptr[r] : 0; inside && n < a->ptr[r + 1]; n++) inside = !spmv__group_foreign(b, a->col[n]);
         if (inside) continue;
-        if (a->ptr[r] - a->ptr[first] > most) {
-            most = a->ptr[r] - a->ptr[first];
+        if (a->ptr[r] - a->ptr[first] > b->inner_nnz) {
+            b->inner_nnz = a->ptr[r] - a->ptr[first];
             b->inner = first;
             b->inner_rows = r - first;
         }
         first = r + 1;
     }
-    if ((double)most < SPMV__GROUP_INTERIOR * (double)b->nnz) b->inner_rows = 0;
+    if ((double)b->inner_nnz >= SPMV__GROUP_INTERIOR * (double)b->nnz) return;
+    b->inner_rows = b->inner_nnz = 0;
 }
 
 /* Stores rows first .. end - 1 of a block as one matrix, whose columns are the piece alone (inner) or all that the block has. */
@@ -1044,20 +1103,49 @@ static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_grou
     return s;
 }
 
-/* Finds the halo of a block and stores its one to three matrices. */
-static spmv_status spmv__group_store_block(const spmv__group_maker *k, size_t i)
+/* Stores a block as one to three matrices. */
+static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_group_block *b)
 {
-    spmv_group_block *b = &k->g->block[i];
-    uint64_t inner_end;
-    spmv_status s = spmv__group_find_halo(k, b);
-    if (s) return s;
-    spmv__group_add_messages(k, i);
-    spmv__group_find_interior(k, b);
-    inner_end = b->inner + b->inner_rows;
+    uint64_t inner_end = b->inner + b->inner_rows;
+    spmv_status s;
+    spmv__group_number(k, b);
     if (!b->inner_rows) return spmv__group_store_piece(k, b, b->row, b->row + b->rows, 0);
     s = spmv__group_store_piece(k, b, b->row, b->inner, 0);
     if (!s) s = spmv__group_store_piece(k, b, b->inner, inner_end, 1);
     return s ? s : spmv__group_store_piece(k, b, inner_end, b->row + b->rows, 0);
+}
+
+/* Finds the halos, the messages and the interiors of all blocks, in place of those of an earlier division. */
+static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i;
+    spmv_status s = SPMV_OK;
+    g->messages = 0;
+    for (i = 0; i < g->count; i++) {
+        spmv_free(&g->hooks, k->halo[i]);
+        k->halo[i] = NULL;
+        g->block[i].sends = 0;
+        g->block[i].exchange = 0;
+    }
+    for (i = 0; !s && i < g->count; i++) {
+        s = spmv__group_blame(g, &g->block[i], spmv__group_find_halo(k, &g->block[i]));
+        if (!s) spmv__group_add_messages(k, i);
+        if (!s) spmv__group_find_interior(k, &g->block[i]);
+    }
+    if (!s) spmv__group_predict_exchange(g);
+    return s;
+}
+
+/* Gives all rows to the fastest device if, by the predictions, dividing them does not pay. */
+static spmv_status spmv__group_reconsider(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i;
+    if (!(k->alone > 0) || g->count < 2 || spmv__group_predicted(g) < k->alone) return SPMV_OK;
+    spmv__group_only(k, k->best);
+    for (i = 0; i < g->count; i++) g->block[i].predicted = i == k->best ? k->alone : 0;
+    return spmv__group_lay_out(k);
 }
 
 /* Stores all blocks and makes what their exchange needs. */
@@ -1068,7 +1156,7 @@ static spmv_status spmv__group_store(const spmv__group_maker *k)
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__group_open_device(&g->block[i]);
-        if (!s) s = spmv__group_store_block(k, i);
+        if (!s) s = spmv__group_store_block(k, &g->block[i]);
         s = spmv__group_blame(g, &g->block[i], s);
     }
     if (!s) s = spmv__group_list_sends(k);
@@ -1077,7 +1165,6 @@ static spmv_status spmv__group_store(const spmv__group_maker *k)
         if (!s) s = spmv__group_sender(g, &g->block[i]);
         s = spmv__group_blame(g, &g->block[i], s);
     }
-    if (!s) spmv__group_predict_exchange(g);
     return s;
 }
 
@@ -1096,8 +1183,9 @@ static spmv_status spmv__group_rooms(spmv__group_maker *k)
     k->map = (uint32_t *)map;
     if (!s) s = spmv__new(h, &halo, n, sizeof *k->halo, 0);
     k->halo = (uint32_t **)halo;
-    if (!s) s = spmv__new(h, &weight, n, sizeof *k->weight, 0);
+    if (!s) s = spmv__new(h, &weight, spmv__sat_mul(n, 2), sizeof *k->weight, 0);
     k->weight = (double *)weight;
+    if (!s) k->whole = k->weight + n;
     return s;
 }
 
@@ -1121,6 +1209,8 @@ static spmv_status spmv__group_make(spmv_group *g, const spmv_group_desc *desc, 
     if (!s) g->count = desc->count;
     for (i = 0; i < g->count; i++) g->block[i].device = desc->device[i];
     if (!s) s = spmv__group_decide(&k);
+    if (!s) s = spmv__group_lay_out(&k);
+    if (!s) s = spmv__group_reconsider(&k);
     if (!s) s = spmv__group_store(&k);
     for (i = 0; k.halo && i < desc->count; i++) spmv_free(&g->hooks, k.halo[i]);
     spmv_free(&g->hooks, k.halo);
@@ -1520,18 +1610,6 @@ SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, 
         spmv__put_text(t, said_);                     \
     } while (0)
 
-/* Of the exchange, the time that its interior hides. */
-static double spmv__group_hidden(const spmv_group_block *b)
-{
-    int k;
-    uint64_t inner = 0;
-    double could;
-    for (k = 0; k < b->pieces; k++)
-        if (b->piece[k].inner) inner += spmv_nnz(&b->piece[k].m);
-    could = b->nnz ? b->predicted * (double)inner / (double)b->nnz : 0;
-    return could < b->exchange ? could : b->exchange;
-}
-
 /* Writes the plans of a block's matrices. */
 static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
 {
@@ -1567,7 +1645,7 @@ static void spmv__group_explain_limit(spmv__text *t, const spmv_group *g)
     size_t i;
     for (i = 0; i < g->count; i++) {
         const spmv_group_block *b = &g->block[i];
-        time = b->predicted > 0 ? b->predicted + b->exchange - spmv__group_hidden(b) : 0;
+        time = b->predicted > 0 ? spmv__group_seconds(b) : 0;
         if (time > most) {
             most = time;
             last = b;

@@ -352,6 +352,80 @@ Test(group, bits_are_the_same)
     cr_assert_eq(l.live, 0);
 }
 
+static double must_not_be_called(void *user, const spmv_plan *plan, const char *variant)
+{
+    (void)plan;
+    (void)variant;
+    ++*(int *)user;
+    return 1;
+}
+
+/* The text of all plans of a group. */
+static void plans_of(const spmv_group *g, char *out, size_t size)
+{
+    char plan[SPMV_PLAN_TEXT];
+    size_t i;
+    int k;
+    *out = 0;
+    for (i = 0; i < g->count; i++)
+        for (k = 0; k < g->block[i].pieces; k++) {
+            spmv_plan_print(spmv_plan_of(&g->block[i].piece[k].m), plan, sizeof plan);
+            snprintf(out + strlen(out), size - strlen(out), "%s of %d;", plan, (int)i);
+        }
+}
+
+/* The caller's clock knows another matrix, so that it is left alone; each block may be checked by its device's. Without a check, two
+ * groups have the same plans and the same bits. */
+Test(group, hints_hold_for_each_block)
+{
+    const team *t = &teams[1];
+    enum { N = 30000 };
+    spmv_build_hints hints;
+    spmv_group_desc d;
+    spmv_group g;
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_csr a;
+    char plans[2][4 * SPMV_PLAN_TEXT];
+    double *x, *y[2];
+    int calls = 0, again;
+    uint64_t i;
+    matrix_bands(&m, "bands", N, N, -3, 1, -1, 3);
+    matrix_close(&m, REALS);
+    a = matrix_csr(&m, SPMV_F64);
+    x = (double *)vector_new(SPMV_F64, N);
+    for (i = 0; i < N; i++) x[i] = rng_real();
+    memset(&hints, 0, sizeof hints);
+    hints.measure = must_not_be_called;
+    hints.measure_user = &calls;
+    hints.refine = 3;
+    hints.expected_calls = 1000000000;
+    d = desc_of(t, &m, SPMV_F64, "auto", &h);
+    d.desc.hints = &hints;
+    for (again = 0; again < 3; again++) {
+        hints.verify = again < 2 ? SPMV_VERIFY_OFF : SPMV_VERIFY_ON;
+        y[again % 2] = again < 2 ? (double *)vector_new(SPMV_F64, N) : y[0];
+        cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+        if (again < 2) plans_of(&g, plans[again], sizeof plans[again]);
+        cr_assert_eq(spmv_group_mul(&g, 1, x, 0, y[again % 2]), SPMV_OK);
+        spmv_group_destroy(&g);
+        cr_assert_eq(calls, 0);
+        if (again == 1) cr_assert_eq(memcmp(y[0], y[1], N * sizeof *x), 0, "other bits");
+        if (again == 1) cr_assert_str_eq(plans[0], plans[1]);
+        for (i = 0; i < N; i++) {
+            double want = row_product(&a, i, SPMV_F64, x);
+            CHECK(fabs(y[again % 2][i] - want) < 1e-11 * (1 + fabs(want)), "y[%d] is %g, not %g", (int)i, y[again % 2][i], want);
+        }
+    }
+    free(x);
+    free(y[0]);
+    free(y[1]);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
 Test(group, takes_new_values)
 {
     const team *t = &teams[3];
@@ -384,11 +458,12 @@ Test(group, takes_new_values)
     matrix_free(&m);
 }
 
-/* The time of a block as a caller might measure it: device 1 is three times as fast. */
+/* The time of a block as a caller might measure it: device 1 is three times as fast, both are a thousand times as fast if the number of
+ * calls was negative. */
 static double as_if(void *user, size_t i, spmv_matrix *block)
 {
-    ++*(int *)user;
-    return (double)(spmv_nnz(block) + 1) * (i ? 1e-9 : 3e-9);
+    double unit = (*(int *)user)++ < 0 ? 1e-9 : 1e-6;
+    return (double)(spmv_nnz(block) + 1) * (i ? unit : 3 * unit);
 }
 
 Test(group, divides_by_measured_rates)
@@ -407,6 +482,11 @@ Test(group, divides_by_measured_rates)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     cr_assert_eq(calls, 2);
     cr_assert(g.block[0].nnz > m.nnz / 5 && g.block[0].nnz < m.nnz * 3 / 10, "%d of %d", (int)g.block[0].nnz, (int)m.nnz);
+    spmv_group_destroy(&g);
+    calls = -2; /* now the products are so short that halos do not pay */
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert_eq(calls, 0);
+    cr_assert(g.block[0].nnz == 0 && g.block[1].nnz == m.nnz && g.messages == 0);
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert(matrix_awkward(&m, 8, INTEGERS));
