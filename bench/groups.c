@@ -32,6 +32,12 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef _OPENMP
+#define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
+#else
+#define PARALLEL_FOR
+#endif
+
 enum { MOST_DEVICES = 8, ROUNDS = 7, MOST_PRODUCTS = 1000 };
 static const double LEAST_SECONDS = 0.03; /* of a batch; one of 1000 products may be shorter */
 
@@ -161,13 +167,13 @@ static void build(const maker *m, spmv_type type, spmv_csr *a)
     int64_t r;
     memset(a, 0, sizeof *a);
     ptr[0] = 0;
-#pragma omp parallel for schedule(static)
+    PARALLEL_FOR
     for (r = 0; r < (int64_t)m->rows; r++) ptr[r + 1] = m->row(m, (uint64_t)r, NULL);
     for (r = 0; r < (int64_t)m->rows; r++) ptr[r + 1] += ptr[r];
     a->nnz = ptr[m->rows];
     col = (uint32_t *)room(a->nnz + m->most, sizeof *col);
     val = room(a->nnz, spmv_value_size(type));
-#pragma omp parallel for schedule(static)
+    PARALLEL_FOR
     for (r = 0; r < (int64_t)m->rows; r++) {
         uint32_t own[8192], n = m->row(m, (uint64_t)r, own), k;
         memcpy(col + ptr[r], own, n * sizeof *col);
@@ -234,7 +240,7 @@ static double get(spmv_type type, const void *v, uint64_t i) { return type == SP
 static void reference(const spmv_csr *a, double *y)
 {
     int64_t r;
-#pragma omp parallel for schedule(static)
+    PARALLEL_FOR
     for (r = 0; r < (int64_t)a->rows; r++) {
         uint64_t k;
         for (y[r] = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++) y[r] += get(a->type, a->val, k) * x_of(a->col[k]);

@@ -201,6 +201,8 @@ Test(group, divides_a_tridiagonal_matrix)
     cr_assert(g.block[0].pieces == 2 && g.block[0].inner == 0 && g.block[0].inner_rows == 24); /* the last row needs a halo */
     cr_assert(g.block[1].pieces == 1 && g.block[1].inner_rows == 0);                           /* the host has nothing to wait for */
     cr_assert(g.block[3].pieces == 2 && g.block[3].inner == 76 && g.block[3].inner_rows == 24);
+    cr_assert(g.block[3].inner_nnz == 71 && g.block[1].inner_nnz == 0);
+    cr_assert(!g.block[3].packed_ && g.block[3].direct_); /* one element is sent from x itself */
     cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
     cr_assert(strstr(text, "matrix        100 x 100, 298 nonzeros, divided by given shares\n"), "%s", text);
     cr_assert(strstr(text, "    halo      receives 2 elements (16 bytes), sends 2 (16 bytes)\n"), "%s", text);
