@@ -102,6 +102,7 @@ static double number_of(uint64_t r, uint64_t k) { return (double)((mix(r * 10485
 static uint32_t row_near(const maker *m, uint64_t r, uint32_t *col, int corners, unsigned unknowns)
 {
     uint64_t p = r / unknowns, x = p % m->n[0], y = p / m->n[0] % m->n[1], z = p / m->n[0] / m->n[1];
+    int64_t n0 = (int64_t)m->n[0], n1 = (int64_t)m->n[1];
     uint32_t n = 0;
     int dx, dy, dz;
     unsigned u;
@@ -111,7 +112,7 @@ static uint32_t row_near(const maker *m, uint64_t r, uint32_t *col, int corners,
                 if (!corners && (dx != 0) + (dy != 0) + (dz != 0) > 1) continue;
                 if (x + (uint64_t)dx >= m->n[0] || y + (uint64_t)dy >= m->n[1] || z + (uint64_t)dz >= m->n[2]) continue;
                 for (u = 0; u < unknowns; u++, n++)
-                    if (col) col[n] = (uint32_t)((((z + (uint64_t)dz) * m->n[1] + y + (uint64_t)dy) * m->n[0] + x + (uint64_t)dx) * unknowns + u);
+                    if (col) col[n] = (uint32_t)((p + (uint64_t)(((int64_t)dz * n1 + dy) * n0 + dx)) * unknowns + u);
             }
     return n;
 }
@@ -418,10 +419,8 @@ typedef struct way {
 static void make(spmv_group *g, spmv_group_vector *v, const spmv_csr *a, size_t count, const way *w)
 {
     spmv_group_desc desc;
-    spmv_build_hints hints;
     double begun = now();
     memset(&desc, 0, sizeof desc);
-    memset(&hints, 0, sizeof hints);
     desc.desc.csr = a;
     desc.desc.type = a->type;
     desc.desc.plan = getenv("SPMV_BENCH_PLAN");
@@ -432,7 +431,7 @@ static void make(spmv_group *g, spmv_group_vector *v, const spmv_csr *a, size_t 
     desc.estimate = 1;
     if (w->timed) desc.measure = measure_block;
     need(spmv_group_create(g, &desc) == SPMV_OK, "making a group");
-    need(spmv_group_vector_create(&v[0], g, SPMV_GROUP_X) == SPMV_OK && spmv_group_vector_create(&v[1], g, SPMV_GROUP_Y) == SPMV_OK, "vectors");
+    need(!spmv_group_vector_create(&v[0], g, SPMV_GROUP_X) && !spmv_group_vector_create(&v[1], g, SPMV_GROUP_Y), "vectors");
     fprintf(stderr, "%u devices by %s: made in %.2f s\n", (unsigned)count, w->name, now() - begun);
 }
 
@@ -474,7 +473,9 @@ static void print_blocks(spmv_group *g, spmv_group_vector *v)
 /* The lines of one matrix. */
 static void report(const char *name, spmv_type type)
 {
-    static const way ways[] = { { "rates", SPMV_GROUP_BY_RATE, 0 }, { "measured", SPMV_GROUP_BY_RATE, 1 }, { "nonzeros", SPMV_GROUP_BY_NNZ, 0 } };
+    static const way ways[] = {
+        { "rates", SPMV_GROUP_BY_RATE, 0 }, { "measured", SPMV_GROUP_BY_RATE, 1 }, { "nonzeros", SPMV_GROUP_BY_NNZ, 0 }
+    };
     char plan[SPMV_PLAN_TEXT];
     spmv_csr a;
     spmv_group g;
@@ -491,7 +492,8 @@ static void report(const char *name, spmv_type type)
     check(&g, &v[0], &v[1], want, "on one device");
     one = measure(&g, &v[0], &v[1], WHOLE, NULL);
     printf("%s %s: %llu rows, %llu nonzeros, CSR %.0f MB; on one %.1f us by %s (%.0f MB, %.0f GB/s of it)\n", name, spmv_type_name(type),
-           (unsigned long long)a.rows, (unsigned long long)a.nnz, 1e-6 * (double)(a.nnz * (4 + spmv_value_size(type)) + 8 * a.rows), one * 1e6,
+           (unsigned long long)a.rows, (unsigned long long)a.nnz, 1e-6 * (double)(a.nnz * (4 + spmv_value_size(type)) + 8 * a.rows),
+           one * 1e6,
            plan_of(&g.block[0].piece[0].m, plan), 1e-6 * (double)spmv_bytes(&g.block[0].piece[0].m),
            1e-9 * (double)spmv_bytes(&g.block[0].piece[0].m) / one);
     end(&g, v);
@@ -581,7 +583,8 @@ static void report_ways(void)
     for (bytes = 4096; bytes <= LARGEST; bytes *= 4) {
         double host = send_many(&l, bytes, 0, 1), own = peer ? send_many(&l, bytes, 1, 1) : 0, row = peer ? send_many(&l, bytes, 1, 0) : 0;
         printf("%9llu bytes %9.1f us %7.2f GB/s", (unsigned long long)bytes, host * 1e6, (double)bytes / host * 1e-9);
-        if (peer) printf("  | %9.1f us %7.2f GB/s | %9.1f us %7.2f GB/s", own * 1e6, (double)bytes / own * 1e-9, row * 1e6, (double)bytes / row * 1e-9);
+        if (peer) printf("  | %9.1f us %7.2f GB/s | %9.1f us %7.2f GB/s", own * 1e6, (double)bytes / own * 1e-9, row * 1e6,
+                         (double)bytes / row * 1e-9);
         printf("\n");
     }
     device[0].info.backend->transfer->unpin(&device[0], l.stage, l.handle);

@@ -4,7 +4,7 @@
     python3 bench/model.py [--nonzeros 1e10] [--network 10,40] [bench/results/nvidia-h200-x2.txt [bench/results/petsc.txt]]
 
 The model, for P equal devices, each with its share of the rows:
-    product   t0 + t1 n / P, where t1 is the time of a nonzero and t0 that of starting, from two sizes on one GPU. For processes on a host,
+    product   t0 + t1 n / P; t1 is the time of a nonzero and t0 that of starting, from two sizes on one GPU. For processes on hosts,
               t1 is the time of a nonzero on 2 processes, the fastest plan, and t0 is 0
     halo      slabs: two planes of the cube, which is what spmv_group and plain row ranges give; boxes: the shell around a cube of n / P
               nonzeros, which a partitioner gives. That the measured halo of two GPUs is one plane is checked
@@ -14,14 +14,17 @@ The model, for P equal devices, each with its share of the rows:
     together  the greater of the product and of the exchange followed by the rows at the boundary, since the exchange hides behind the
               interior
 Not in the model: unequal pieces, other load on the network, sums over all devices as solvers need them.
-The first line printed compares the model with the measured time on two GPUs."""
+The first table compares the model with the measured time on two GPUs. bench/readme.py puts both tables into the README."""
 import argparse
+import os
 import re
 import sys
 
 RANKS_PER_NODE = 32  # processes on a host that share a network adapter
 GPUS_PER_NODE = 8    # as in an HGX H200
-KINDS = {"grid": ("7-point grid", 7, 1, 7), "mesh": ("27-point mesh, 3 unknowns", 81, 3, 81)}  # text, nonzeros a row, unknowns
+KINDS = {"grid": ("7-point grid", 7, 1), "mesh": ("27-point mesh, 3 unknowns", 81, 3)}  # text, nonzeros a row, unknowns of a point
+RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
+GROUPS, RANKS = os.path.join(RESULTS, "nvidia-h200-x2.txt"), os.path.join(RESULTS, "petsc.txt")
 
 
 def lines_of(path):
@@ -99,7 +102,7 @@ def rates(matrices, kind):
 
 def shape(kind, nonzeros, parts, boxes):
     """Halo bytes, messages, and nonzeros in the rows at the boundary, for a piece of a cube."""
-    _, per_row, unknowns, _ = KINDS[kind]
+    _, per_row, unknowns = KINDS[kind]
     side = (nonzeros / per_row / unknowns) ** (1 / 3)
     if boxes:
         edge = side / parts ** (1 / 3)
@@ -116,52 +119,63 @@ def together(t0, t1, nonzeros, parts, exchange, boundary):
     return max(t0 + t1 * nonzeros / parts, exchange + t0 + t1 * boundary)
 
 
-def check(matrices, peer):
-    """Compares the model with what was measured on two GPUs, where each sends one plane."""
-    for kind, (text, per_row, unknowns, _) in KINDS.items():
+def checks(matrices, peer):
+    """For each kind: its text, the nonzeros of the largest matrix, and its seconds on one GPU, on two, and on two by the model. Each sends
+    one plane."""
+    for kind, (text, per_row, unknowns) in KINDS.items():
         t0, t1, m = rates(matrices, kind)
         plane = m.size[0] * m.size[1] * unknowns
-        if m.halo is None or abs(m.halo - plane * 8) > 0.01 * plane * 8:
+        if m.two is None or abs(m.halo - plane * 8) > 0.01 * plane * 8:
             sys.exit(f"{kind}: the halo is {m.halo} bytes, not a plane of {plane * 8}")
         model = together(t0, t1, m.nonzeros, 2, message(peer, m.halo), plane * per_row)
-        print(f"{text}, {m.nonzeros:.3g} nonzeros: one GPU {m.one * 1e6:.0f} us; two measured {m.two * 1e6:.0f} us, model {model * 1e6:.0f} us")
+        yield text, m.nonzeros, m.one, m.two, model
 
 
-def row(name, cut, parts, halo, product, exchange, total, one, nonzeros):
-    print(f"{name:26} {parts:6} {cut:6} {halo / 1e3:10.0f} {product * 1e6:10.1f} {exchange * 1e6:10.1f} {total * 1e6:10.1f} "
-          f"{one / parts / total:10.2f} {2e-12 * nonzeros / total:10.2f}")
+def predictions(matrices, peer, per_rank, n, latency, bandwidth):
+    """For each case: its text, the devices, the cut, halo bytes, the seconds of the product, of the exchange and of both together, and the
+    efficiency."""
+    for kind, (text, _, _) in KINDS.items():
+        t0, t1, _ = rates(matrices, kind)
+        for parts, boxes in ((2, 0), (8, 0), (64, 0), (64, 1), (1000, 0), (1000, 1)):
+            halo, count, boundary = shape(kind, n, parts, boxes)
+            one_node = parts <= GPUS_PER_NODE
+            exchange = count * (message(peer, halo / count) if one_node else latency + halo / count / bandwidth)
+            total = together(t0, t1, n, parts, exchange, boundary)
+            yield (text + ", GPUs", parts, "boxes" if boxes else "slabs", halo, t0 + t1 * n / parts, exchange, total,
+                   (t0 + t1 * n) / parts / total)
+    halo, count, boundary = shape("grid", n, 1000, 1)
+    exchange = count * latency + halo * RANKS_PER_NODE / bandwidth
+    total = together(0, per_rank, n, 1000, exchange, boundary)
+    yield KINDS["grid"][0] + ", processes", 1000, "boxes", halo, per_rank * n / 1000, exchange, total, per_rank * n / 1000 / total
+
+
+def table(groups=GROUPS, ranks=RANKS, n=1e10, latency=10e-6, bandwidth=40e9):
+    """The predictions as a table in Markdown, and above it what was measured."""
+    matrices, peer = read_groups(groups)
+    per_rank = read_ranks(ranks)
+    if not peer or not per_rank:
+        sys.exit(f"{groups if not peer else ranks}: no times of {'peer copies' if not peer else 'two processes'}")
+    out = ["| measured, f64 | nonzeros | one GPU, us | two GPUs, us | two by the model, us |", "|---|---|---|---|---|"]
+    for text, nonzeros, one, two, model in checks(matrices, peer):
+        out.append(f"| {text} | {nonzeros:.2e} | {one * 1e6:.0f} | {two * 1e6:.0f} | {model * 1e6:.0f} |")
+    out += ["", f"| predicted, {n:.0e} nonzeros | number | cut | halo of each, MB | product, us | exchange, us | together, us | "
+            "efficiency |", "|---|---|---|---|---|---|---|---|"]
+    for text, parts, cut, halo, product, exchange, total, efficiency in predictions(matrices, peer, per_rank, n, latency, bandwidth):
+        times = " | ".join(f"{seconds * 1e6:.0f}" for seconds in (product, exchange, total))
+        out.append(f"| {text} | {parts} | {cut} | {halo * 1e-6:.2f} | {times} | {efficiency:.2f} |")
+    return "\n".join(out) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nonzeros", type=float, default=1e10)
     parser.add_argument("--network", default="10,40")
-    parser.add_argument("groups", nargs="?", default="bench/results/nvidia-h200-x2.txt")
-    parser.add_argument("ranks", nargs="?", default="bench/results/petsc.txt")
+    parser.add_argument("groups", nargs="?", default=GROUPS)
+    parser.add_argument("ranks", nargs="?", default=RANKS)
     args = parser.parse_args()
     latency, bandwidth = (float(v) for v in args.network.split(","))
-    latency, bandwidth = latency * 1e-6, bandwidth * 1e9
-    matrices, peer = read_groups(args.groups)
-    if not peer:
-        sys.exit(f"{args.groups}: no times of peer copies")
-    per_rank = read_ranks(args.ranks)
-    check(matrices, peer)
-    n = args.nonzeros
-    print(f"\n{n:.0e} nonzeros, f64; network ASSUMED: {latency * 1e6:.0f} us, {bandwidth * 1e-9:.0f} GB/s a GPU or node of {RANKS_PER_NODE} processes")
-    print(f"{'matrix':26} {'P':>6} {'cut':6} {'halo KB':>10} {'product us':>10} {'exchange':>10} {'together':>10} {'efficiency':>10} {'TFLOP/s':>10}")
-    for kind, (text, _, _, _) in KINDS.items():
-        t0, t1, _ = rates(matrices, kind)
-        for parts, boxes in ((2, 0), (8, 0), (64, 0), (64, 1), (1000, 0), (1000, 1)):
-            halo, count, boundary = shape(kind, n, parts, boxes)
-            one_node = parts <= GPUS_PER_NODE
-            exchange = count * (message(peer, halo / count) if one_node else latency + halo / count / bandwidth)
-            row(text, "boxes" if boxes else "slabs", parts, halo, t0 + t1 * n / parts, exchange,
-                together(t0, t1, n, parts, exchange, boundary), t0 + t1 * n, n)
-    if per_rank:
-        halo, count, boundary = shape("grid", n, 1000, 1)
-        exchange = count * latency + halo * RANKS_PER_NODE / bandwidth
-        row("7-point grid, host", "boxes", 1000, halo, per_rank * n / 1000, exchange, together(0, per_rank, n, 1000, exchange, boundary),
-            per_rank * n, n)
+    print(table(args.groups, args.ranks, args.nonzeros, latency * 1e-6, bandwidth * 1e9), end="")
 
 
-main()
+if __name__ == "__main__":
+    main()
