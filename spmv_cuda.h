@@ -891,7 +891,7 @@ static spmv_status spmv__cuda_peer(const spmv_device *d, void *queue, void *to, 
 SPMV_API const spmv_backend *spmv_cuda(void)
 {
     static const spmv_transfer transfer = {
-        spmv__cuda_queue_new, spmv__cuda_queue_end, spmv__cuda_pin, spmv__cuda_unpin, spmv__cuda_get, spmv__cuda_put,
+        spmv__cuda_queue_new, spmv__cuda_queue_end, spmv__cuda_pin, spmv__cuda_unpin, spmv__cuda_get, spmv__cuda_put, NULL,
         spmv__cuda_point, spmv__cuda_point_free, spmv__cuda_point_set, spmv__cuda_follow, spmv__cuda_point_wait,
         spmv__cuda_peer_open, spmv__cuda_peer
     };

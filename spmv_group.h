@@ -161,7 +161,7 @@ typedef struct spmv_group_block {
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
     void        *send_index_, *packed_, *program_, *kernel_; /* device: the same, and the kernel that collects them */
     void        *queue_;               /* device: where the exchange goes, and the matrices that wait for it */
-    void        *ready_, *gathered_, *sent_, *arrived_, *rest_, *done_; /* points in the two queues */
+    void        *ready_, *gathered_, *sent_, *arrived_, *rest_; /* points in the two queues */
     uint64_t     groups_, wg_;
     int          direct_;              /* device: 1 if each of its messages is adjacent elements, which are sent from x itself */
     void        *stage_, *stage_handle_; /* host memory that holds what is sent */
@@ -216,16 +216,22 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 /* A block is cut at its interior if that has this share of its nonzeros; with less to hide behind, two launches more are not worth it. */
 #define SPMV__GROUP_INTERIOR 0.5
 
-/* The rule of thumb for halos: seconds before the first byte is there, and bytes a second. Two H200s: 1.8 us and 200 GB/s by NVLink for
- * halos of 1 MB; pinned host memory 55 GB/s each way, so half of that there and back, after some ten calls of the driver. */
+/* What an exchange takes: seconds before the first byte is there, and bytes a second; measured (bench/results/nvidia-h200-x2.txt) on two
+ * H200s with NVLink. Peer copies of 4 KB: 2.5 us in a row, 6.9 us if each is waited for; halos of 16.7 and 33.5 MB: 85 and 141 us, which
+ * includes gathering them. */
 #define SPMV__GROUP_PEER_LATENCY 5e-6
-#define SPMV__GROUP_PEER_BYTES 200e9
-#define SPMV__GROUP_HOST_LATENCY 30e-6
-/* With OpenCL on a CPU, whose threads must wake up: 128 to 184 us for small matrices in bench/results/pocl-two-devices.txt (csr, the time on
- * two devices less half of that on one). */
+#define SPMV__GROUP_PEER_BYTES 230e9
+/* Through pinned memory of the host: 14.1 us for 4 KB, 27.5 GB/s for 64 MB, there and back. */
+#define SPMV__GROUP_HOST_LATENCY 14e-6
+#define SPMV__GROUP_HOST_BYTES 27e9
+/* With OpenCL on a CPU, whose threads must wake up: 64 us with a Xeon of 32 cores, and 128 to 184 us with an EPYC of 2
+ * (bench/results/pocl-two-devices.txt: small matrices as csr, the time on two devices less half of that on one). */
 #define SPMV__GROUP_CPU_LATENCY 150e-6
-#define SPMV__GROUP_HOST_BYTES 25e9
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
+
+/* Seconds that the host takes to enqueue a product with an exchange, for each device: a product takes at least as long as the sum, however
+ * small it is. Measured as above: 29 to 33 us for two H200s. */
+#define SPMV__GROUP_CALLS 15e-6
 
 static void *spmv__group_at(void *base, uint64_t bytes) { return base ? (unsigned char *)base + bytes : NULL; }
 
@@ -246,10 +252,6 @@ static spmv_status spmv__group_blame(const spmv_group *g, const spmv_group_block
     return spmv_log(&g->hooks, s, "device %llu of the group (%s), rows %llu to %llu: %s", (spmv__ull)(b - g->block), spmv__group_name(b),
                     (spmv__ull)b->row, (spmv__ull)(b->row + b->rows), spmv_status_text(s));
 }
-
-#ifndef SPMV__GROUP_GATHER_ASIDE
-#define SPMV__GROUP_GATHER_ASIDE 1
-#endif
 
 /* ---- on a device ----------------------------------------------------------------------------------------------------
  * All that is different between a device and the host. */
@@ -338,7 +340,6 @@ static spmv_status spmv__group_open_device(spmv_group_block *b)
     if (!s) s = t->point(d, &b->sent_);
     if (!s) s = t->point(d, &b->arrived_);
     if (!s) s = t->point(d, &b->rest_);
-    if (!s) s = t->point(d, &b->done_);
     return s;
 }
 
@@ -365,7 +366,6 @@ static void spmv__group_close_device(spmv_group_block *b)
     spmv__group_point_free(d, b->sent_);
     spmv__group_point_free(d, b->arrived_);
     spmv__group_point_free(d, b->rest_);
-    spmv__group_point_free(d, b->done_);
     if (b->kernel_) d->info.backend->kernel_free(d, b->kernel_);
     spmv__dev_buffer_free(d, b->send_index_);
     spmv__dev_buffer_free(d, b->packed_);
@@ -449,13 +449,11 @@ static spmv_status spmv__group_gather(const spmv_group *g, spmv_group_block *b, 
     static const spmv_order none = { 0, NULL, NULL };
     const spmv_device *d = b->device;
     const spmv_backend *back = d->info.backend;
-    void *queue = SPMV__GROUP_GATHER_ASIDE ? b->queue_ : d->queue;
-    spmv_status s = spmv__group_fetched(g, b, queue);
+    spmv_status s = spmv__group_fetched(g, b, b->queue_);
     if (!s) s = back->argument(d, b->kernel_, 0, &x->at, sizeof x->at);
     if (!s) s = back->argument(d, b->kernel_, 1, &x->offset, sizeof x->offset);
-    if (!s) s = back->launch(d, queue, b->kernel_, b->groups_, b->wg_, &none, NULL);
-    if (!s) s = back->transfer->set(d, queue, b->gathered_);
-    return s ? s : back->transfer->follow(d, b->queue_, b->gathered_);
+    if (!s) s = back->launch(d, b->queue_, b->kernel_, b->groups_, b->wg_, &none, NULL);
+    return s ? s : back->transfer->set(d, b->queue_, b->gathered_);
 }
 
 /* Enqueues a copy of a message to the host's memory. */
@@ -528,7 +526,8 @@ static spmv_status spmv__group_wait_arrived(const spmv_group_block *b)
 /* Starts what is in the device's queue. */
 static spmv_status spmv__group_go(const spmv_group_block *b)
 {
-    return spmv__group_transfer(b->device)->set(b->device, b->device->queue, b->done_);
+    const spmv_transfer *t = spmv__group_transfer(b->device);
+    return t->start ? t->start(b->device, b->device->queue) : SPMV_OK;
 }
 #else
 /* A build without devices: no block has one, so that none of these is reached. */
@@ -1023,10 +1022,20 @@ static double spmv__group_hidden(const spmv_group_block *b)
 /* Seconds until a block is done, by the predictions. */
 static double spmv__group_seconds(const spmv_group_block *b) { return b->predicted + b->exchange - spmv__group_hidden(b); }
 
+/* Seconds of enqueueing a product of the group. */
+static double spmv__group_calls(const spmv_group *g)
+{
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < g->count; i++)
+        if (g->block[i].device && (g->block[i].sends || g->block[i].before + g->block[i].after)) sum += SPMV__GROUP_CALLS;
+    return sum;
+}
+
 /* Seconds of a product of the group. */
 static double spmv__group_predicted(const spmv_group *g)
 {
-    double most = 0, one;
+    double most = spmv__group_calls(g), one;
     size_t i;
     for (i = 0; i < g->count; i++) {
         one = spmv__group_seconds(&g->block[i]);
@@ -1652,6 +1661,10 @@ static void spmv__group_explain_limit(spmv__text *t, const spmv_group *g)
         }
     }
     if (!last) return;
+    if (spmv__group_calls(g) > most) {
+        SPMV__GROUP_SAY(t, "limit         %.*f us of the host's time to enqueue a product\n", SPMV__FIGURE(spmv__group_calls(g) * 1e6));
+        return;
+    }
     open = last->exchange - spmv__group_hidden(last);
     SPMV__GROUP_SAY(t, "limit         device %llu, %.*f us: %s\n", (spmv__ull)(last - g->block), SPMV__FIGURE(most * 1e6),
                     open > last->predicted ? "most of it waits for its halo"

@@ -9,7 +9,8 @@ import os
 import re
 import sys
 
-import model
+sys.dont_write_bytecode = True  # of model.py
+import model  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
