@@ -187,6 +187,7 @@ struct spmv_group {
     uint64_t            rows, cols, nnz;
     spmv_type           type;
     spmv_group_division divided;  /* by what: BY_RATE also if it came out as one device alone */
+    double              alone, together; /* BY_RATE: predicted seconds of a product on the fastest device alone, and divided; 0: not known */
     int                 shares;   /* 1: shares were given */
     int                 updatable, borrowed_csr;
     spmv_csr            own_;     /* updatable: where values go */
@@ -1151,7 +1152,10 @@ static spmv_status spmv__group_reconsider(const spmv__group_maker *k)
 {
     spmv_group *g = k->g;
     size_t i;
-    if (!(k->alone > 0) || g->count < 2 || spmv__group_predicted(g) < k->alone) return SPMV_OK;
+    if (!(k->alone > 0) || g->count < 2) return SPMV_OK;
+    g->alone = k->alone;
+    g->together = spmv__group_predicted(g);
+    if (g->together < g->alone) return SPMV_OK;
     spmv__group_only(k, k->best);
     for (i = 0; i < g->count; i++) g->block[i].predicted = i == k->best ? k->alone : 0;
     return spmv__group_lay_out(k);
@@ -1680,6 +1684,9 @@ SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size)
     spmv__text_open(&t, out, size);
     SPMV__GROUP_SAY(&t, "matrix        %llu x %llu, %llu nonzeros, divided by %s\n", (spmv__ull)g->rows, (spmv__ull)g->cols,
                     (spmv__ull)g->nnz, g->shares ? "given shares" : by[g->divided]);
+    if (g->alone > 0)
+        SPMV__GROUP_SAY(&t, "predicted     %.*f us on the fastest device alone, %.*f us divided%s\n", SPMV__FIGURE(g->alone * 1e6),
+                        SPMV__FIGURE(g->together * 1e6), g->together < g->alone ? "" : ", so it gets all rows");
     for (i = 0; i < g->count; i++) spmv__group_explain_block(&t, g, i);
     spmv__group_explain_limit(&t, g);
     return spmv__text_close(&t);

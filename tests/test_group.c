@@ -475,6 +475,7 @@ Test(group, divides_by_measured_rates)
     spmv_hooks h = ledger_hooks(&l);
     spmv_group_desc d;
     spmv_group g;
+    char text[4000];
     int calls = 0;
     cr_assert(matrix_awkward(&m, 11, INTEGERS));
     d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h);
@@ -489,6 +490,9 @@ Test(group, divides_by_measured_rates)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     cr_assert_eq(calls, 0);
     cr_assert(g.block[0].nnz == 0 && g.block[1].nnz == m.nnz && g.messages == 0);
+    cr_assert(g.alone > 0 && g.together >= g.alone);
+    spmv_group_explain(&g, text, sizeof text);
+    cr_assert(strstr(text, " us divided, so it gets all rows\n"), "%s", text);
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert(matrix_awkward(&m, 8, INTEGERS));
