@@ -17,14 +17,14 @@
  * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are, and
  * the sums of a row are formed in the same order as on one device.
  *
- * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host) and sends them: between devices of
- * CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies its interior, the longest run of rows that need
- * no halo. The other rows follow when the halo is there. In a square matrix the y of a product is the x of the next one without leaving
+ * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host; adjacent elements are sent from where
+ * they are) and sends them: between devices of CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies
+ * its interior, the longest run of rows that need no halo. The other rows follow when the halo is there, in a queue of their own, so that
+ * they need not wait for the interior. In a square matrix the y of a product is the x of the next one without leaving
  * its devices, so that iterative solvers never collect a vector (examples/two_devices.c).
  *
  * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
- * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they
- * are those of one device.
+ * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they are those of one device.
  *
  * Optional, above spmv.h. One thread at a time may use a group and its vectors; its devices serve nobody else meanwhile.
  *
@@ -839,6 +839,18 @@ static void spmv__group_find_best(spmv__group_maker *k)
     }
 }
 
+/* Divides a matrix that has no estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. */
+static void spmv__group_without_estimates(const spmv__group_maker *k)
+{
+#ifndef SPMV_NO_AUTO
+    spmv__group_only(k, 0);
+#else
+    size_t i;
+    for (i = 0; i < k->g->count; i++) k->weight[i] = 1;
+    spmv__group_divide(k);
+#endif
+}
+
 /* Divides by rates: a first division by the rates of each device on the whole matrix (measured ones: on equal blocks), a second by those
  * on their own blocks. */
 static spmv_status spmv__group_by_rate(spmv__group_maker *k)
@@ -848,14 +860,15 @@ static spmv_status spmv__group_by_rate(spmv__group_maker *k)
     size_t i;
     spmv_status s = estimates ? spmv__group_estimate_whole(k) : SPMV_OK;
     if (s) return s;
-    if (estimates) spmv__group_find_best(k);
+    if (estimates) {
+        spmv__group_find_best(k);
+        if (!(k->alone > 0)) {
+            spmv__group_without_estimates(k);
+            return SPMV_OK;
+        }
+    }
     for (i = 0; i < g->count; i++) k->weight[i] = k->whole[i] > 0 ? (double)k->a->nnz / k->whole[i] : 1;
-#ifndef SPMV_NO_AUTO
-    if (estimates && !(k->alone > 0)) spmv__group_only(k, 0); /* a tiny matrix */
-    else
-#endif
-        spmv__group_divide(k);
-    if (estimates && !(k->alone > 0)) return SPMV_OK; /* it has no estimates, nor has a build without auto */
+    spmv__group_divide(k);
     for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     if (s) return s;
     spmv__group_weigh(k);
