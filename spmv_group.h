@@ -187,7 +187,7 @@ struct spmv_group {
     uint64_t            rows, cols, nnz;
     spmv_type           type;
     spmv_group_division divided;  /* by what: BY_RATE also if it came out as one device alone */
-    double              alone, together; /* BY_RATE: predicted seconds of a product on the fastest device alone, and divided; 0: not known */
+    double              alone, together; /* BY_RATE: predicted seconds on the fastest device alone, and divided; 0: not known */
     int                 shares;   /* 1: shares were given */
     int                 updatable, borrowed_csr;
     spmv_csr            own_;     /* updatable: where values go */

@@ -114,7 +114,8 @@ spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta,
     return r->g.count ? spmv_group_mul(&r->g, alpha, x, beta, y) : spmv_mul(&r->m, alpha, x, beta, y);
 }
 
-spmv_status runner_sample_group(runner *r, int times, double *out)
+/* Takes a sample on several devices: times products in a row of vectors that stay there, and then a wait. */
+static spmv_status runner_sample_group(runner *r, int times, double *out)
 {
     double from = cli_seconds();
     spmv_status s = SPMV_OK;

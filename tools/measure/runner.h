@@ -74,9 +74,6 @@ spmv_status runner_sample_host(runner *r, int times, double *out);
 spmv_status runner_sample_cl(runner *r, int times, double *out);
 #endif
 
-/* Takes a sample on several devices: times products in a row of vectors that stay there, and then a wait. */
-spmv_status runner_sample_group(runner *r, int times, double *out);
-
 /* Takes a sample where the runner's matrix is. */
 spmv_status runner_sample(runner *r, int times, double *out);
 
