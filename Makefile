@@ -184,6 +184,10 @@ build/two_devices: bench/two_devices.c $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
+build/groups: bench/groups.c $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+
 # ---- headers ----
 headers:
 	sh tools/embed.sh

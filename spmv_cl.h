@@ -696,6 +696,11 @@ static spmv_status spmv__cl_put(const spmv_device *d, void *queue, void *buffer,
                                                     0, NULL, NULL));
 }
 
+static spmv_status spmv__cl_start(const spmv_device *d, void *queue)
+{
+    return SPMV__CL(&d->hooks, clFlush((cl_command_queue)queue));
+}
+
 /* A point is the place of an event. */
 static spmv_status spmv__cl_point(const spmv_device *d, void **out)
 {
@@ -720,7 +725,7 @@ static spmv_status spmv__cl_point_set(const spmv_device *d, void *queue, void *p
     if (s) return s;
     if (*at) clReleaseEvent(*at);
     *at = event;
-    return SPMV__CL(&d->hooks, clFlush((cl_command_queue)queue));
+    return spmv__cl_start(d, queue);
 }
 
 static spmv_status spmv__cl_follow(const spmv_device *d, void *queue, void *point)
@@ -742,7 +747,7 @@ SPMV_API const spmv_backend *spmv_opencl(void)
 {
     /* no peer: NVIDIA's clEnqueueCopyBuffer between two devices of a context took 194 us for 64 KB and reached 2 GB/s at most */
     static const spmv_transfer transfer = {
-        spmv__cl_queue_new, spmv__cl_queue_end, spmv__cl_pin, spmv__cl_unpin, spmv__cl_get, spmv__cl_put,
+        spmv__cl_queue_new, spmv__cl_queue_end, spmv__cl_pin, spmv__cl_unpin, spmv__cl_get, spmv__cl_put, spmv__cl_start,
         spmv__cl_point, spmv__cl_point_free, spmv__cl_point_set, spmv__cl_follow, spmv__cl_point_wait, NULL, NULL
     };
     static const spmv_backend table = {

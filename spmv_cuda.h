@@ -90,6 +90,7 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
     X(cuCtxGetCurrent, (void **context)) X(cuCtxPushCurrent_v2, (void *context)) X(cuCtxPopCurrent_v2, (void **context))      \
     X(cuCtxGetDevice, (int *device)) X(cuStreamGetCtx, (void *stream, void **context))                                        \
     X(cuStreamCreate, (void **stream, unsigned flags)) X(cuStreamDestroy_v2, (void *stream))                                  \
+    X(cuStreamCreateWithPriority, (void **stream, unsigned flags, int priority))                                              \
     X(cuStreamSynchronize, (void *stream))                                                                                    \
     X(cuModuleLoadData, (void **module, const void *image)) X(cuModuleUnload, (void *module))                                 \
     X(cuModuleGetFunction, (void **function, void *module, const char *name))                                                 \
@@ -785,10 +786,12 @@ static spmv_status spmv__cuda_seconds(const spmv_device *d, void *first, void *l
 
 /* ---- several devices --------------------------------------------------------------------------------------------------- */
 
+/* Before the device's own stream, whose priority is 0: what others wait for is not to queue behind the work-groups of a long product. */
 static spmv_status spmv__cuda_queue_new(const spmv_device *d, void **out)
 {
+    enum { BEFORE = -1 };
     spmv_status s = SPMV_OK;
-    SPMV__CUDA_IN(s, d, cuStreamCreate, (out, 0));
+    SPMV__CUDA_IN(s, d, cuStreamCreateWithPriority, (out, 0, BEFORE));
     return s;
 }
 
@@ -891,7 +894,7 @@ static spmv_status spmv__cuda_peer(const spmv_device *d, void *queue, void *to, 
 SPMV_API const spmv_backend *spmv_cuda(void)
 {
     static const spmv_transfer transfer = {
-        spmv__cuda_queue_new, spmv__cuda_queue_end, spmv__cuda_pin, spmv__cuda_unpin, spmv__cuda_get, spmv__cuda_put,
+        spmv__cuda_queue_new, spmv__cuda_queue_end, spmv__cuda_pin, spmv__cuda_unpin, spmv__cuda_get, spmv__cuda_put, NULL,
         spmv__cuda_point, spmv__cuda_point_free, spmv__cuda_point_set, spmv__cuda_follow, spmv__cuda_point_wait,
         spmv__cuda_peer_open, spmv__cuda_peer
     };

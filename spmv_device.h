@@ -368,7 +368,8 @@ typedef struct spmv_order {
 
 /* What several devices that share a matrix (spmv_group.h) need of a back end beyond that. A point marks a place in a queue. */
 typedef struct spmv_transfer {
-    /* A further queue of the device, in order; queue_end waits for its work and frees it. */
+    /* A further queue of the device, in order, whose work goes before that of the device's queue where a back end can say so; queue_end
+     * waits for its work and frees it. */
     spmv_status (*queue)(const spmv_device *d, void **queue);
     void (*queue_end)(const spmv_device *d, void *queue);
     /* Host memory that copies reach without a detour; handle is for unpin. bytes: at least 1. */
@@ -377,6 +378,8 @@ typedef struct spmv_transfer {
     /* Enqueue a copy from (get) or to (put) offset bytes behind the beginning of a buffer, and return at once. */
     spmv_status (*get)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, void *to);
     spmv_status (*put)(const spmv_device *d, void *queue, void *buffer, uint64_t offset, uint64_t bytes, const void *from);
+    /* Starts what is in a queue, and does not wait for it. NULL: work starts by itself. */
+    spmv_status (*start)(const spmv_device *d, void *queue);
     /* set marks the place behind all that is in the queue, and starts that work; follow lets what comes later in a queue wait for the
      * latest place, wait lets the host. Neither waits for a point that was never set. follow: the point is one of the same device, or
      * of any other of the back end if peer is not NULL. */

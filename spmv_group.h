@@ -17,13 +17,14 @@
  * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are, and
  * the sums of a row are formed in the same order as on one device.
  *
- * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host) and sends them: between devices of
- * CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies its interior, the longest run of rows that need
- * no halo. The other rows follow when the halo is there. In a square matrix the y of a product is the x of the next one without leaving
+ * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host; adjacent elements are sent from where
+ * they are) and sends them: between devices of CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies
+ * its interior, the longest run of rows that need no halo. The other rows follow when the halo is there, in a queue of their own, so that
+ * they need not wait for the interior. In a square matrix the y of a product is the x of the next one without leaving
  * its devices, so that iterative solvers never collect a vector (examples/two_devices.c).
  *
- * Bits: the same division, plans and devices give the same bits. With desc.reproducible, and one plan for all of csr, sell or ell, they
- * are those of one device.
+ * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
+ * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they are those of one device.
  *
  * Optional, above spmv.h. One thread at a time may use a group and its vectors; its devices serve nobody else meanwhile.
  *
@@ -44,9 +45,10 @@ extern "C" {
 
 /* What the rows are divided by. */
 typedef enum spmv_group_division {
-    SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If by the estimates no
-                               division is faster than one device alone, or the matrix is tiny (SPMV_TINY_BYTES), one gets all rows.
-                               Estimates do not know that an OpenCL device may be the host's own processors: give shares then */
+    SPMV_GROUP_BY_RATE = 0, /* by the time that each device needs for its own block, measured or estimated. If with the exchange of halos
+                               this takes longer than one device alone, or the matrix is tiny and nothing is measured
+                               (SPMV_TINY_BYTES), one gets all rows. Estimates do not know that an OpenCL device may be the host's own
+                               processors: measure, or give shares, then */
     SPMV_GROUP_BY_NNZ,      /* every device gets as many nonzeros, within a row */
     SPMV_GROUP_BY_ROWS      /* every device gets as many rows, as Kuresson 2012, 9 */
 } spmv_group_division;
@@ -55,7 +57,8 @@ typedef enum spmv_group_division {
 typedef struct spmv_group_desc {
     spmv_desc desc;              /* the matrix and how it is stored, as for spmv_create. "auto" chooses for each block, any other plan is
                                     used for all. device is ignored; so are measure and refine of the hints, as no block is the matrix
-                                    that their caller knows */
+                                    that their caller knows. verify holds for each matrix of a block: if it is checked, by its device's
+                                    clock, two groups of the same division may get different plans */
     spmv_device *const *device;  /* count of them, each open and with a queue in order; NULL is the host. They must outlive the group and
                                     not move. The same device may be given twice. The array is needed only during the call */
     size_t      count;           /* at least 1 */
@@ -153,13 +156,17 @@ typedef struct spmv_group_block {
     uint64_t     before, after;        /* halo columns before and behind the piece */
     uint64_t     sends;                /* elements that it sends in a product */
     uint64_t     inner, inner_rows;    /* rows inner .. inner + inner_rows - 1 of the matrix are the interior; on the host there is none */
+    uint64_t     inner_nnz;            /* the nonzeros of these rows */
     double       predicted;            /* seconds of its product by estimate or measurement; 0: not known */
     double       exchange;             /* seconds until its halo is there, by a rule of thumb */
     int          pieces;
     spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any */
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
-    void        *send_index_, *packed_, *program_, *kernel_, *queue_, *ready_, *sent_, *arrived_, *done_; /* device: the same, and points */
+    void        *send_index_, *packed_, *program_, *kernel_; /* device: the same, and the kernel that collects them */
+    void        *queue_;               /* device: where the exchange goes, and the matrices that wait for it */
+    void        *ready_, *gathered_, *sent_, *arrived_, *rest_; /* points in the two queues */
     uint64_t     groups_, wg_;
+    int          direct_;              /* device: 1 if each of its messages is adjacent elements, which are sent from x itself */
     void        *stage_, *stage_handle_; /* host memory that holds what is sent */
     spmv_device *stage_of_;            /* which pinned it; NULL: it is ordinary memory */
     int          staged_, receives_;   /* 1: some of what it sends, or receives, goes through the host */
@@ -169,9 +176,10 @@ typedef struct spmv_group_block {
 typedef struct spmv_group_message {
     size_t   from, to;
     uint64_t count;
-    uint64_t at;   /* where they begin among those that from sends */
-    uint64_t into; /* where they go in the columns of to's block */
-    int      peer; /* 1: without the host */
+    uint64_t at;    /* where they begin among those that from sends */
+    uint64_t first; /* the first of them in the piece of from */
+    uint64_t into;  /* where they go in the columns of to's block */
+    int      peer;  /* 1: without the host */
 } spmv_group_message;
 
 struct spmv_group {
@@ -182,6 +190,7 @@ struct spmv_group {
     uint64_t            rows, cols, nnz;
     spmv_type           type;
     spmv_group_division divided;  /* by what: BY_RATE also if it came out as one device alone */
+    double              alone, together; /* BY_RATE: predicted seconds on the fastest device alone, and divided; 0: not known */
     int                 shares;   /* 1: shares were given */
     int                 updatable, borrowed_csr;
     spmv_csr            own_;     /* updatable: where values go */
@@ -211,16 +220,22 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 /* A block is cut at its interior if that has this share of its nonzeros; with less to hide behind, two launches more are not worth it. */
 #define SPMV__GROUP_INTERIOR 0.5
 
-/* The rule of thumb for halos: seconds before the first byte is there, and bytes a second. Two H200s: 1.8 us and 200 GB/s by NVLink for
- * halos of 1 MB; pinned host memory 55 GB/s each way, so half of that there and back, after some ten calls of the driver. */
+/* What an exchange takes: seconds before the first byte is there, and bytes a second; measured (bench/results/nvidia-h200-x2.txt) on two
+ * H200s with NVLink. Peer copies of 4 KB: 2.5 us in a row, 6.9 us if each is waited for; halos of 16.7 and 33.5 MB: 85 and 141 us, which
+ * includes gathering them. */
 #define SPMV__GROUP_PEER_LATENCY 5e-6
-#define SPMV__GROUP_PEER_BYTES 200e9
-#define SPMV__GROUP_HOST_LATENCY 30e-6
-/* With OpenCL on a CPU, whose threads must wake up: 128 to 184 us for small matrices in bench/results/pocl-two-devices.txt (csr, the time on
- * two devices less half of that on one). */
+#define SPMV__GROUP_PEER_BYTES 230e9
+/* Through pinned memory of the host: 14.1 us for 4 KB, 27.5 GB/s for 64 MB, there and back. */
+#define SPMV__GROUP_HOST_LATENCY 14e-6
+#define SPMV__GROUP_HOST_BYTES 27e9
+/* With OpenCL on a CPU, whose threads must wake up: 64 us with a Xeon of 32 cores, and 128 to 184 us with an EPYC of 2
+ * (bench/results/pocl-two-devices.txt: small matrices as csr, the time on two devices less half of that on one). */
 #define SPMV__GROUP_CPU_LATENCY 150e-6
-#define SPMV__GROUP_HOST_BYTES 25e9
 #define SPMV__GROUP_MEMORY_BYTES 10e9 /* between two blocks on the host */
+
+/* Seconds that the host takes to enqueue a product with an exchange, for each device: a product takes at least as long as the sum, however
+ * small it is. Measured as above: 29 to 33 us for two H200s. */
+#define SPMV__GROUP_CALLS 15e-6
 
 static void *spmv__group_at(void *base, uint64_t bytes) { return base ? (unsigned char *)base + bytes : NULL; }
 
@@ -272,6 +287,12 @@ static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to)
     return from && to && from->info.backend == to->info.backend && spmv__group_transfer(to)->peer;
 }
 
+/* 1: estimates for one hold for the other. */
+static int spmv__group_is_alike(const spmv_device *a, const spmv_device *b)
+{
+    return a == b || (a && b && a->info.backend == b->info.backend && !strcmp(a->info.name, b->info.name));
+}
+
 /* 1: both are the same processor, so that they share its time. */
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b)
 {
@@ -285,13 +306,16 @@ static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_devic
     return spmv__group_transfer(to)->peer_open(to, from);
 }
 
-/* What a block needs to send: the kernel that collects, its list of elements, and room for them. */
+/* What a block needs to send: the kernel that collects, its list of elements, and room for them; nothing if it sends from x itself. */
 static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b)
 {
     spmv_device *d = b->device;
-    const spmv_backend *back = d->info.backend;
+    const spmv_backend *back;
     uint64_t zero = 0, size = spmv_vector_size(g->type);
-    spmv_status s = spmv__dev_vector_program(d, (int)SPMV__KERNEL_GATHER, g->type, &b->program_);
+    spmv_status s;
+    if (!d || !b->sends || b->direct_) return SPMV_OK;
+    back = d->info.backend;
+    s = spmv__dev_vector_program(d, (int)SPMV__KERNEL_GATHER, g->type, &b->program_);
     b->wg_ = (uint64_t)spmv__dev_vector_group(d);
     if (!s) s = spmv__dev_groups(d, b->sends, b->wg_, b->wg_, &b->groups_);
     if (!s) s = back->kernel(d, b->program_, "spmv", &b->kernel_);
@@ -306,8 +330,8 @@ static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b)
     return s;
 }
 
-/* Makes what products need of a block's device: a queue for transfers, points, and what it sends with. */
-static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block *b)
+/* Makes the queue and the points of a block's device. */
+static spmv_status spmv__group_open_device(spmv_group_block *b)
 {
     const spmv_device *d = b->device;
     const spmv_transfer *t;
@@ -316,11 +340,19 @@ static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block
     t = spmv__group_transfer(d);
     s = t->queue(d, &b->queue_);
     if (!s) s = t->point(d, &b->ready_);
+    if (!s) s = t->point(d, &b->gathered_);
     if (!s) s = t->point(d, &b->sent_);
     if (!s) s = t->point(d, &b->arrived_);
-    if (!s) s = t->point(d, &b->done_);
-    if (!s && b->sends) s = spmv__group_sender(g, b);
+    if (!s) s = t->point(d, &b->rest_);
     return s;
+}
+
+/* Lets products with the matrix go to the block's own queue, not to that of its device. */
+static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m)
+{
+    if (!b->device) return SPMV_OK;
+    spmv_exec_free(m->exec);
+    return spmv_exec_create(m->exec, m->on_device, b->queue_);
 }
 
 static void spmv__group_point_free(const spmv_device *d, void *point)
@@ -334,9 +366,10 @@ static void spmv__group_close_device(spmv_group_block *b)
     if (!d) return;
     if (b->queue_) spmv__group_transfer(d)->queue_end(d, b->queue_);
     spmv__group_point_free(d, b->ready_);
+    spmv__group_point_free(d, b->gathered_);
     spmv__group_point_free(d, b->sent_);
     spmv__group_point_free(d, b->arrived_);
-    spmv__group_point_free(d, b->done_);
+    spmv__group_point_free(d, b->rest_);
     if (b->kernel_) d->info.backend->kernel_free(d, b->kernel_);
     spmv__dev_buffer_free(d, b->send_index_);
     spmv__dev_buffer_free(d, b->packed_);
@@ -385,29 +418,83 @@ static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, v
     return spmv_exec_mul_buffers(p->m.exec, alpha, x, x0, beta, y, y0);
 }
 
-/* Enqueues collecting what a device sends from its piece of x, after its last product; then its room for halos is free, too, which
- * ready_ marks. What other devices do not fetch themselves goes to the host. */
-static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
+/* What is enqueued in the block's own queue from now on comes after all that is in the queue of its device. */
+static spmv_status spmv__group_begin_device(const spmv_group_block *b)
+{
+    const spmv_device *d = b->device;
+    const spmv_transfer *t = spmv__group_transfer(d);
+    spmv_status s = t->set(d, d->queue, b->ready_);
+    return s ? s : t->follow(d, b->queue_, b->ready_);
+}
+
+/* What is enqueued in the queue of the device from now on comes after all that is in the block's own queue. */
+static spmv_status spmv__group_end_device(const spmv_group_block *b)
+{
+    const spmv_device *d = b->device;
+    const spmv_transfer *t = spmv__group_transfer(d);
+    spmv_status s = t->set(d, b->queue_, b->rest_);
+    return s ? s : t->follow(d, d->queue, b->rest_);
+}
+
+/* Lets a queue of the block's device wait until the other devices have fetched what it sent last. */
+static spmv_status spmv__group_fetched(const spmv_group *g, const spmv_group_block *b, void *queue)
+{
+    size_t i, from = (size_t)(b - g->block);
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->messages; i++)
+        if (g->message[i].from == from && g->message[i].peer)
+            s = spmv__group_transfer(b->device)->follow(b->device, queue, g->block[g->message[i].to].arrived_);
+    return s;
+}
+
+/* Enqueues collecting what a device sends from its piece of x. */
+static spmv_status spmv__group_gather(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     static const spmv_order none = { 0, NULL, NULL };
     const spmv_device *d = b->device;
     const spmv_backend *back = d->info.backend;
-    const spmv_transfer *t = back->transfer;
-    size_t i, from = (size_t)(b - g->block);
-    spmv_status s = SPMV_OK;
-    if (!b->sends && !(b->before + b->after)) return SPMV_OK;
-    for (i = 0; !s && i < g->messages; i++) /* they may still be fetching what was collected last */
-        if (g->message[i].from == from && g->message[i].peer) s = t->follow(d, d->queue, g->block[g->message[i].to].arrived_);
-    if (!s && b->sends) s = back->argument(d, b->kernel_, 0, &x->at, sizeof x->at);
-    if (!s && b->sends) s = back->argument(d, b->kernel_, 1, &x->offset, sizeof x->offset);
-    if (!s && b->sends) s = back->launch(d, d->queue, b->kernel_, b->groups_, b->wg_, &none, NULL);
-    if (!s) s = t->set(d, d->queue, b->ready_);
-    if (!s) s = t->follow(d, b->queue_, b->ready_);
-    if (!s && b->staged_) s = t->get(d, b->queue_, b->packed_, 0, b->sends * spmv_vector_size(g->type), b->stage_);
-    return s || !b->staged_ ? s : t->set(d, b->queue_, b->sent_);
+    spmv_status s = spmv__group_fetched(g, b, b->queue_);
+    if (!s) s = back->argument(d, b->kernel_, 0, &x->at, sizeof x->at);
+    if (!s) s = back->argument(d, b->kernel_, 1, &x->offset, sizeof x->offset);
+    if (!s) s = back->launch(d, b->queue_, b->kernel_, b->groups_, b->wg_, &none, NULL);
+    return s ? s : back->transfer->set(d, b->queue_, b->gathered_);
 }
 
-/* Enqueues the copies of a device's halo into x; what comes after them in its queue waits for them. */
+/* Enqueues a copy of a message to the host's memory. */
+static spmv_status spmv__group_stage_message(const spmv_group *g, const spmv_group_block *b, const spmv_group_message *m,
+                                             const spmv_group_part *x)
+{
+    const spmv_device *d = b->device;
+    uint64_t size = spmv_vector_size(g->type);
+    void *to = spmv__group_at(b->stage_, m->at * size);
+    if (b->direct_) return spmv__group_transfer(d)->get(d, b->queue_, x->at, (x->offset + m->first) * size, m->count * size, to);
+    return spmv__group_transfer(d)->get(d, b->queue_, b->packed_, m->at * size, m->count * size, to);
+}
+
+/* Enqueues collecting what a device sends; what other devices do not fetch themselves goes to the host. */
+static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
+{
+    const spmv_device *d = b->device;
+    size_t i, from = (size_t)(b - g->block);
+    spmv_status s = SPMV_OK;
+    if (b->sends && !b->direct_) s = spmv__group_gather(g, b, x);
+    for (i = 0; !s && i < g->messages; i++)
+        if (g->message[i].from == from && !g->message[i].peer) s = spmv__group_stage_message(g, b, &g->message[i], x);
+    return s || !b->staged_ ? s : spmv__group_transfer(d)->set(d, b->queue_, b->sent_);
+}
+
+/* Enqueues fetching a message from another device of the back end. */
+static spmv_status spmv__group_fetch(const spmv_group *g, const spmv_group_message *m, const spmv_group_part *x)
+{
+    const spmv_group_block *b = &g->block[m->to], *from = &g->block[m->from];
+    const spmv_transfer *t = spmv__group_transfer(b->device);
+    uint64_t size = spmv_vector_size(g->type), at = from->direct_ ? x[m->from].offset + m->first : m->at;
+    spmv_status s = t->follow(b->device, b->queue_, from->direct_ ? from->ready_ : from->gathered_);
+    return s ? s : t->peer(b->device, b->queue_, x[m->to].at, m->into * size, from->device,
+                           from->direct_ ? x[m->from].at : from->packed_, at * size, m->count * size);
+}
+
+/* Enqueues the copies of a device's halo into its x; x: of all blocks. */
 static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     const spmv_device *d = b->device;
@@ -419,16 +506,19 @@ static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_bl
         const spmv_group_message *m = &g->message[i];
         spmv_group_block *from = &g->block[m->from];
         if (&g->block[m->to] != b) continue;
-        if (m->peer) {
-            s = t->follow(d, b->queue_, from->ready_);
-            if (!s) s = t->peer(d, b->queue_, x->at, m->into * size, from->device, from->packed_, m->at * size, m->count * size);
-        } else {
+        if (m->peer) s = spmv__group_fetch(g, m, x);
+        else {
             if (from->device) s = spmv__group_transfer(from->device)->wait(from->device, from->sent_);
-            if (!s) s = t->put(d, b->queue_, x->at, m->into * size, m->count * size, spmv__group_at(from->stage_, m->at * size));
+            if (!s) s = t->put(d, b->queue_, x[m->to].at, m->into * size, m->count * size, spmv__group_at(from->stage_, m->at * size));
         }
     }
-    if (!s) s = t->set(d, b->queue_, b->arrived_);
-    return s ? s : t->follow(d, d->queue, b->arrived_);
+    return s ? s : t->set(d, b->queue_, b->arrived_);
+}
+
+/* Lets the queue of a device that sends from x itself wait until that has been fetched, so that x may be changed. */
+static spmv_status spmv__group_release_device(const spmv_group *g, const spmv_group_block *b)
+{
+    return b->direct_ ? spmv__group_fetched(g, b, b->device->queue) : SPMV_OK;
 }
 
 static spmv_status spmv__group_wait_sent(const spmv_group_block *b) { return spmv__group_transfer(b->device)->wait(b->device, b->sent_); }
@@ -440,7 +530,8 @@ static spmv_status spmv__group_wait_arrived(const spmv_group_block *b)
 /* Starts what is in the device's queue. */
 static spmv_status spmv__group_go(const spmv_group_block *b)
 {
-    return spmv__group_transfer(b->device)->set(b->device, b->device->queue, b->done_);
+    const spmv_transfer *t = spmv__group_transfer(b->device);
+    return t->start ? t->start(b->device, b->device->queue) : SPMV_OK;
 }
 #else
 /* A build without devices: no block has one, so that none of these is reached. */
@@ -451,9 +542,12 @@ static spmv_status spmv__group_check_device(const spmv_device *d, size_t i, cons
 }
 static int spmv__group_is_peer(const spmv_device *from, const spmv_device *to) { return from != NULL && to != NULL; }
 static int spmv__group_is_same(const spmv_device *a, const spmv_device *b) { return a == b; }
+static int spmv__group_is_alike(const spmv_device *a, const spmv_device *b) { return a == b; }
 static int spmv__group_is_cpu(const spmv_device *d) { return d != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
-static spmv_status spmv__group_open_device(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
+static spmv_status spmv__group_open_device(spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
+static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m) { (void)b; (void)m; return SPMV_OK; }
 static void spmv__group_close_device(spmv_group_block *b) { (void)b; }
 static spmv_status spmv__group_pin(spmv_group_block *b, uint64_t bytes) { (void)b; (void)bytes; return SPMV_OK; }
 static void spmv__group_unpin(spmv_group_block *b) { (void)b; }
@@ -482,6 +576,9 @@ static spmv_status spmv__group_piece_device(spmv_group_piece *p, double alpha, v
     (void)y0;
     return spmv_mul(&p->m, alpha, x, beta, y);
 }
+static spmv_status spmv__group_begin_device(const spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_end_device(const spmv_group_block *b) { (void)b; return SPMV_OK; }
+static spmv_status spmv__group_release_device(const spmv_group *g, const spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
 static spmv_status spmv__group_send_device(const spmv_group *g, spmv_group_block *b, const spmv_group_part *x)
 {
     (void)g;
@@ -509,6 +606,9 @@ typedef struct spmv__group_maker {
     uint32_t              *map;    /* for each column of the matrix: 0, or 1 if the block reads it; then its number in the block */
     uint32_t             **halo;   /* for each block, the columns of its halo */
     double                *weight; /* for each block */
+    double                *whole;  /* for each device, the estimated seconds of a product with the whole matrix */
+    size_t                 best;   /* BY_RATE: the device that is fastest alone, */
+    double                 alone;  /* ... and its seconds; 0: no others are to be compared with it */
 } spmv__group_maker;
 
 /* The first row before which at least want nonzeros lie. */
@@ -655,10 +755,17 @@ static spmv_status spmv__group_estimate(const spmv__group_maker *k, const spmv_g
 }
 #endif
 
+/* How many blocks with rows share the processor of block i, itself included. */
+static size_t spmv__group_sharing(const spmv_group *g, size_t i)
+{
+    size_t j, same = 0;
+    for (j = 0; j < g->count; j++) same += g->block[j].rows && spmv__group_is_same(g->block[j].device, g->block[i].device);
+    return same;
+}
+
 /* Sets b->predicted to the seconds of its product, times the blocks that share its processor. */
 static spmv_status spmv__group_predict(const spmv__group_maker *k, spmv_group_block *b)
 {
-    size_t i, same = 0;
     spmv_csr a;
     spmv_status s;
     b->predicted = 0;
@@ -667,9 +774,7 @@ static spmv_status spmv__group_predict(const spmv__group_maker *k, spmv_group_bl
     if (!s && k->d->measure && k->d->divide == SPMV_GROUP_BY_RATE) s = spmv__group_measure(k, b, &a, &b->predicted);
     else if (!s) s = spmv__group_estimate(k, b, &a, &b->predicted);
     spmv_csr_free(&a);
-    for (i = 0; i < k->g->count; i++)
-        same += k->g->block[i].rows && spmv__group_is_same(k->g->block[i].device, b->device);
-    b->predicted *= (double)same;
+    b->predicted *= (double)spmv__group_sharing(k->g, (size_t)(b - k->g->block));
     return spmv__group_blame(k->g, b, s);
 }
 
@@ -681,7 +786,7 @@ static void spmv__group_only(const spmv__group_maker *k, size_t i)
     spmv__group_divide(k);
 }
 
-/* Makes each weight the rate of the device on its block. */
+/* Makes each weight the rate of the device on its block. A block without a prediction has no nonzeros; its device keeps its weight. */
 static void spmv__group_weigh(const spmv__group_maker *k)
 {
     size_t i;
@@ -699,52 +804,80 @@ static double spmv__group_latency(const spmv_device *from, const spmv_device *to
     return spmv__group_is_cpu(from) || spmv__group_is_cpu(to) ? SPMV__GROUP_CPU_LATENCY : SPMV__GROUP_HOST_LATENCY;
 }
 
-/* Seconds that a product takes at least, by the predictions for the blocks: the slowest, and the slowest way between two devices. */
-static double spmv__group_least(const spmv_group *g)
+/* Sets the predictions for new blocks by the rates that are the weights. */
+static void spmv__group_rescale(const spmv__group_maker *k)
 {
-    double slowest = 0, latency = 0, one;
     size_t i;
-    for (i = 0; i < g->count; i++) {
-        if (g->block[i].predicted > slowest) slowest = g->block[i].predicted;
-        one = i ? spmv__group_latency(g->block[i - 1].device, g->block[i].device) : 0;
-        if (one > latency) latency = one;
+    for (i = 0; i < k->g->count; i++)
+        k->g->block[i].predicted = k->weight[i] > 0 ? (double)k->g->block[i].nnz / k->weight[i] : 0;
+}
+
+/* Estimates the seconds of the whole matrix on each device. */
+static spmv_status spmv__group_estimate_whole(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i, j;
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->count; i++) {
+        for (j = 0; !spmv__group_is_alike(g->block[i].device, g->block[j].device); j++) {}
+        spmv__group_only(k, i);
+        if (j == i) s = spmv__group_predict(k, &g->block[i]);
+        k->whole[i] = j == i ? g->block[i].predicted : k->whole[j];
     }
-    return slowest + latency;
+    return s;
+}
+
+/* Finds the device that is fastest alone, and its seconds: by the estimates, or by the rates that were measured, which are weights. */
+static void spmv__group_find_best(spmv__group_maker *k)
+{
+    const spmv_group *g = k->g;
+    size_t i;
+    double one;
+    for (i = 0; i < g->count; i++) {
+        one = k->d->measure ? (double)k->a->nnz / (k->weight[i] * (double)spmv__group_sharing(g, i)) : k->whole[i];
+        if (k->d->measure && !(g->block[i].predicted > 0)) continue; /* it was not measured */
+        if (i && k->alone > 0 && one >= k->alone) continue;
+        k->best = i;
+        k->alone = one;
+    }
+}
+
+/* Divides a matrix that has no estimates: one that is tiny goes to the first device; without auto, each gets as many nonzeros. */
+static void spmv__group_without_estimates(const spmv__group_maker *k)
+{
+#ifndef SPMV_NO_AUTO
+    spmv__group_only(k, 0);
+#else
+    size_t i;
+    for (i = 0; i < k->g->count; i++) k->weight[i] = 1;
+    spmv__group_divide(k);
+#endif
 }
 
 /* Divides by rates: a first division by the rates of each device on the whole matrix (measured ones: on equal blocks), a second by those
- * on their own blocks, which stands unless one device alone is faster. */
-static spmv_status spmv__group_by_rate(const spmv__group_maker *k)
+ * on their own blocks. */
+static spmv_status spmv__group_by_rate(spmv__group_maker *k)
 {
     spmv_group *g = k->g;
-    size_t i, best = 0;
-    double alone = 0, *weight = k->weight;
-    spmv_status s = SPMV_OK;
-    for (i = 0; !s && !k->d->measure && i < g->count; i++) {
-        spmv__group_only(k, i);
-        s = spmv__group_predict(k, &g->block[i]);
-        if (!i || g->block[i].predicted < alone) {
-            best = i;
-            alone = g->block[i].predicted;
+    int estimates = !k->d->measure;
+    size_t i;
+    spmv_status s = estimates ? spmv__group_estimate_whole(k) : SPMV_OK;
+    if (s) return s;
+    if (estimates) {
+        spmv__group_find_best(k);
+        if (!(k->alone > 0)) {
+            spmv__group_without_estimates(k);
+            return SPMV_OK;
         }
     }
-    if (s) return s;
-    if (!k->d->measure && !(alone > 0)) { /* tiny, or no estimates in this build */
-        for (i = 0; i < g->count; i++) weight[i] = 1;
-#ifndef SPMV_NO_AUTO
-        spmv__group_only(k, 0);
-#else
-        spmv__group_divide(k);
-#endif
-        return SPMV_OK;
-    }
-    for (i = 0; i < g->count; i++) weight[i] = k->d->measure ? 1 : (double)k->a->nnz / g->block[i].predicted;
+    for (i = 0; i < g->count; i++) k->weight[i] = k->whole[i] > 0 ? (double)k->a->nnz / k->whole[i] : 1;
     spmv__group_divide(k);
     for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     if (s) return s;
     spmv__group_weigh(k);
-    if (!k->d->measure && g->count > 1 && spmv__group_least(g) >= alone) spmv__group_only(k, best);
-    else spmv__group_divide(k);
+    if (!estimates) spmv__group_find_best(k);
+    spmv__group_divide(k);
+    spmv__group_rescale(k);
     return SPMV_OK;
 }
 
@@ -765,22 +898,18 @@ static spmv_status spmv__group_take_shares(const spmv__group_maker *k)
 }
 
 /* Decides which rows each device gets. */
-static spmv_status spmv__group_decide(const spmv__group_maker *k)
+static spmv_status spmv__group_decide(spmv__group_maker *k)
 {
     spmv_group *g = k->g;
     size_t i;
     spmv_status s;
     g->divided = k->d->divide;
     g->shares = k->d->shares != NULL;
-    if (!g->shares && g->divided == SPMV_GROUP_BY_RATE) s = spmv__group_by_rate(k);
-    else {
-        s = spmv__group_take_shares(k);
-        if (!s) spmv__group_divide(k);
-    }
-    for (i = 0; i < g->count; i++) g->block[i].predicted = 0;
-    if ((k->d->measure && g->divided == SPMV_GROUP_BY_RATE) || (!k->d->estimate && (g->shares || g->divided != SPMV_GROUP_BY_RATE)))
-        return s;
-    for (i = 0; !s && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
+    if (!g->shares && g->divided == SPMV_GROUP_BY_RATE) return spmv__group_by_rate(k);
+    s = spmv__group_take_shares(k);
+    if (s) return s;
+    spmv__group_divide(k);
+    for (i = 0; !s && k->d->estimate && i < g->count; i++) s = spmv__group_predict(k, &g->block[i]);
     return s;
 }
 
@@ -789,11 +918,11 @@ static spmv_status spmv__group_decide(const spmv__group_maker *k)
 /* 1: the block's column c is not of its own piece. */
 static int spmv__group_foreign(const spmv_group_block *b, uint32_t c) { return c < b->col || c >= b->col + b->cols; }
 
-/* Finds the halo of a block and numbers its columns: k->map[c] becomes the number of each column c that it reads or has. */
+/* Finds the halo of a block. */
 static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_block *b)
 {
     const spmv_csr *a = k->a;
-    uint64_t n = a->nnz ? a->ptr[b->row] : 0, end = n + b->nnz, c, found = 0, number = 0;
+    uint64_t n = a->nnz ? a->ptr[b->row] : 0, end = n + b->nnz, c, found = 0;
     void *list;
     uint32_t *halo;
     spmv_status s;
@@ -809,13 +938,18 @@ static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_
     s = spmv__room(&k->g->hooks, &list, b->before + b->after, sizeof *halo);
     k->halo[b - k->g->block] = halo = (uint32_t *)list;
     if (s) return s;
-    for (c = 0; c < a->cols; c++) {
-        int foreign = spmv__group_foreign(b, (uint32_t)c);
-        if (foreign && !k->map[c]) continue;
-        if (foreign) halo[found++] = (uint32_t)c;
-        k->map[c] = (uint32_t)number++;
-    }
+    for (c = 0; found < b->before + b->after; c++)
+        if (k->map[c]) halo[found++] = (uint32_t)c;
     return SPMV_OK;
+}
+
+/* Sets k->map[c] to the number that each column c which a block has or reads gets in it. */
+static void spmv__group_number(const spmv__group_maker *k, const spmv_group_block *b)
+{
+    const uint32_t *halo = k->halo[b - k->g->block];
+    uint64_t i;
+    for (i = 0; i < b->cols; i++) k->map[b->col + i] = (uint32_t)(b->before + i);
+    for (i = 0; i < b->before + b->after; i++) k->map[halo[i]] = (uint32_t)(i < b->before ? i : i + b->cols);
 }
 
 /* Adds a message for each device that has some of the halo of block number to. The columns of one owner are adjacent in it. */
@@ -854,12 +988,15 @@ static spmv_status spmv__group_list_sends(const spmv__group_maker *k)
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__room(&g->hooks, &list, g->block[i].sends, sizeof(uint32_t));
         g->block[i].index_ = (uint32_t *)list;
+        g->block[i].direct_ = 1;
     }
     for (i = 0; !s && i < g->messages; i++) {
         const spmv_group_message *m = &g->message[i];
         spmv_group_block *from = &g->block[m->from], *to = &g->block[m->to];
         const uint32_t *halo = k->halo[m->to] + (m->into < to->before ? m->into : m->into - to->cols);
         for (e = 0; e < m->count; e++) from->index_[m->at + e] = halo[e] - (uint32_t)from->col;
+        g->message[i].first = halo[0] - from->col;
+        if (!from->device || halo[m->count - 1] - halo[0] != m->count - 1) from->direct_ = 0;
         from->staged_ |= !m->peer;
         to->receives_ |= !m->peer;
         if (m->peer) s = spmv__group_peer_open(to->device, from->device);
@@ -892,28 +1029,62 @@ static void spmv__group_predict_exchange(spmv_group *g)
     }
 }
 
+/* Of the exchange, the time that its interior hides. */
+static double spmv__group_hidden(const spmv_group_block *b)
+{
+    double could = b->nnz ? b->predicted * (double)b->inner_nnz / (double)b->nnz : 0;
+    return could < b->exchange ? could : b->exchange;
+}
+
+/* Seconds until a block is done, by the predictions. */
+static double spmv__group_seconds(const spmv_group_block *b) { return b->predicted + b->exchange - spmv__group_hidden(b); }
+
+/* Seconds of enqueueing a product of the group. */
+static double spmv__group_calls(const spmv_group *g)
+{
+    double sum = 0;
+    size_t i;
+    for (i = 0; i < g->count; i++)
+        if (g->block[i].device && (g->block[i].sends || g->block[i].before + g->block[i].after)) sum += SPMV__GROUP_CALLS;
+    return sum;
+}
+
+/* Seconds of a product of the group. */
+static double spmv__group_predicted(const spmv_group *g)
+{
+    double most = spmv__group_calls(g), one;
+    size_t i;
+    for (i = 0; i < g->count; i++) {
+        one = spmv__group_seconds(&g->block[i]);
+        if (one > most) most = one;
+    }
+    return most;
+}
+
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
 /* Finds the interior: the run of rows without halo that has the most nonzeros. Without any halo it is the whole block. */
 static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_block *b)
 {
     const spmv_csr *a = k->a;
-    uint64_t r, n, end = b->row + b->rows, first = b->row, most = 0;
+    uint64_t r, n, end = b->row + b->rows, first = b->row;
     b->inner = b->row;
     b->inner_rows = b->before + b->after ? 0 : b->rows;
+    b->inner_nnz = b->inner_rows ? b->nnz : 0;
     if (!(b->before + b->after) || !b->device) return;
     for (r = b->row; r <= end; r++) {
         int inside = r < end;
         for (n = r < end ? a->ptr[r] : 0; inside && n < a->ptr[r + 1]; n++) inside = !spmv__group_foreign(b, a->col[n]);
         if (inside) continue;
-        if (a->ptr[r] - a->ptr[first] > most) {
-            most = a->ptr[r] - a->ptr[first];
+        if (a->ptr[r] - a->ptr[first] > b->inner_nnz) {
+            b->inner_nnz = a->ptr[r] - a->ptr[first];
             b->inner = first;
             b->inner_rows = r - first;
         }
         first = r + 1;
     }
-    if ((double)most < SPMV__GROUP_INTERIOR * (double)b->nnz) b->inner_rows = 0;
+    if ((double)b->inner_nnz >= SPMV__GROUP_INTERIOR * (double)b->nnz) return;
+    b->inner_rows = b->inner_nnz = 0;
 }
 
 /* Stores rows first .. end - 1 of a block as one matrix, whose columns are the piece alone (inner) or all that the block has. */
@@ -945,32 +1116,65 @@ static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_grou
     d.matrix.val = a.val;
     d.matrix.val_type = a.type;
     if (!s) s = spmv_create(&p->m, &d);
+    if (!s) b->pieces++;
+    if (!s && !inner) s = spmv__group_move_aside(b, &p->m);
     if (!s) {
         p->row = first;
         p->nonzero = k->a->nnz ? k->a->ptr[first] : 0;
         p->inner = inner;
         p->image = spmv__group_has_image(&p->m);
-        b->pieces++;
     }
     spmv_free(&k->g->hooks, col);
     spmv_csr_free(&a);
     return s;
 }
 
-/* Finds the halo of a block and stores its one to three matrices. */
-static spmv_status spmv__group_store_block(const spmv__group_maker *k, size_t i)
+/* Stores a block as one to three matrices. */
+static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_group_block *b)
 {
-    spmv_group_block *b = &k->g->block[i];
-    uint64_t inner_end;
-    spmv_status s = spmv__group_find_halo(k, b);
-    if (s) return s;
-    spmv__group_add_messages(k, i);
-    spmv__group_find_interior(k, b);
-    inner_end = b->inner + b->inner_rows;
+    uint64_t inner_end = b->inner + b->inner_rows;
+    spmv_status s;
+    spmv__group_number(k, b);
     if (!b->inner_rows) return spmv__group_store_piece(k, b, b->row, b->row + b->rows, 0);
     s = spmv__group_store_piece(k, b, b->row, b->inner, 0);
     if (!s) s = spmv__group_store_piece(k, b, b->inner, inner_end, 1);
     return s ? s : spmv__group_store_piece(k, b, inner_end, b->row + b->rows, 0);
+}
+
+/* Finds the halos, the messages and the interiors of all blocks, in place of those of an earlier division. */
+static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i;
+    spmv_status s = SPMV_OK;
+    g->messages = 0;
+    for (i = 0; i < g->count; i++) {
+        spmv_free(&g->hooks, k->halo[i]);
+        k->halo[i] = NULL;
+        g->block[i].sends = 0;
+        g->block[i].exchange = 0;
+    }
+    for (i = 0; !s && i < g->count; i++) {
+        s = spmv__group_blame(g, &g->block[i], spmv__group_find_halo(k, &g->block[i]));
+        if (!s) spmv__group_add_messages(k, i);
+        if (!s) spmv__group_find_interior(k, &g->block[i]);
+    }
+    if (!s) spmv__group_predict_exchange(g);
+    return s;
+}
+
+/* Gives all rows to the fastest device if, by the predictions, dividing them does not pay. */
+static spmv_status spmv__group_reconsider(const spmv__group_maker *k)
+{
+    spmv_group *g = k->g;
+    size_t i;
+    if (!(k->alone > 0) || g->count < 2) return SPMV_OK;
+    g->alone = k->alone;
+    g->together = spmv__group_predicted(g);
+    if (g->together < g->alone) return SPMV_OK;
+    spmv__group_only(k, k->best);
+    for (i = 0; i < g->count; i++) g->block[i].predicted = i == k->best ? k->alone : 0;
+    return spmv__group_lay_out(k);
 }
 
 /* Stores all blocks and makes what their exchange needs. */
@@ -979,14 +1183,17 @@ static spmv_status spmv__group_store(const spmv__group_maker *k)
     spmv_group *g = k->g;
     size_t i;
     spmv_status s = SPMV_OK;
-    for (i = 0; !s && i < g->count; i++) s = spmv__group_blame(g, &g->block[i], spmv__group_store_block(k, i));
+    for (i = 0; !s && i < g->count; i++) {
+        s = spmv__group_open_device(&g->block[i]);
+        if (!s) s = spmv__group_store_block(k, &g->block[i]);
+        s = spmv__group_blame(g, &g->block[i], s);
+    }
     if (!s) s = spmv__group_list_sends(k);
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__group_stage(g, &g->block[i]);
-        if (!s) s = spmv__group_open_device(g, &g->block[i]);
+        if (!s) s = spmv__group_sender(g, &g->block[i]);
         s = spmv__group_blame(g, &g->block[i], s);
     }
-    if (!s) spmv__group_predict_exchange(g);
     return s;
 }
 
@@ -1005,8 +1212,9 @@ static spmv_status spmv__group_rooms(spmv__group_maker *k)
     k->map = (uint32_t *)map;
     if (!s) s = spmv__new(h, &halo, n, sizeof *k->halo, 0);
     k->halo = (uint32_t **)halo;
-    if (!s) s = spmv__new(h, &weight, n, sizeof *k->weight, 0);
+    if (!s) s = spmv__new(h, &weight, spmv__sat_mul(n, 2), sizeof *k->weight, 0);
     k->weight = (double *)weight;
+    if (!s) k->whole = k->weight + n;
     return s;
 }
 
@@ -1030,6 +1238,8 @@ static spmv_status spmv__group_make(spmv_group *g, const spmv_group_desc *desc, 
     if (!s) g->count = desc->count;
     for (i = 0; i < g->count; i++) g->block[i].device = desc->device[i];
     if (!s) s = spmv__group_decide(&k);
+    if (!s) s = spmv__group_lay_out(&k);
+    if (!s) s = spmv__group_reconsider(&k);
     if (!s) s = spmv__group_store(&k);
     for (i = 0; k.halo && i < desc->count; i++) spmv_free(&g->hooks, k.halo[i]);
     spmv_free(&g->hooks, k.halo);
@@ -1069,8 +1279,8 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
 
 static void spmv__group_block_free(const spmv_group *g, spmv_group_block *b)
 {
-    spmv__group_close_device(b);
     for (; b->pieces; b->pieces--) spmv_destroy(&b->piece[b->pieces - 1].m);
+    spmv__group_close_device(b);
     spmv_free(&g->hooks, b->index_);
     if (b->stage_ && b->stage_of_) spmv__group_unpin(b);
     else spmv_free(&g->hooks, b->stage_);
@@ -1232,17 +1442,38 @@ static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, spm
     return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), r->beta, spmv__group_at(r->y[i].at, y0 * size));
 }
 
-/* 1: a matrix that can be multiplied before the halo is there. */
-static int spmv__group_is_early(const spmv__group_run *r, const spmv_group_piece *p) { return p->inner && !(p->image && r->exchange); }
+/* When a matrix is multiplied: at once; behind the exchange, in its queue; or after it, because nothing may write to the x that its kernel
+ * reads through an image. */
+typedef enum spmv__group_turn { SPMV__GROUP_EARLY, SPMV__GROUP_BEHIND, SPMV__GROUP_AFTER } spmv__group_turn;
 
-/* Multiplies those matrices of block i that can (early), or cannot, do without the halo. */
-static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, int early)
+static spmv__group_turn spmv__group_turn_of(const spmv__group_run *r, const spmv_group_piece *p)
+{
+    if (!p->inner) return SPMV__GROUP_BEHIND;
+    return p->image && r->exchange ? SPMV__GROUP_AFTER : SPMV__GROUP_EARLY;
+}
+
+/* Multiplies those matrices of block i whose turn it is. */
+static spmv_status spmv__group_mul_block(const spmv__group_run *r, size_t i, spmv__group_turn turn)
 {
     spmv_group_block *b = &r->g->block[i];
     int k;
     spmv_status s = SPMV_OK;
     for (k = 0; !s && k < b->pieces; k++)
-        if (spmv__group_is_early(r, &b->piece[k]) == early) s = spmv__group_mul_piece(r, i, &b->piece[k]);
+        if (spmv__group_turn_of(r, &b->piece[k]) == turn) s = spmv__group_mul_piece(r, i, &b->piece[k]);
+    return s;
+}
+
+/* 1: a product uses the block's own queue. */
+static int spmv__group_is_aside(const spmv_group_block *b) { return b->device && (b->sends || b->before + b->after); }
+
+/* Begins a product in the blocks' own queues. */
+static spmv_status spmv__group_begin(const spmv__group_run *r)
+{
+    spmv_group *g = r->g;
+    size_t i;
+    spmv_status s = SPMV_OK;
+    for (i = 0; !s && i < g->count; i++)
+        if (spmv__group_is_aside(&g->block[i])) s = spmv__group_blame(g, &g->block[i], spmv__group_begin_device(&g->block[i]));
     return s;
 }
 
@@ -1300,10 +1531,23 @@ static spmv_status spmv__group_interior(const spmv__group_run *r)
     size_t i;
     spmv_status s = SPMV_OK;
     for (i = 0; !s && i < g->count; i++)
-        if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_mul_block(r, i, 1));
+        if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_mul_block(r, i, SPMV__GROUP_EARLY));
     for (i = 0; !s && i < g->count; i++) /* after all are enqueued: starting them takes time, too */
         if (g->block[i].device) s = spmv__group_blame(g, &g->block[i], spmv__group_go(&g->block[i]));
     return s;
+}
+
+/* Sends the halos on to a device, which multiplies the rest. */
+static spmv_status spmv__group_rest_of(const spmv__group_run *r, size_t i)
+{
+    spmv_group *g = r->g;
+    spmv_group_block *b = &g->block[i];
+    spmv_status s = SPMV_OK;
+    if (!spmv__group_is_aside(b)) return SPMV_OK;
+    if (r->exchange && b->before + b->after) s = spmv__group_receive_device(g, b, r->x);
+    if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
+    if (!s) s = spmv__group_end_device(b);
+    return s ? s : spmv__group_mul_block(r, i, SPMV__GROUP_AFTER);
 }
 
 /* Sends the halos on to the devices, which multiply the rest. */
@@ -1314,11 +1558,11 @@ static spmv_status spmv__group_rest(const spmv__group_run *r)
     spmv_status s = SPMV_OK;
     for (i = 0; r->exchange && i < g->count; i++)
         if (!g->block[i].device && g->block[i].staged_) spmv__group_pack(r, i);
+    for (i = 0; !s && i < g->count; i++) s = spmv__group_blame(g, &g->block[i], spmv__group_rest_of(r, i));
     for (i = 0; !s && i < g->count; i++) {
         spmv_group_block *b = &g->block[i];
-        if (!b->device) continue;
-        if (r->exchange && b->before + b->after) s = spmv__group_receive_device(g, b, &r->x[i]);
-        if (!s) s = spmv__group_mul_block(r, i, 0);
+        if (!spmv__group_is_aside(b)) continue;
+        if (r->exchange) s = spmv__group_release_device(g, b);
         if (!s) s = spmv__group_go(b);
         s = spmv__group_blame(g, b, s);
     }
@@ -1334,8 +1578,8 @@ static spmv_status spmv__group_on_host(const spmv__group_run *r)
     for (i = 0; !s && i < g->count; i++) {
         if (g->block[i].device) continue;
         if (r->exchange) s = spmv__group_receive_host(r, i);
-        if (!s) s = spmv__group_mul_block(r, i, 1);
-        if (!s) s = spmv__group_mul_block(r, i, 0);
+        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_EARLY);
+        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
         s = spmv__group_blame(g, &g->block[i], s);
     }
     return s;
@@ -1363,7 +1607,8 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
     r.x = x->part;
     r.y = y->part;
     r.exchange = alpha != 0 && g->messages;
-    if (r.exchange) s = spmv__group_send(&r);
+    s = spmv__group_begin(&r);
+    if (!s && r.exchange) s = spmv__group_send(&r);
     if (!s) s = spmv__group_interior(&r);
     if (!s) s = spmv__group_rest(&r);
     if (!s) s = spmv__group_on_host(&r);
@@ -1393,18 +1638,6 @@ SPMV_API spmv_status spmv_group_mul(spmv_group *g, double alpha, const void *x, 
         spmv_print(said_, sizeof said_, __VA_ARGS__); \
         spmv__put_text(t, said_);                     \
     } while (0)
-
-/* Of the exchange, the time that its interior hides. */
-static double spmv__group_hidden(const spmv_group_block *b)
-{
-    int k;
-    uint64_t inner = 0;
-    double could;
-    for (k = 0; k < b->pieces; k++)
-        if (b->piece[k].inner) inner += spmv_nnz(&b->piece[k].m);
-    could = b->nnz ? b->predicted * (double)inner / (double)b->nnz : 0;
-    return could < b->exchange ? could : b->exchange;
-}
 
 /* Writes the plans of a block's matrices. */
 static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
@@ -1441,13 +1674,17 @@ static void spmv__group_explain_limit(spmv__text *t, const spmv_group *g)
     size_t i;
     for (i = 0; i < g->count; i++) {
         const spmv_group_block *b = &g->block[i];
-        time = b->predicted > 0 ? b->predicted + b->exchange - spmv__group_hidden(b) : 0;
+        time = b->predicted > 0 ? spmv__group_seconds(b) : 0;
         if (time > most) {
             most = time;
             last = b;
         }
     }
     if (!last) return;
+    if (spmv__group_calls(g) > most) {
+        SPMV__GROUP_SAY(t, "limit         %.*f us of the host's time to enqueue a product\n", SPMV__FIGURE(spmv__group_calls(g) * 1e6));
+        return;
+    }
     open = last->exchange - spmv__group_hidden(last);
     SPMV__GROUP_SAY(t, "limit         device %llu, %.*f us: %s\n", (spmv__ull)(last - g->block), SPMV__FIGURE(most * 1e6),
                     open > last->predicted ? "most of it waits for its halo"
@@ -1463,6 +1700,9 @@ SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size)
     spmv__text_open(&t, out, size);
     SPMV__GROUP_SAY(&t, "matrix        %llu x %llu, %llu nonzeros, divided by %s\n", (spmv__ull)g->rows, (spmv__ull)g->cols,
                     (spmv__ull)g->nnz, g->shares ? "given shares" : by[g->divided]);
+    if (g->alone > 0)
+        SPMV__GROUP_SAY(&t, "predicted     %.*f us on the fastest device alone, %.*f us divided%s\n", SPMV__FIGURE(g->alone * 1e6),
+                        SPMV__FIGURE(g->together * 1e6), g->together < g->alone ? "" : ", so it gets all rows");
     for (i = 0; i < g->count; i++) spmv__group_explain_block(&t, g, i);
     spmv__group_explain_limit(&t, g);
     return spmv__text_close(&t);

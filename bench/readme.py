@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the README's table of speed from bench/results: readme.py prints it, readme.py --write puts it into README.md, and
-readme.py --check fails if README.md differs.
+"""Makes the README's tables from bench/results, that of speed and the predictions of bench/model.py: readme.py prints them,
+readme.py --write puts them into README.md, and readme.py --check fails if README.md differs.
 
 Each file of TABLES is the output of bench/peers.sh: its first line names the machine, and the headings of its sections the device and the
 type."""
@@ -9,10 +9,13 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True  # of model.py
+import model  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
           ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
-BEGIN, END = "<!-- made by bench/readme.py -->\n", "<!-- end -->\n"
+END = "<!-- end -->\n"
 SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")
 SUMMARY = re.compile(r"^  auto: geometric mean ([\d.]+), from ([\d.]+) to ([\d.]+), behind on (\d+) of (\d+)$")
 
@@ -44,27 +47,35 @@ def table():
     return "\n".join(rows) + "\n"
 
 
+def replace(readme, begin, text):
+    """The README with text between the line begin and the line END."""
+    before, found, rest = readme.partition(begin)
+    _, end, after = rest.partition(END)
+    if not found or not end:
+        sys.exit(f"README.md: no lines between {begin.strip()} and {END.strip()}")
+    return before + begin + text + END + after
+
+
 def main():
-    text, asked = table(), sys.argv[1:]
+    parts, asked = [("<!-- made by bench/readme.py -->\n", table()), ("<!-- made by bench/model.py -->\n", model.table())], sys.argv[1:]
     if asked not in ([], ["--check"], ["--write"]):
         sys.exit("usage: readme.py [--check|--write]")
     if not asked:
-        print(text, end="")
+        print("\n".join(text for _, text in parts), end="")
         return 0
     path = os.path.join(ROOT, "README.md")
     with open(path, encoding="utf-8") as f:
-        before, begin, rest = f.read().partition(BEGIN)
-    old, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"README.md: no table of speed between {BEGIN.strip()} and {END.strip()}")
-    if old == text:
+        old = new = f.read()
+    for begin, text in parts:
+        new = replace(new, begin, text)
+    if old == new:
         return 0
     if asked == ["--check"]:
-        print("README.md: its table of speed differs from the output of bench/readme.py:\n" + text)
+        print("README.md: its tables differ from the output of bench/readme.py:\n" + "\n".join(text for _, text in parts))
         return 1
     with open(path, "w", encoding="utf-8") as f:
-        f.write(before + begin + text + end + after)
-    print("README.md: its table of speed was updated")
+        f.write(new)
+    print("README.md: its tables were updated")
     return 0
 
 

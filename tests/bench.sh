@@ -67,6 +67,30 @@ report tables --table tuning/host.tune --matrices "$dir" "$dir/paper.json"
 [ $status = 0 ] && has 'cocktail and auto as chosen by tuning/host.tune'
 result "tables --table: a matrix that is not there keeps the choice of the run"
 
+# 1 ns a nonzero, 5 us a message between two GPUs; a plane of the grid is 800 bytes, one of the mesh 240 elements
+pair() { # pair NAME NNZ US HALO TWO: the lines of one matrix as of bench/groups.c
+    printf '%s f64: 9 rows, %s nonzeros, CSR 1 MB; on one %s us by csr\n' "$1" "$2" "$3"
+    printf '  by rates     on 2 %s us, speed-up 2\n    GPU 9 rows, halo %s KB, sends %s KB\n' "$5" "$4" "$4"
+}
+{
+    echo '== CUDA'
+    echo '     4096 bytes      14.1 us    0.29 GB/s  |       5.0 us    0.59 GB/s |       2.5 us    1.63 GB/s'
+    pair grid_10_10_20 14000 14.0 0.8 9
+    pair grid_10_10_10 7000 7.0 0.8 4
+    pair mesh_10_8_20 120000 120.0 1.92 61
+    pair mesh_10_8_10 60000 60.0 1.92 31
+} >"$dir/groups"
+echo 'grid_10                    2  spmv dia                       0.23     1.00    1.0     50' >"$dir/petsc"
+report model --nonzeros 1e9 --network 1,100 "$dir/groups" "$dir/petsc"
+[ $status = 0 ] && has '^\| 7-point grid \| 1\.40e\+04 \| 14 \| 9 \| 7 \|$' && has '^\| 27-point mesh, .* \| 120 \| 61 \| 60 \|$' &&
+    has '^\| 7-point grid, GPUs \| 8 \| slabs \| 4\.37 \| 125000 \| 5337 \| 125000 \| 1\.00 \|$' &&
+    has '^\| 7-point grid, processes \| 1000 \| boxes \| 0\.13 \| 1000 \| 48 \| 1000 \| 1\.00 \|$'
+result "model: two GPUs as measured and by the model, and larger machines"
+sed -i 's/halo 0.8 KB/halo 1.8 KB/' "$dir/groups"
+report model "$dir/groups" "$dir/petsc"
+[ $status = 1 ] && has 'grid: the halo is 1800\.0 bytes, not a plane of 800'
+result "model: a halo that is not a plane is refused"
+
 echo 'killed' >>"$dir/ours.json"
 echo '{"matrix": "gr_9_8"}' >>"$dir/peer.json"
 for name in plans regret tables; do

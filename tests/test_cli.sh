@@ -210,6 +210,12 @@ for d in $devices; do
     product "mul on the host and $d" '5 6 15' small.mtx --x x.mtx --device host+$d --shares 1,1
     gives "plan for the host and $d" 0 plan small.mtx --device host+$d
 done
+gives 'bench on the host twice' 0 bench small.mtx --plan csr --plan auto --device host+host --shares 1,2
+says 'bench on the host twice: devices' out 'on host \+ host, [0-9]+ thread'
+says 'bench on the host twice: plans' out 'csr \| csr'
+gives 'bench on the host twice, JSON' 0 bench small.mtx --plan csr --device host+host --json
+says 'bench on the host twice: one has no rows' out '"plan": "csr \| -".*"ok": true'
+gives 'bench --again on several devices' 2 bench small.mtx --device host+host --again 2
 for s in 1 1,2,3 1,x 1,-1 0,0 ,; do
     want=2
     [ $s = 0,0 ] && want=1

@@ -368,6 +368,13 @@ static spmv_status fake_put(const spmv_device *d, void *queue, void *buffer, uin
     return fake_move(d, queue, (thing *)buffer, offset, bytes, NULL, from);
 }
 
+static spmv_status fake_start(const spmv_device *d, void *queue)
+{
+    if (fails(d)) return SPMV_ERR_MEMORY;
+    if (!lives(queue, QUEUE)) bad++;
+    return SPMV_OK;
+}
+
 static spmv_status fake_point(const spmv_device *d, void **point)
 {
     if (fails(d)) return SPMV_ERR_MEMORY;
@@ -406,11 +413,11 @@ static spmv_status fake_peer(const spmv_device *d, void *queue, void *to, uint64
 static const spmv_backend *fake(void)
 {
     static const spmv_transfer staged = {
-        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, fake_point, fake_event_free, fake_at_point,
-        fake_at_point, fake_point_wait, NULL, NULL
+        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, fake_start, fake_point, fake_event_free,
+        fake_at_point, fake_at_point, fake_point_wait, NULL, NULL
     };
     static const spmv_transfer direct = {
-        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, fake_point, fake_event_free, fake_at_point,
+        fake_queue_new, fake_queue_end, fake_pin, fake_unpin, fake_get, fake_put, NULL, fake_point, fake_event_free, fake_at_point,
         fake_at_point, fake_point_wait, fake_peer_open, fake_peer
     };
     static const spmv_backend without = {

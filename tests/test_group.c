@@ -2,7 +2,7 @@
  * One matrix on several devices (spmv_group.h): two halves of the first OpenCL device where it can be divided, a second context of it, the
  * host, in several combinations; results, bits, halos, updates, refusals, lack of memory. What a back end is asked for, call by call, is
  * in tests/test_device.c, failing calls of OpenCL are in tests/test_faults.c, CUDA in tests/test_cuda.c. SPMV_TEST_DEVICE names another
- * device (spmv_device_desc.which). */
+ * device (spmv_device_desc.which); two names with a plus sign between them, such as cuda:0+cuda:1, are used in place of the halves. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #define SPMV_REPRODUCIBLE
@@ -23,32 +23,39 @@ static cl_context  shared;           /* of the two halves */
 static cl_device_id half[2];
 static cl_uint     halves;           /* 0: the device cannot be divided */
 
-static void open_device(spmv_device *d, cl_context context, cl_device_id id)
+static void open_device(spmv_device *d, const char *which, cl_context context, cl_device_id id)
 {
     spmv_device_desc desc = { 0 };
-    desc.which = getenv("SPMV_TEST_DEVICE");
+    desc.which = which;
     desc.context = context;
     desc.device = id;
     cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
 }
 
-/* Opens two sub-devices in one context, or the device twice, and the device in a context of its own. */
-static void set_up(void)
+/* Divides the device, if that is possible. */
+static void make_halves(void)
 {
     static const cl_device_partition_property by_counts[] = { CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
                                                               CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0 };
-    cl_device_id id;
     cl_int e;
-    open_device(&device[OTHER], NULL, NULL);
-    id = (cl_device_id)device[OTHER].info.id;
-    if (clCreateSubDevices(id, by_counts, 2, half, &halves) == CL_SUCCESS && halves == 2) {
-        shared = clCreateContext(NULL, 2, half, NULL, NULL, &e);
-        cr_assert_eq(e, CL_SUCCESS);
-    } else {
+    if (clCreateSubDevices((cl_device_id)device[OTHER].info.id, by_counts, 2, half, &halves) != CL_SUCCESS || halves != 2) {
         halves = 0;
+        return;
     }
-    open_device(&device[HALF_A], shared, shared ? half[0] : NULL);
-    open_device(&device[HALF_B], shared, shared ? half[1] : NULL);
+    shared = clCreateContext(NULL, 2, half, NULL, NULL, &e);
+    cr_assert_eq(e, CL_SUCCESS);
+}
+
+/* Opens two devices that are named, two sub-devices in one context, or the device twice; and the first device in a context of its own. */
+static void set_up(void)
+{
+    char name[2][40] = { "", "" };
+    const char *which = getenv("SPMV_TEST_DEVICE");
+    int names = which ? sscanf(which, "%39[^+]+%39s", name[0], name[1]) : 0;
+    open_device(&device[OTHER], names > 0 ? name[0] : NULL, NULL, NULL);
+    if (names < 2 && device[OTHER].info.backend == spmv_opencl()) make_halves();
+    open_device(&device[HALF_A], names > 0 ? name[0] : NULL, shared, shared ? half[0] : NULL);
+    open_device(&device[HALF_B], names > 0 ? name[names - 1] : NULL, shared, shared ? half[1] : NULL);
 }
 
 static void tear_down(void)
@@ -194,6 +201,8 @@ Test(group, divides_a_tridiagonal_matrix)
     cr_assert(g.block[0].pieces == 2 && g.block[0].inner == 0 && g.block[0].inner_rows == 24); /* the last row needs a halo */
     cr_assert(g.block[1].pieces == 1 && g.block[1].inner_rows == 0);                           /* the host has nothing to wait for */
     cr_assert(g.block[3].pieces == 2 && g.block[3].inner == 76 && g.block[3].inner_rows == 24);
+    cr_assert(g.block[3].inner_nnz == 71 && g.block[1].inner_nnz == 0);
+    cr_assert(!g.block[3].packed_ && g.block[3].direct_); /* one element is sent from x itself */
     cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
     cr_assert(strstr(text, "matrix        100 x 100, 298 nonzeros, divided by given shares\n"), "%s", text);
     cr_assert(strstr(text, "    halo      receives 2 elements (16 bytes), sends 2 (16 bytes)\n"), "%s", text);
@@ -274,7 +283,8 @@ Test(group, pieces_of_vectors_are_the_callers)
     spmv_group_desc d;
     spmv_group g;
     spmv_group_vector x, y;
-    double got[100], five = 5, want;
+    const spmv_device *other = &device[OTHER];
+    double got[100], fives[100], five = 5, want;
     uint64_t i, k;
     matrix_bands(&m, "tridiagonal", 100, 100, -1, 1, -1, 1);
     matrix_close(&m, INTEGERS);
@@ -283,8 +293,9 @@ Test(group, pieces_of_vectors_are_the_callers)
     cr_assert_eq(spmv_group_vector_create(&x, &g, SPMV_GROUP_X), SPMV_OK);
     cr_assert_eq(spmv_group_vector_create(&y, &g, SPMV_GROUP_Y), SPMV_OK);
     for (i = 0; i < x.part[0].count; i++) ((double *)x.part[0].at)[x.part[0].offset + i] = five;
-    cr_assert_eq(clEnqueueFillBuffer(device[OTHER].queue, x.part[1].at, &five, sizeof five, x.part[1].offset * sizeof five,
-                                     x.part[1].count * sizeof five, 0, NULL, NULL), CL_SUCCESS);
+    for (i = 0; i < x.part[1].count; i++) fives[i] = five;
+    cr_assert_eq(other->info.backend->transfer->put(other, other->queue, x.part[1].at, x.part[1].offset * sizeof five,
+                                                    x.part[1].count * sizeof five, fives), SPMV_OK);
     cr_assert_eq(spmv_group_mul_vectors(&g, 2, &x, 0, &y), SPMV_OK);
     cr_assert_eq(spmv_group_vector_read(&y, got), SPMV_OK);
     for (i = 0; i < 100; i++) {
@@ -343,6 +354,80 @@ Test(group, bits_are_the_same)
     cr_assert_eq(l.live, 0);
 }
 
+static double must_not_be_called(void *user, const spmv_plan *plan, const char *variant)
+{
+    (void)plan;
+    (void)variant;
+    ++*(int *)user;
+    return 1;
+}
+
+/* The text of all plans of a group. */
+static void plans_of(const spmv_group *g, char *out, size_t size)
+{
+    char plan[SPMV_PLAN_TEXT];
+    size_t i;
+    int k;
+    *out = 0;
+    for (i = 0; i < g->count; i++)
+        for (k = 0; k < g->block[i].pieces; k++) {
+            spmv_plan_print(spmv_plan_of(&g->block[i].piece[k].m), plan, sizeof plan);
+            snprintf(out + strlen(out), size - strlen(out), "%s of %d;", plan, (int)i);
+        }
+}
+
+/* The caller's clock knows another matrix, so that it is left alone; each block may be checked by its device's. Without a check, two
+ * groups have the same plans and the same bits. */
+Test(group, hints_hold_for_each_block)
+{
+    const team *t = &teams[1];
+    enum { N = 30000 };
+    spmv_build_hints hints;
+    spmv_group_desc d;
+    spmv_group g;
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_csr a;
+    char plans[2][4 * SPMV_PLAN_TEXT];
+    double *x, *y[2];
+    int calls = 0, again;
+    uint64_t i;
+    matrix_bands(&m, "bands", N, N, -3, 1, -1, 3);
+    matrix_close(&m, REALS);
+    a = matrix_csr(&m, SPMV_F64);
+    x = (double *)vector_new(SPMV_F64, N);
+    for (i = 0; i < N; i++) x[i] = rng_real();
+    memset(&hints, 0, sizeof hints);
+    hints.measure = must_not_be_called;
+    hints.measure_user = &calls;
+    hints.refine = 3;
+    hints.expected_calls = 1000000000;
+    d = desc_of(t, &m, SPMV_F64, "auto", &h);
+    d.desc.hints = &hints;
+    for (again = 0; again < 3; again++) {
+        hints.verify = again < 2 ? SPMV_VERIFY_OFF : SPMV_VERIFY_ON;
+        y[again % 2] = again < 2 ? (double *)vector_new(SPMV_F64, N) : y[0];
+        cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+        if (again < 2) plans_of(&g, plans[again], sizeof plans[again]);
+        cr_assert_eq(spmv_group_mul(&g, 1, x, 0, y[again % 2]), SPMV_OK);
+        spmv_group_destroy(&g);
+        cr_assert_eq(calls, 0);
+        if (again == 1) cr_assert_eq(memcmp(y[0], y[1], N * sizeof *x), 0, "other bits");
+        if (again == 1) cr_assert_str_eq(plans[0], plans[1]);
+        for (i = 0; i < N; i++) {
+            double want = row_product(&a, i, SPMV_F64, x);
+            CHECK(fabs(y[again % 2][i] - want) < 1e-11 * (1 + fabs(want)), "y[%d] is %g, not %g", (int)i, y[again % 2][i], want);
+        }
+    }
+    free(x);
+    free(y[0]);
+    free(y[1]);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert_eq(l.live, 0);
+}
+
 Test(group, takes_new_values)
 {
     const team *t = &teams[3];
@@ -375,11 +460,12 @@ Test(group, takes_new_values)
     matrix_free(&m);
 }
 
-/* The time of a block as a caller might measure it: device 1 is three times as fast. */
+/* The time of a block as a caller might measure it: device 1 is three times as fast, both are a thousand times as fast if the number of
+ * calls was negative. */
 static double as_if(void *user, size_t i, spmv_matrix *block)
 {
-    ++*(int *)user;
-    return (double)(spmv_nnz(block) + 1) * (i ? 1e-9 : 3e-9);
+    double unit = (*(int *)user)++ < 0 ? 1e-9 : 1e-6;
+    return (double)(spmv_nnz(block) + 1) * (i ? unit : 3 * unit);
 }
 
 Test(group, divides_by_measured_rates)
@@ -389,6 +475,7 @@ Test(group, divides_by_measured_rates)
     spmv_hooks h = ledger_hooks(&l);
     spmv_group_desc d;
     spmv_group g;
+    char text[4000];
     int calls = 0;
     cr_assert(matrix_awkward(&m, 11, INTEGERS));
     d = desc_of(&teams[2], &m, SPMV_F64, "csr", &h);
@@ -398,6 +485,14 @@ Test(group, divides_by_measured_rates)
     cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
     cr_assert_eq(calls, 2);
     cr_assert(g.block[0].nnz > m.nnz / 5 && g.block[0].nnz < m.nnz * 3 / 10, "%d of %d", (int)g.block[0].nnz, (int)m.nnz);
+    spmv_group_destroy(&g);
+    calls = -2; /* now the products are so short that halos do not pay */
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert_eq(calls, 0);
+    cr_assert(g.block[0].nnz == 0 && g.block[1].nnz == m.nnz && g.messages == 0);
+    cr_assert(g.alone > 0 && g.together >= g.alone);
+    spmv_group_explain(&g, text, sizeof text);
+    cr_assert(strstr(text, " us divided, so it gets all rows\n"), "%s", text);
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert(matrix_awkward(&m, 8, INTEGERS));

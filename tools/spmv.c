@@ -89,7 +89,9 @@ static const command commands[] = {
      "--total 100,1000 prints a second table: how long preparing took, by phases, and the time until the 100th and the 1000th\n"
      "product, in milliseconds; and the memory that preparing needed, in multiples of the CSR form (as in JSON).\n"
      "\n"
-     "With all, a plan that is refused for a matrix is not an error; a plan that was named is.\n",
+     "With all, a plan that is refused for a matrix is not an error; a plan that was named is.\n"
+     TEAM_TEXT "The plan is then that of most of each device's rows, with | between the devices. Vectors stay on the devices, and\n"
+     "halos are exchanged in each product.\n",
      "Columns:\n"
      "  us          microseconds per product: the median of at least 20 samples after a warm-up. A sample is as many products in a\n"
      "              row as take 100 us (on a device 2 ms), by the wall clock; vectors stay on the device. With --events a sample is\n"
@@ -110,7 +112,7 @@ static const command commands[] = {
      "  us, us_min, us_max        the columns us, min and max; samples: the number of samples\n"
      "  gflops, gbs, bytes        GFLOP/s, GB/s, and MB in single bytes; padding and err as in the table\n"
      "  matrix, rows, cols, nnz   the file's name without folders and suffixes, the shape, the number of nonzeros\n"
-     "  device, threads           the device; the number of threads that the host uses, null on an OpenCL device\n"
+     "  device, threads           the device; the number of threads that the host uses, null if it takes no part\n"
      "  builder, plan, variant    the --plan argument if it is a single name; the plan, and the knobs of its kernels\n"
      "  type, version             as --type; the version of the library\n"
      "  prepare_us                time from CSR to the first product. It consists of analysis_us (with the choice of a plan),\n"
@@ -125,8 +127,9 @@ static const command commands[] = {
      "  spmv bench a.mtx b.mtx --plan csr --plan auto --json    # two plans of two matrices, as JSON\n"
      "  spmv bench a.mtx --plan csr --plan auto --total 100,1000  # after how many products does the choice pay off?\n"
      "  spmv bench a.mtx --max-bytes 64M                        # only plans whose parts take at most 64 MiB\n"
-     "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n",
-     BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
+     "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
+     "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
+     BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
          BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) | BIT(MAX_BYTES) |
          BIT(MAX_DIM), 1, 1 << 30,
      bench_command},

@@ -121,6 +121,12 @@ int cuCtxPopCurrent_v2(void **context) { *context = fake.current; fake.current =
 int cuCtxGetDevice(int *device) { CALL(); *device = fake.current == &primary[1]; return !fake.current; }
 
 int cuStreamCreate(void **stream, unsigned flags) { CALL(); *stream = give(FAKE_STREAMS, 0); return flags != 0; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    CALL();
+    *stream = give(FAKE_STREAMS, 0);
+    return flags || priority >= 0;
+}
 int cuStreamDestroy_v2(void *stream) { return take_back(find(stream, FAKE_STREAMS)); }
 int cuStreamSynchronize(void *stream) { CALL(); FORBIDDEN_WHILE_CAPTURED(); fake.syncs++; return !find(stream, FAKE_STREAMS); }
 

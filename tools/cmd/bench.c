@@ -11,8 +11,10 @@
 #include "../measure/plans.h"
 #include "../measure/reference.h"
 #include "../measure/runner.h"
+#include "../measure/team.h"
 #include "../measure/values.h"
 #include "spmv.h"
+#include "spmv_group.h"
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,9 +55,8 @@ void bench_line_rates(line *out, uint64_t nnz, timing took)
 
 static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type type, timing took)
 {
-    const spmv_store *s = &r->m.store;
-    double slots = (double)spmv_store_slots(s);
-    out->bytes = (double)spmv_bytes(&r->m) + (double)(r->rows + r->cols) * (double)spmv_vector_size(type);
+    double slots = runner_slots(r);
+    out->bytes = runner_bytes(r) + (double)(r->rows + r->cols) * (double)spmv_vector_size(type);
     out->padding = nnz ? slots / (double)nnz - 1 : slots > 0 ? NAN : 0;
     bench_line_rates(out, nnz, took);
 }
@@ -64,7 +65,7 @@ static void result_figures(line *out, const runner *r, uint64_t nnz, spmv_type t
 static spmv_status result_names(line *out, const runner *r)
 {
     char text[SPMV_PLAN_TEXT];
-    spmv_plan_print(spmv_plan_of(&r->m), text, sizeof text);
+    runner_plan(r, text, sizeof text);
     out->plan = strdup(text);
     runner_variant(r, text, sizeof text);
     out->variant = strdup(text);
@@ -78,8 +79,8 @@ static spmv_status bench_measure(bench *b, runner *r, line *out)
     double err = 0;
     timing took;
     spmv_status s = result_names(out, r);
-    if (s == SPMV_OK) s = trial_check(&b->real, &r->m, 0, &err);
-    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, &r->m, 1, &err);
+    if (s == SPMV_OK) s = trial_check(&b->real, r, 0, &err);
+    if (s == SPMV_OK && b->whole.a) s = trial_check(&b->whole, r, 1, &err);
     snprintf(what, sizeof what, "%.60s: %.60s", b->matrix, out->asked);
     if (s == SPMV_OK) s = runner_time(r, LEAST_RUNS, 0.1, what, &took);
     if (s == SPMV_OK) {
@@ -154,7 +155,16 @@ static void result_memory(line *out, const bench *b, const runner *r)
     double csr = (double)b->a->nnz * (double)(4 + spmv_value_size(b->type)) + (double)(b->a->rows + 1) * 8;
     memcpy(out->spent, b->t->spent, sizeof out->spent);
     out->memory = (double)b->t->peak / csr;
-    if (r && b->device) out->device_memory = (double)spmv_bytes(&r->m) / csr;
+    if (r && (b->device || b->team.count)) out->device_memory = runner_bytes(r) / csr;
+}
+
+/* Prepares a matrix on the device, or on several. */
+static spmv_status bench_open(bench *b, runner *r, spmv_desc *desc)
+{
+    spmv_group_desc shared;
+    if (!b->team.count) return runner_open(r, b->t, desc, b->real.x, b->real.y);
+    shared = team_desc(&b->team, desc);
+    return runner_open_group(r, b->t, &shared, b->real.x, b->real.y);
 }
 
 /* Prepares, checks and times one plan: one line. */
@@ -170,7 +180,7 @@ static void bench_plan(bench *b, const char *plan, const char *variant, int tole
         desc.hints = &me.hints;
         cli_phases_begin(b->t);
         out->prepare = -cli_seconds();
-        s = runner_open(&r, b->t, &desc, b->real.x, b->real.y);
+        s = bench_open(b, &r, &desc);
         out->prepare += cli_seconds();
         result_memory(out, b, s == SPMV_OK ? &r : NULL);
         if (s == SPMV_OK) {
@@ -375,6 +385,29 @@ static void bench_totals(bench *b, int *result)
     }
 }
 
+/* Refuses options that are of one device. DONE, or USAGE after a message. */
+static int bench_team_options(const bench *b)
+{
+    static const struct { int option; const char *name; } single[] = {
+        {OPT_VARIANTS, "--variants"}, {OPT_AGAIN, "--again"}, {OPT_EVENTS, "--events"}, {OPT_COLD, "--cold"}, {OPT_REFINE, "--refine"}
+    };
+    size_t i;
+    for (i = 0; b->team.count && i < sizeof single / sizeof *single; i++)
+        if (b->args->value[single[i].option]) return cli_misuse(b->t, "%s measures on one device", single[i].name);
+    return DONE;
+}
+
+/* Opens what --device names. DONE, or USAGE or FAILED after a message. */
+static int bench_devices(bench *b)
+{
+    int result = team_open(b->t, b->args, &b->team);
+    if (result == DONE) result = bench_team_options(b);
+    if (result == DONE && !b->team.count) result = device_open(b->t, b->args->value[OPT_DEVICE], &b->device);
+    if (b->team.count) team_label(&b->team, b->label, sizeof b->label);
+    else snprintf(b->label, sizeof b->label, "%s", device_label(b->device));
+    return result;
+}
+
 int bench_command(tool *t, const arguments *args)
 {
     int i, result = DONE;
@@ -400,11 +433,12 @@ int bench_command(tool *t, const arguments *args)
     for (i = 0; i < args->plans && result == DONE; i++)
         if (strcmp(args->plan[i], "all")) result = plan_is_text(t, "plan", args->plan[i]);
     if (result == DONE) result = plan_options(t, args, &b.hints, &table);
-    if (result == DONE) result = device_open(t, args->value[OPT_DEVICE], &b.device);
+    if (result == DONE) result = bench_devices(&b);
     bench_catch(SIGINT);
     bench_catch(SIGTERM);
     for (i = 0; i < args->files && result == DONE && !bench_stopped; i++) bench_file(&b, args->file[i]);
     device_close(t, b.device);
+    team_close(t, &b.team);
     spmv_tuning_free(&table);
     t->about = NULL;
     if (bench_stopped) result = cli_complain(t, "interrupted: further plans were not timed");

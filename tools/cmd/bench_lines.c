@@ -41,6 +41,18 @@ void bench_lines_forget(bench *b)
     memset(&b->done, 0, sizeof b->done);
 }
 
+/* 1: products run on a device other than the host alone. */
+static int bench_on_device(const bench *b) { return b->device || b->team.count; }
+
+/* 1: the host takes part in products. */
+static int bench_on_host(const bench *b)
+{
+    size_t i;
+    int any = !bench_on_device(b);
+    for (i = 0; i < b->team.count; i++) any |= !b->team.device[i];
+    return any;
+}
+
 /* Microseconds until the n-th product. */
 static double line_total(const line *r, uint64_t n) { return (r->prepare + (double)n * r->took.median) * 1e6; }
 
@@ -63,7 +75,7 @@ void bench_line_json(const bench *b, const line *r)
 {
     putchar('{');
     json_text("matrix", b->matrix); json_next();
-    json_text("device", device_label(b->device)); json_next();
+    json_text("device", b->label); json_next();
     json_text("builder", plan_is_named(r->asked) ? r->asked : NULL); json_next();
     json_text("plan", r->plan ? r->plan : r->asked); json_next();
     json_text("variant", r->variant); json_next();
@@ -71,7 +83,7 @@ void bench_line_json(const bench *b, const line *r)
     json_count("rows", b->a->rows); json_next();
     json_count("cols", b->a->cols); json_next();
     json_count("nnz", b->a->nnz); json_next();
-    if (b->device) fputs("\"threads\": null, ", stdout);
+    if (!bench_on_host(b)) fputs("\"threads\": null, ", stdout);
     else printf("\"threads\": %d, ", device_host_threads());
     json_real("us", r->took.median * 1e6); json_next();
     json_real("us_min", r->took.least * 1e6); json_next();
@@ -143,14 +155,14 @@ static void print_line(const bench *b, const line *r, int fastest, const line *c
     if (csr && r->took.median > 0) snprintf(ratio, sizeof ratio, "%.3f", csr->took.median / r->took.median);
     printf("%c %10.2f %10.2f %10.2f %7s %8.3f %8.3f %10.3f %8.4f %7.4f  %-*s%s%s%s\n", fastest ? '*' : ' ', r->took.median * 1e6,
            r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
-           b->device ? column : 0, plan, b->device ? "  " : "", b->device ? r->variant : "", r->ok ? "" : "  WRONG");
+           bench_on_device(b) ? column : 0, plan, bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "", r->ok ? "" : "  WRONG");
 }
 
 void bench_lines_heading(const bench *b)
 {
     printf("%s: %llu x %llu, %llu nonzeros; %s on %s", b->matrix, (unsigned long long)b->a->rows, (unsigned long long)b->a->cols,
-           (unsigned long long)b->a->nnz, spmv_type_name(b->type), device_label(b->device));
-    if (!b->device) printf(", %d thread%s", device_host_threads(), device_host_threads() == 1 ? "" : "s");
+           (unsigned long long)b->a->nnz, spmv_type_name(b->type), b->label);
+    if (bench_on_host(b)) printf(", %d thread%s", device_host_threads(), device_host_threads() == 1 ? "" : "s");
     puts("; * is the fastest");
 }
 
@@ -160,7 +172,7 @@ void bench_lines_print(const bench *b, const lines *all)
     int column = plan_column(all);
     size_t i;
     printf("  %10s %10s %10s %7s %8s %8s %10s %8s %7s  %-*s%s\n", "us", "min us", "max us", "vs csr", "GFLOP/s", "GB/s", "MB", "padding",
-           "err", b->device ? column : 0, "plan", b->device ? "  variant" : "");
+           "err", bench_on_device(b) ? column : 0, "plan", bench_on_device(b) ? "  variant" : "");
     for (i = 0; i < all->count; i++) print_line(b, all->at[i], all->at[i] == fastest, csr, column);
     fflush(stdout);
 }
@@ -184,7 +196,7 @@ void bench_lines_print_totals(const bench *b, const lines *all)
         for (k = 0; k < PHASES; k++) printf(" %10.3f", r->spent[phases[k]] * 1e3);
         for (k = 0; k < b->totals; k++) printf(" %11.3f", line_total(r, b->total[k]) * 1e-3);
         printf(" %7.2f", r->memory);
-        if (b->device) printf(" %7.2f", r->device_memory);
+        if (bench_on_device(b)) printf(" %7.2f", r->device_memory);
         else printf(" %7s", "-");
         printf("  %s\n", plan);
     }

@@ -9,6 +9,7 @@
 #include "../cli/options.h"
 #include "../measure/reference.h"
 #include "../measure/runner.h"
+#include "../measure/team.h"
 #include "spmv.h"
 
 /* The result of one plan. */
@@ -22,7 +23,7 @@ typedef struct line {
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
     double      spent[SPMV_PHASE_COUNT]; /* ... of which in each phase */
     double      memory;           /* the most bytes that the library held while preparing, over those of the CSR form */
-    double      device_memory;    /* bytes of the matrix on a device over those of the CSR form; NAN: on the host */
+    double      device_memory;    /* bytes of the matrix on devices over those of the CSR form; NAN: on the host */
     int         refused;          /* 1: the plan cannot work for this matrix or device */
     int         ok;               /* 1: the product is right */
     int         again;            /* 1: timed side by side with others */
@@ -51,6 +52,8 @@ typedef struct bench {
     const arguments *args;
     spmv_type        type;
     spmv_device     *device;
+    team             team;     /* with several devices, in place of device */
+    char             label[512]; /* the name of the device, or the names of all */
     uint64_t         max_bytes;
     spmv_simd        simd;
     const char      *matrix;   /* the current file's name without folders and suffixes */

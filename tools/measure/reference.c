@@ -105,21 +105,21 @@ static int all_equal(const trial *c, double alpha, double beta)
 }
 
 /* Computes one product into c->y. With beta 0, y holds NaN before, which must not survive. */
-static spmv_status trial_multiply(trial *c, spmv_matrix *m, double alpha, double beta)
+static spmv_status trial_multiply(trial *c, runner *of, double alpha, double beta)
 {
     uint64_t r;
     if (beta == 0) for (r = 0; r < c->a->rows; r++) value_put(c->type, c->y, r, NAN);
     else memcpy(c->y, c->start, (size_t)c->a->rows * spmv_vector_size(c->type));
-    return spmv_mul(m, alpha, c->x, beta, c->y);
+    return runner_multiply(of, alpha, c->x, beta, c->y);
 }
 
-spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err)
+spmv_status trial_check(trial *c, runner *r, int whole, double *err)
 {
     static const double alpha[2] = {1, -2.5}, beta[2] = {0, 1.5}, whole_alpha[2] = {1, 2}, whole_beta[2] = {0, -1};
     int i;
     for (i = 0; i < 2; i++) {
         double al = whole ? whole_alpha[i] : alpha[i], be = whole ? whole_beta[i] : beta[i], e;
-        spmv_status s = trial_multiply(c, m, al, be);
+        spmv_status s = trial_multiply(c, r, al, be);
         if (s != SPMV_OK) return s;
         e = worst_error(c, al, be);
         if (whole && !all_equal(c, al, be)) e = INFINITY;

@@ -6,6 +6,7 @@
 #define SPMV_TOOLS_MEASURE_REFERENCE_H
 
 #include "../cli/cli.h"
+#include "runner.h"
 #include "spmv.h"
 
 /* A matrix with vectors and the reference of their product. */
@@ -29,8 +30,8 @@ void trial_reference(trial *c);
 /* 1: every partial sum of 2 A x - y is an integer that the vectors hold exactly if x and y are integers from -4 to 4. */
 int trial_stays_whole(const spmv_csr *a, spmv_type type);
 
-/* Multiplies m with c->x twice, with different alpha and beta, and raises *err to the largest error over its bound. whole: x and start
+/* Multiplies with c->x twice, with different alpha and beta, and raises *err to the largest error over its bound. whole: x and start
  * hold small integers, so that the products must be exact; *err becomes infinite if they are not. */
-spmv_status trial_check(trial *c, spmv_matrix *m, int whole, double *err);
+spmv_status trial_check(trial *c, runner *r, int whole, double *err);
 
 #endif

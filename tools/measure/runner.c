@@ -3,6 +3,7 @@
 
 #include "../cli/cli.h"
 #include "spmv.h"
+#include "spmv_group.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,24 +67,62 @@ void runner_close(runner *r)
 #ifndef SPMV_NO_DEVICES
     runner_close_cl(r);
 #endif
+    spmv_group_vector_free(&r->group_x);
+    spmv_group_vector_free(&r->group_y);
+    spmv_group_destroy(&r->g);
     spmv_destroy(&r->m);
     memset(r, 0, sizeof *r);
+}
+
+/* Begins a runner whose matrix is not there yet. */
+static void runner_begin(runner *r, tool *t, const spmv_csr *a, const void *x, void *y)
+{
+    memset(r, 0, sizeof *r);
+    r->t = t;
+    r->rows = a->rows;
+    r->cols = a->cols;
+    r->x = x;
+    r->y = y;
 }
 
 spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x, void *y)
 {
     spmv_status s;
-    memset(r, 0, sizeof *r);
-    r->t = t;
-    r->rows = desc->csr->rows;
-    r->cols = desc->csr->cols;
-    r->x = x;
-    r->y = y;
+    runner_begin(r, t, desc->csr, x, y);
     s = spmv_create(&r->m, desc);
 #ifndef SPMV_NO_DEVICES
     if (s == SPMV_OK && desc->device) s = runner_open_device(r, desc);
 #endif
     if (s != SPMV_OK) runner_close(r);
+    return s;
+}
+
+spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, const void *x, void *y)
+{
+    spmv_status s;
+    runner_begin(r, t, desc->desc.csr, x, y);
+    s = spmv_group_create(&r->g, desc);
+    if (s == SPMV_OK) s = spmv_group_vector_create(&r->group_x, &r->g, SPMV_GROUP_X);
+    if (s == SPMV_OK) s = spmv_group_vector_create(&r->group_y, &r->g, SPMV_GROUP_Y);
+    if (s == SPMV_OK && r->cols) s = spmv_group_vector_write(&r->group_x, x);
+    if (s != SPMV_OK) runner_close(r);
+    return s;
+}
+
+spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta, void *y)
+{
+    return r->g.count ? spmv_group_mul(&r->g, alpha, x, beta, y) : spmv_mul(&r->m, alpha, x, beta, y);
+}
+
+/* Takes a sample on several devices: times products in a row of vectors that stay there, and then a wait. */
+static spmv_status runner_sample_group(runner *r, int times, double *out)
+{
+    double from = cli_seconds();
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < times && s == SPMV_OK; i++) s = spmv_group_mul_vectors(&r->g, 1, &r->group_x, 0, &r->group_y);
+    if (s == SPMV_OK) s = spmv_group_wait(&r->g);
+    *out = (cli_seconds() - from) / times;
     return s;
 }
 
@@ -116,6 +155,7 @@ spmv_status runner_sample_cl(runner *r, int times, double *out)
 
 spmv_status runner_sample(runner *r, int times, double *out)
 {
+    if (r->g.count) return runner_sample_group(r, times, out);
 #ifndef SPMV_NO_DEVICES
     if (r->m.device) return runner_sample_cl(r, times, out);
 #endif
@@ -124,6 +164,7 @@ spmv_status runner_sample(runner *r, int times, double *out)
 
 double runner_sample_span(const runner *r)
 {
+    if (r->g.count) return 2e-3;
 #ifndef SPMV_NO_DEVICES
     if (r->m.device && !r->t->events) return 2e-3;
 #endif
@@ -146,26 +187,67 @@ spmv_status runner_time(runner *r, int least, double together, const char *what,
     return s;
 }
 
-#ifdef SPMV_NO_DEVICES
-/* ---- variants and failures --------------------------------------------------------------------------------------- */
+/* ---- plans and variants ------------------------------------------------------------------------------------------ */
 
-void runner_variant(const runner *r, char *out, size_t size)
+/* Sums up a figure of the matrix, or of all that a group's devices have. */
+static double runner_sum(const runner *r, double (*of)(const spmv_matrix *m))
 {
-    (void)r;
-    snprintf(out, size, "host");
+    double sum = 0;
+    size_t i;
+    int k;
+    if (!r->g.count) return of(&r->m);
+    for (i = 0; i < r->g.count; i++)
+        for (k = 0; k < r->g.block[i].pieces; k++) sum += of(&r->g.block[i].piece[k].m);
+    return sum;
 }
-#else
-void runner_variant(const runner *r, char *out, size_t size)
+
+static double bytes_of(const spmv_matrix *m) { return (double)spmv_bytes(m); }
+static double slots_of(const spmv_matrix *m) { return (double)spmv_store_slots(&m->store); }
+
+double runner_bytes(const runner *r) { return runner_sum(r, bytes_of); }
+double runner_slots(const runner *r) { return runner_sum(r, slots_of); }
+
+/* Writes a text about the matrix, or about the largest of each device. */
+static void runner_text(const runner *r, void (*of)(const spmv_matrix *m, char *out, size_t size), char *out, size_t size)
 {
-    const spmv_store *st = &r->m.store;
-    size_t k = 0, used = 0;
-    int i;
-    snprintf(out, size, "%s", r->m.device ? "" : "host");
-    if (!r->m.device) return;
-    for (i = 0; i < st->plan.count && used < size; i++) {
-        if (i) used += (size_t)snprintf(out + used, size - used, "+");
-        if (used < size && k < r->m.on_device->count && st->index[k] == i)
-            used += spmv_variant_print(spmv_device_matrix_variant(r->m.on_device, k++), out + used, size - used);
+    size_t i, used = 0;
+    int k;
+    if (!r->g.count) of(&r->m, out, size);
+    for (i = 0; i < r->g.count && used < size; i++) {
+        const spmv_group_block *b = &r->g.block[i];
+        const spmv_matrix *most = NULL;
+        for (k = 0; k < b->pieces; k++)
+            if (!most || spmv_rows(&b->piece[k].m) > spmv_rows(most)) most = &b->piece[k].m;
+        if (i) used += (size_t)snprintf(out + used, size - used, " | ");
+        if (used >= size) break;
+        if (most) of(most, out + used, size - used);
+        else snprintf(out + used, size - used, "-");
+        used += strlen(out + used);
     }
 }
+
+static void plan_text(const spmv_matrix *m, char *out, size_t size) { spmv_plan_print(spmv_plan_of(m), out, size); }
+
+void runner_plan(const runner *r, char *out, size_t size) { runner_text(r, plan_text, out, size); }
+
+/* Writes the variants of a matrix. */
+static void variant_text(const spmv_matrix *m, char *out, size_t size)
+{
+#ifndef SPMV_NO_DEVICES
+    const spmv_store *st = &m->store;
+    size_t k = 0, used = 0;
+    int i;
+    snprintf(out, size, "%s", m->device ? "" : "host");
+    if (!m->device) return;
+    for (i = 0; i < st->plan.count && used < size; i++) {
+        if (i) used += (size_t)snprintf(out + used, size - used, "+");
+        if (used < size && k < m->on_device->count && st->index[k] == i)
+            used += spmv_variant_print(spmv_device_matrix_variant(m->on_device, k++), out + used, size - used);
+    }
+#else
+    (void)m;
+    snprintf(out, size, "host");
 #endif
+}
+
+void runner_variant(const runner *r, char *out, size_t size) { runner_text(r, variant_text, out, size); }

@@ -7,6 +7,7 @@
 
 #include "../cli/cli.h"
 #include "spmv.h"
+#include "spmv_group.h"
 
 /* The least and the largest number of samples of a product. */
 enum { LEAST_RUNS = 20, MOST_RUNS = 200 };
@@ -26,10 +27,12 @@ typedef struct timing {
 /* The timing of n samples, at least one; sorts v. */
 timing timing_of(double *v, int n);
 
-/* A matrix under one plan on one device, ready to be multiplied and timed. */
+/* A matrix under one plan on one device, or divided among several, ready to be multiplied and timed. */
 typedef struct runner {
     tool        *t;
     spmv_matrix  m;
+    spmv_group   g;          /* several devices: count is not 0, and m is zero */
+    spmv_group_vector group_x, group_y;
     uint64_t     rows, cols;
     const void  *x;         /* vectors on the host, not owned */
     void        *y;
@@ -55,6 +58,12 @@ void runner_close(runner *r);
  * stay until runner_close. On failure *r is zeroed. */
 spmv_status runner_open(runner *r, tool *t, const spmv_desc *desc, const void *x, void *y);
 
+/* The same for a matrix that several devices share: prepares desc->desc.csr. */
+spmv_status runner_open_group(runner *r, tool *t, const spmv_group_desc *desc, const void *x, void *y);
+
+/* y = alpha A x + beta y with vectors on the host. */
+spmv_status runner_multiply(runner *r, double alpha, const void *x, double beta, void *y);
+
 /* Takes a sample on the host: the seconds per product of times products in a row. */
 spmv_status runner_sample_host(runner *r, int times, double *out);
 
@@ -76,7 +85,15 @@ double runner_sample_span(const runner *r);
  * of the progress line. */
 spmv_status runner_time(runner *r, int least, double together, const char *what, timing *out);
 
-/* Writes the variants of all parts, joined by + as the parts are; empty for a part without nonzeros. "host" on the host. */
+/* The bytes and the slots that the stored matrix has. */
+double runner_bytes(const runner *r);
+double runner_slots(const runner *r);
+
+/* Writes the plan. With several devices, that of most of each device's rows, with " | " between them; - for a device without rows. */
+void runner_plan(const runner *r, char *out, size_t size);
+
+/* Writes the variants of all parts, joined by + as the parts are; empty for a part without nonzeros. "host" on the host. With several
+ * devices as runner_plan. */
 void runner_variant(const runner *r, char *out, size_t size);
 
 #endif

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "spmv.h"
 #include "spmv_group.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,14 @@ void team_close(tool *t, team *m)
     free(m->device);
     free(m->shares);
     memset(m, 0, sizeof *m);
+}
+
+void team_label(const team *m, char *out, size_t size)
+{
+    size_t i, used = 0;
+    *out = 0;
+    for (i = 0; i < m->count && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? " + " : "", device_label(m->device[i]));
 }
 
 spmv_group_desc team_desc(const team *m, const spmv_desc *desc)

@@ -23,6 +23,9 @@ int team_open(tool *t, const arguments *args, team *out);
 /* Closes the devices as device_close does and zeroes *m. A zeroed team is allowed. */
 void team_close(tool *t, team *m);
 
+/* Writes the names of the devices, with plus signs between them. */
+void team_label(const team *m, char *out, size_t size);
+
 /* The description of a group of the team: desc, on its devices, by its shares or their estimated rates. */
 spmv_group_desc team_desc(const team *m, const spmv_desc *desc);
 
