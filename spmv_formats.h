@@ -710,12 +710,18 @@ extern int madvise(void *address, size_t bytes, int advice);
 #endif
 #endif
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 #define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
+#define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
+#define SPMV__INLINE static
 #endif
 /* Levels of vector instructions need the ways of gcc and clang to compile single functions for other processors. */
 #if !defined(SPMV_NO_SIMD) && defined(__GNUC__) && !defined(_MSC_VER)
@@ -1848,6 +1854,8 @@ typedef struct spmv__source {
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* the entries of one strip */
     uint32_t         *blocks;  /* how many blocks each block row has */
+    struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
+    uint64_t          threads; /* that fill the part; 0: any number */
     uint64_t          rows;    /* of the part */
     uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
@@ -1882,18 +1890,44 @@ SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 /* Does share number share of some work. */
 typedef void (*spmv__work)(void *job, uint64_t share);
 
+/* The threads among which so many shares are divided, at most so many. */
+SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most)
+{
+#ifdef _OPENMP
+    const uint64_t threads = (uint64_t)omp_get_max_threads();
+#else
+    const uint64_t threads = 1;
+#endif
+    if (shares < most) most = shares;
+    return threads < most ? threads : most;
+}
+
+/* The number of the thread that does a share, below spmv__share_threads. */
+SPMV__SHARED uint64_t spmv__share_thread(void)
+{
+#ifdef _OPENMP
+    return (uint64_t)omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* Calls work for each share, in so many threads. */
+SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
+{
+    int64_t t;
+    (void)threads;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
+#endif
+    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+}
+
 /* Calls work for each share, in threads if the build has them. */
 SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
 {
-    int64_t t;
-    if (shares == 1) {
-        work(job, 0);
-        return;
-    }
-#ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic, 1)
-#endif
-    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+    if (shares == 1) work(job, 0);
+    else spmv__share_among(work, job, shares, spmv__share_threads(shares, shares));
 }
 
 /* The row at which a share begins, so that all have about as many rows and nonzeros; ptr counts the nonzeros before each row. */
@@ -3402,6 +3436,180 @@ SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
     return n;
 }
 
+/* The blocks of one block row. They are looked up by block column in a table that has a place for each, or, if that would take too much
+ * memory, in a smaller hash table. Merging the rows by column would take a mispredicted branch for most blocks. */
+typedef struct spmv__block_set {
+    uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
+    uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
+    uint64_t  mask, count;  /* places in the table - 1; blocks */
+    uint64_t  times;        /* column * times >> shift is the block column */
+    uint32_t  shift, round;
+    int       hashed;       /* 0: there is a place for every block column */
+    int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
+} spmv__block_set;
+
+/* The most nonzeros of the matrix in bh adjacent rows from a multiple of bh on. */
+SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
+{
+    uint64_t r, most = 0;
+    for (r = 0; r < a->rows; r += bh) {
+        uint64_t n = a->ptr[spmv__smaller(r + bh, a->rows)] - a->ptr[r];
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
+ * does. They are one block of memory, which the caller frees. Blocks have bh rows and bw columns. */
+SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
+                                         const spmv_hooks *h)
+{
+    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all), place = sizeof(uint64_t);
+    const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
+    uint64_t places = 16, i, bytes, fit;
+    const int hashed = all * place > room && all > 4 * most;
+    unsigned char *at;
+    void *block;
+    spmv_status s;
+    while (hashed && places < 4 * most) places *= 2;
+    if (!hashed) places = spmv__round_up(all, 16);
+    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
+    fit = room / bytes;
+    if (*threads > fit) *threads = fit ? fit : 1;
+    s = spmv__room(h, &block, *threads, sizeof **out + bytes);
+    *out = (spmv__block_set *)block;
+    if (s) return s;
+    at = (unsigned char *)(*out + *threads);
+    for (i = 0; i < *threads; i++, at += bytes) {
+        spmv__block_set *set = &(*out)[i];
+        memset(set, 0, sizeof *set);
+        set->place = (uint64_t *)(void *)at;
+        set->col = (uint32_t *)(void *)(at + places * place) + 1;
+        set->spare = set->col + most + 1;
+        set->mask = places - 1;
+        set->hashed = hashed;
+        set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+        set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+        set->col[-1] = 0;
+        memset(set->place, 0, (size_t)(places * place));
+    }
+    return SPMV_OK;
+}
+
+/* Makes all places of the table free. */
+SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
+{
+    if (++set->round) return;
+    memset(set->place, 0, (size_t)(set->mask + 1) * sizeof *set->place);
+    set->round = 1;
+}
+
+SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return (uint32_t)(c * set->times >> set->shift); }
+
+/* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
+SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
+{
+    const uint64_t mix = 0x9e3779b97f4a7c15u; /* spreads stretches and strides (Knuth 6.4) */
+    uint64_t at = hashed ? block * mix >> 32 & set->mask : block;
+    while (hashed && set->place[at] >> 32 == set->round && set->col[(uint32_t)set->place[at]] != block) at = (at + 1) & set->mask;
+    return at;
+}
+
+/* The number of a block that is in the set. */
+SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
+{
+    return (uint32_t)set->place[spmv__set_place(set, block, set->hashed)];
+}
+
+/* Adds the blocks of entries k .. end - 1. Whether a block is new is as good as random, so no branch depends on it. */
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int hashed)
+{
+    const uint32_t *col = v->a->col;
+    const uint64_t round = set->round, next = round << 32;
+    uint32_t *out = set->col;
+    uint64_t n = set->count;
+    for (; k < end; k++) {
+        uint32_t block = spmv__set_block(set, col[k]);
+        uint64_t *place, was, is_new;
+        if (owned && !spmv__mine(v, k)) continue;
+        place = &set->place[spmv__set_place(set, block, hashed)];
+        was = *place;
+        is_new = (uint64_t)(was >> 32 != round);
+        out[n] = block; /* for good if it is new */
+        *place = was ^ ((was ^ (next | n)) & (0 - is_new));
+        n += is_new;
+    }
+    set->count = n;
+}
+
+/* 1 if some rows of the matrix from first on have nonzeros in the same columns, as the rows of a node have in finite elements with several
+ * unknowns a node. */
+SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t i, n = a->ptr[first + 1] - a->ptr[first];
+    for (i = 1; i < rows; i++)
+        if (a->ptr[first + i + 1] - a->ptr[first + i] != n) return 0;
+    for (i = 1; n && i < rows; i++)
+        if (memcmp(a->col + a->ptr[first], a->col + a->ptr[first + i], (size_t)n * sizeof *a->col)) return 0;
+    return 1;
+}
+
+/* Collects the blocks of so many rows from first on, in the order of the nonzeros. */
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows)
+{
+    const spmv_csr *a = v->a;
+    uint64_t k, begin, end;
+    spmv__set_free_places(set);
+    set->count = 0;
+    set->alike = 0;
+    if (!rows) return; /* padding behind the last row */
+    begin = a->ptr[first];
+    end = a->ptr[first + rows];
+    set->alike = !v->owner && spmv__rows_alike(a, first, rows);
+    if (set->alike) { /* the blocks of one row rise */
+        end = a->ptr[first + 1];
+        for (k = begin; k < end; k++) {
+            uint32_t block = spmv__set_block(set, a->col[k]);
+            set->count += (uint64_t)(k == begin || block != set->col[set->count - 1]);
+            set->col[set->count - 1] = block;
+        }
+    } else if (v->owner) spmv__set_add(set, v, begin, end, 1, set->hashed);
+    else if (set->hashed) spmv__set_add(set, v, begin, end, 0, 1);
+    else spmv__set_add(set, v, begin, end, 0, 0);
+}
+
+/* Sorts the blocks by column: merges every rising stretch with those before it. As the nonzeros of a row rise, there are no more stretches
+ * than rows. */
+SPMV__SHARED void spmv__set_sort(spmv__block_set *set)
+{
+    uint32_t *col = set->col, *spare = set->spare;
+    uint64_t first, end, i, j;
+    for (first = 0; first < set->count; first = end) {
+        for (end = first + 1; end < set->count && col[end - 1] < col[end]; end++) {}
+        if (!first) continue;
+        i = first;
+        j = end - first;
+        memcpy(spare, col + i, (size_t)j * sizeof *col);
+        while (j) { /* from the last on, without a branch that depends on the columns; col[-1] is 0, above which every new one is */
+            uint32_t left = (col - 1)[i], right = spare[j - 1];
+            uint64_t take = (uint64_t)(left > right);
+            col[i + j - 1] = take ? left : right;
+            i -= take;
+            j -= 1 - take;
+        }
+    }
+}
+
+/* Enters the blocks into the table by the numbers that spmv__set_sort gave them. */
+SPMV__SHARED void spmv__set_renumber(spmv__block_set *set)
+{
+    uint32_t i;
+    spmv__set_free_places(set);
+    for (i = 0; i < set->count; i++) {
+        set->place[spmv__set_place(set, set->col[i], set->hashed)] = (uint64_t)set->round << 32 | i;
+    }
+}
+
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
 static const spmv__traits spmv__bell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
@@ -3562,18 +3770,25 @@ typedef struct spmv__block_counts {
     int                 fits[SPMV__MOST_SHARES];
 } spmv__block_counts;
 
+/* The rows of the matrix in a block row, fewer at its end. */
+static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], first = block_row * bh;
+    return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
+}
+
 /* Counts the blocks of one block row and widens low .. high by their block columns. */
 static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint64_t *low, uint64_t *high)
 {
-    spmv__blocks b;
-    uint64_t n = 0;
-    uint32_t c;
-    spmv__blocks_begin(&b, s->v, block_row * p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW]);
-    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
-        if (!n++ && c < *low) *low = c;
-        if (c > *high) *high = c;
-    }
-    return n;
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    uint64_t i;
+    spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
+    if (p->spec.key[SPMV_KEY_IDX] == 16)
+        for (i = 0; i < set->count; i++) {
+            if (set->col[i] < *low) *low = set->col[i];
+            if (set->col[i] > *high) *high = set->col[i];
+        }
+    return set->count;
 }
 
 /* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
@@ -3618,7 +3833,8 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
     s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
     s->blocks = (uint32_t *)blocks;
-    return status;
+    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    return status ? status : spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], bw, &s->threads, s->h);
 }
 
 /* Counts the blocks and sets the sizes of the arrays. */
@@ -3633,7 +3849,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     c.p = p;
     c.s = s;
     c.shares = spmv__source_shares(s);
-    spmv__share_out(spmv__block_count_share, &c, c.shares);
+    spmv__share_among(spmv__block_count_share, &c, c.shares, s->threads);
     for (i = 0; i < c.shares; i++) {
         if (c.most[i] > most) most = c.most[i];
         all += c.all[i];
@@ -3718,51 +3934,116 @@ static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t
     }
 }
 
-/* Puts entries k .. end - 1 of one row into a block; place: where each column from first on goes, from slot val on. The loop for each width
- * of values is short, as most of the time of a conversion is spent here. */
-static void spmv__block_copy(const spmv__sink *to, const uint32_t *col, uint64_t val, const uint64_t *place, uint64_t first, uint64_t k,
-                             uint64_t end)
+/* Where the values of a block row go: a value of block number n, row i and column j of the block goes to slot
+ * val + n * apart + i * row + unit[j]. */
+typedef struct spmv__block_places {
+    uint64_t val, apart, row, unit[SPMV__BLOCK_SIDE];
+} spmv__block_places;
+
+/* Puts the nonzeros of a row into the blocks of their set. They have so many bytes each; first: the slot of the row in the first block. */
+SPMV__INLINE void spmv__block_store(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+                                    uint64_t first, const spmv__block_places *at, size_t bytes)
 {
-    unsigned char *dst = (unsigned char *)to->dst->data;
-    if (to->dst->width == 8)
-        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 8, to->src + k * 8, 8);
-    else
-        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 4, to->src + k * 4, 4);
+    const spmv_csr *a = s->v->a;
+    unsigned char *out = (unsigned char *)to->dst->data + first * bytes;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block = spmv__set_block(set, a->col[k]);
+        uint64_t slot = spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+        memcpy(out + slot * bytes, to->src + k * bytes, bytes);
+    }
+}
+
+/* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
+SPMV__INLINE void spmv__block_store_alike(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+                                          uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t *col = a->col + a->ptr[first];
+    const uint64_t n = a->ptr[first + 1] - a->ptr[first];
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    uint64_t e, i, number = 0;
+    for (e = 0; e < n; e++) {
+        uint32_t block = spmv__set_block(set, col[e]);
+        unsigned char *out;
+        number += (uint64_t)(block != set->col[number]);
+        out = (unsigned char *)to->dst->data + (at->val + number * at->apart + at->unit[col[e] - block * bw]) * bytes;
+        for (i = 0; i < rows; i++) memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+    }
+}
+
+/* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
+static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
+                            const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block = spmv__set_block(set, a->col[k]);
+        if (spmv__mine(s->v, k))
+            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+    }
+}
+
+/* Lists the explicit zeros of a row. */
+static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
+                              const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t width = to->dst->width;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block;
+        if (!spmv__is_zero(to->src + k * width, width)) continue;
+        block = spmv__set_block(set, a->col[k]);
+        to->zeros[to->zero_count++] = first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+    }
+}
+
+/* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                               const spmv__block_places *at)
+{
+    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    uint64_t i;
+    if (!plain || to->zeros || !set->alike) spmv__set_renumber(set);
+    if (plain && set->alike) {
+        if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
+        else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+    }
+    for (i = 0; i < rows; i++) {
+        uint64_t val = at->val + i * at->row;
+        if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
+        else if (!set->alike && wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
+        else if (!set->alike) spmv__block_store(to, s, set, first + i, bw, val, at, 4);
+        if (plain && to->zeros) spmv__block_zeros(to, s, set, first + i, bw, val, at);
+    }
 }
 
 /* Fills block row block_row: the columns and values of its blocks, then padding. */
 static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
 {
-    const spmv_csr *a = s->v->a;
     spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, k, stored = spmv__block_count(p, block_row);
-    uint64_t place[SPMV__BLOCK_SIDE * SPMV__BLOCK_SIDE]; /* of a value relative to the first of its block */
-    uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], stored = spmv__block_count(p, block_row);
+    const uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
     spmv__block at = spmv__block_at(p, block_row, 0);
-    uint64_t apart = spmv__block_at(p, block_row, 1).val - at.val; /* from block to block */
-    const int plain = to->src && !to->zeros && !s->v->owner;
-    spmv__blocks b;
-    uint32_t c;
-    for (i = 0; i < bh * bw; i++) place[i] = i / uw * at.step + i % uw;
-    spmv__blocks_begin(&b, s->v, block_row * bh, bh, bw);
-    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
-        spmv__set_column(col, base, at.col, group, c * bw, bw);
-        spmv__block_clear(p, to, at.val, at.step);
-        for (i = 0; i < b.rows; i++) {
-            if (plain) spmv__block_copy(to, a->col, at.val, &place[i * bw], c * bw, b.from[i], b.at[i]);
-            else
-                for (k = b.from[i]; k < b.at[i]; k++)
-                    if (spmv__mine(s->v, k)) spmv__put(to, at.val + place[i * bw + a->col[k] - c * bw], k);
-        }
-        at.col += distance;
-        at.val += apart;
-        stored--;
-    }
-    for (; stored; stored--, at.col += distance, at.val += apart) {
-        if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
+    spmv__block_places places;
+    const uint64_t rows = spmv__block_row_height(p, block_row);
+    uint64_t i;
+    spmv__set_collect(set, s->v, block_row * bh, rows);
+    spmv__set_sort(set);
+    places.val = at.val;
+    places.apart = spmv__block_at(p, block_row, 1).val - at.val;
+    places.row = bw / uw * at.step;
+    for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
+    for (i = 0; i < stored; i++, at.col += distance, at.val += places.apart) {
+        if (i < set->count) spmv__set_column(col, base, at.col, group, set->col[i] * bw, bw);
+        else if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
         else ((uint32_t *)col->data)[at.col] = SPMV_PAD;
         spmv__block_clear(p, to, at.val, at.step);
     }
+    spmv__block_values(to, s, set, block_row * bh, rows, bw, &places);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -4466,8 +4747,15 @@ static void spmv__fill_share(void *job, uint64_t share)
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
     uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
+    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) to.zeros = NULL;
     if (to.zeros) to.zeros += f->zeros[share];
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+}
+
+static void spmv__fill_shares(spmv__fill_job *f)
+{
+    if (f->s->threads) spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads);
+    else spmv__share_out(spmv__fill_share, f, f->shares);
 }
 
 /* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
@@ -4488,19 +4776,38 @@ static spmv_status spmv__part_zeros(spmv__fill_job *f)
     return status;
 }
 
-/* Sorts the slots of explicit zeros. */
+/* Sorts the slots of explicit zeros, which are many where a program stores all of its pattern: digit by digit from the lowest, into a
+ * second array and back. */
 static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
 {
-    uint64_t i, *zeros = (uint64_t *)p->zeros.data;
-    void *block;
-    spmv__pair *pair;
-    spmv_status status = spmv__new(h, &block, p->zeros.count, sizeof *pair, 0);
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    uint64_t *from = (uint64_t *)p->zeros.data, *to, *place, n = p->zeros.count, i, digit, sum;
+    unsigned shift;
+    void *block, *places;
+    spmv_status status = spmv__room(h, &block, n, 8);
+    if (!status) {
+        status = spmv__room(h, &places, DIGITS, sizeof *place);
+        if (status) spmv_free(h, block);
+    }
     if (status) return status;
-    pair = (spmv__pair *)block;
-    for (i = 0; i < p->zeros.count; i++) pair[i].key = zeros[i];
-    spmv__sort(pair, p->zeros.count);
-    for (i = 0; i < p->zeros.count; i++) zeros[i] = pair[i].key;
-    spmv_free(h, block);
+    to = (uint64_t *)block;
+    place = (uint64_t *)places;
+    for (shift = 0; shift < 64 && (p->a[SPMV_VAL].count >> shift); shift += BITS) {
+        uint64_t *swap = from;
+        memset(place, 0, DIGITS * sizeof *place);
+        for (i = 0; i < n; i++) place[from[i] >> shift & (DIGITS - 1)]++;
+        for (sum = 0, digit = 0; digit < DIGITS; digit++) {
+            uint64_t here = place[digit];
+            place[digit] = sum;
+            sum += here;
+        }
+        for (i = 0; i < n; i++) to[place[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    p->zeros.data = from;
+    spmv_free(h, to);
+    spmv_free(h, places);
     return SPMV_OK;
 }
 
@@ -4512,7 +4819,7 @@ SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
     f->zeros = zeros;
     status = spmv__part_zeros(f);
     if (status) return status;
-    spmv__share_out(spmv__fill_share, f, f->shares);
+    spmv__fill_shares(f);
     return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
 }
 
@@ -4529,7 +4836,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     if (ops->lay) ops->lay(p, s);
     f.shares = spmv__source_shares(s);
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&f);
-    spmv__share_out(spmv__fill_share, &f, f.shares);
+    spmv__fill_shares(&f);
     return SPMV_OK;
 }
 
@@ -4546,7 +4853,7 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
     f.s = s;
     f.to.dst = &p->map;
     f.shares = spmv__source_shares(s);
-    spmv__share_out(spmv__fill_share, &f, f.shares);
+    spmv__fill_shares(&f);
     return SPMV_OK;
 }
 
@@ -4617,6 +4924,7 @@ static void spmv__source_free(spmv__source *src)
     spmv__diagonals_free(&src->diagonals, src->h);
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
+    spmv_free(src->h, src->sets);
 }
 
 /* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */
