@@ -1852,8 +1852,9 @@ typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
-    spmv__pair       *seen;    /* the entries of one strip */
+    spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
+    uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
     uint64_t          threads; /* that fill the part; 0: any number */
     uint64_t          rows;    /* of the part */
@@ -2921,14 +2922,25 @@ typedef struct spmv__slab {
     uint64_t          width; /* entries of a row with padding */
 } spmv__slab;
 
+/* Makes slots padding, n of them from slot on. Each length of values has a store of its own, as padding is a large part of many slabs. */
+static void spmv__slab_pad_some(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot, uint64_t step)
+{
+    unsigned char *val = (unsigned char *)to->dst->data;
+    uint64_t i, at;
+    if (t->col->width == 2)
+        for (i = 0, at = slot; i < n; i++, at += step) ((uint16_t *)t->col->data)[at] = SPMV_PAD16;
+    else
+        for (i = 0, at = slot; i < n; i++, at += step) ((uint32_t *)t->col->data)[at] = SPMV_PAD;
+    if (to->dst->width == 8)
+        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 8, 0, 8);
+    else
+        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 4, 0, 4);
+}
+
 /* Makes the row's slots from entry n on padding; slot is that of entry n. */
 static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot)
 {
-    for (; n < t->width; n++, slot += t->ld) {
-        if (t->col->width == 2) ((uint16_t *)t->col->data)[slot] = SPMV_PAD16;
-        else ((uint32_t *)t->col->data)[slot] = SPMV_PAD;
-        spmv__clear(to, slot, 1);
-    }
+    if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
 }
 
 /* Puts entries k .. k + n - 1 into a row with 32-bit columns, the first into slot. The loop for each width of values is short, as nearly
@@ -4173,8 +4185,12 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
     spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
     spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
-    s->grain = spmv__round_up(p->rows, p->n[SPMV_CMRS_HEIGHT]); /* one share, as all strips are collected in the same place */
-    status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
+    s->grain = p->n[SPMV_CMRS_HEIGHT];
+    if (!p->spec.key[SPMV_KEY_SORT]) return SPMV_OK;
+    s->strip = most;
+    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    while (s->threads > 1 && s->threads * most * sizeof *s->seen > p->nnz) s->threads--; /* a twelfth of the CSR form, or one */
+    status = spmv__room(s->h, &block, s->threads, most * sizeof *s->seen);
     s->seen = (spmv__pair *)block;
     return status;
 }
@@ -4192,27 +4208,55 @@ static void spmv__cmrs_lay(spmv_part *p, spmv__source *s)
     for (t = 0; t < p->a[SPMV_CMRS_PTR].count; t++) spmv__set(&p->a[SPMV_CMRS_PTR], t, s->ptr[spmv__smaller(t * height, p->rows)]);
 }
 
-/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. There is one share only. */
+/* Writes the entry in a slot: a nonzero's column and its row within the strip. */
+SPMV__SHARED void spmv__cmrs_entry(spmv_part *p, uint64_t slot, uint64_t column, uint64_t row)
+{
+    ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? column << 4 | row : column);
+    if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)row;
+}
+
+/* Fills rows first .. stop - 1 of one strip by rising column: the entries are collected as column * 16 + row, the key to sort them by. */
+static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+{
+    spmv__pair *seen = s->seen + spmv__share_thread() * s->strip;
+    uint64_t i, k, n = 0, slot = s->ptr[first];
+    for (i = first; i < stop; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - first);
+                seen[n++].load = k;
+            }
+    }
+    spmv__sort(seen, n);
+    for (i = 0; i < n; i++, slot++) {
+        spmv__cmrs_entry(p, slot, seen[i].key >> 4, seen[i].key & 15);
+        spmv__put(to, slot, seen[i].load);
+    }
+}
+
+/* Fills the strips of rows first .. stop - 1. */
 static void spmv__cmrs_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(stop, height), t, i, k, n, slot = s->ptr[first];
-    for (t = first / height; t < strips; t++) {
-        uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
-        n = 0;
-        for (i = t * height; i < end; i++) {
-            uint64_t r = spmv__source_row(s, i);
-            for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-                if (spmv__mine(s->v, k)) {
-                    s->seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - t * height);
-                    s->seen[n++].load = k;
-                }
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT];
+    uint64_t i, k, slot = s->ptr[first];
+    if (p->spec.key[SPMV_KEY_SORT]) {
+        for (i = first; i < stop; i += height) spmv__cmrs_fill_sorted(p, s, to, i, spmv__smaller(i + height, stop));
+        return;
+    }
+    for (i = first; i < stop; i++) {
+        const uint64_t r = spmv__source_row(s, i), row = i % height, begin = s->v->a->ptr[r], end = s->v->a->ptr[r + 1];
+        if (!s->v->owner) {
+            for (k = begin; k < end; k++) spmv__cmrs_entry(p, slot + k - begin, s->v->a->col[k], row);
+            spmv__put_all(to, slot, begin, end - begin);
+            slot += end - begin;
+            continue;
         }
-        if (p->spec.key[SPMV_KEY_SORT]) spmv__sort(s->seen, n);
-        for (i = 0; i < n; i++, slot++) {
-            ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? s->seen[i].key : s->seen[i].key >> 4);
-            if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)(s->seen[i].key & 15);
-            spmv__put(to, slot, s->seen[i].load);
-        }
+        for (k = begin; k < end; k++)
+            if (spmv__mine(s->v, k)) {
+                spmv__cmrs_entry(p, slot, s->v->a->col[k], row);
+                spmv__put(to, slot++, k);
+            }
     }
 }
 
@@ -4363,6 +4407,8 @@ SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { ret
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
+    void *block;
+    spmv_status status;
     for (i = 0; i < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
         empties += length == 0;
@@ -4386,8 +4432,9 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
     spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
     spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
-    s->grain = p->rows; /* one share: where a row begins depends on all rows before it */
-    return SPMV_OK;
+    status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
+    s->seen = (spmv__pair *)block;
+    return status;
 }
 
 /* The slots are counted as in a build. */
@@ -4401,12 +4448,24 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
     return SPMV_OK;
 }
 
-/* Padding of slots at up to end: it reads what the slot before it does, which is in the cache, and no sum takes it in. */
-static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end)
+/* Padding of slots at up to end: it reads the same column as the slot before it, which is in the cache, and no sum takes it in. */
+static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end, uint32_t column)
 {
     uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
     spmv__clear(to, at, end - at);
-    for (; at < end; at++) col[at] = col[at - 1];
+    for (; at < end; at++) col[at] = column;
+}
+
+/* The column of the last nonzero before row i of the part; 0 if there is none. */
+static uint32_t spmv__tcsr_column_before(const spmv__source *s, uint64_t i)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t r, k;
+    while (i && s->ptr[i] == s->ptr[i - 1]) i--;
+    if (!i) return 0;
+    r = spmv__source_row(s, i - 1);
+    for (k = a->ptr[r + 1] - 1; !spmv__mine(s->v, k);) k--;
+    return a->col[k];
 }
 
 /* The row in slots at up to end, which lie in several tiles, is cut. */
@@ -4437,36 +4496,62 @@ static void spmv__tcsr_count_ends(spmv_part *p)
     }
 }
 
-#define spmv__tcsr_lay NULL
-
-/* Fills all rows: there is one share only. */
-static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+/* Fills all arrays but columns and values: where a row begins depends on all rows before it. Notes for each share the slot after the rows
+ * before it. */
+static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
 {
-    const spmv_csr *a = s->v->a;
-    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    uint64_t tile = p->n[SPMV_TCSR_TILE], at = 0, cuts = 0, empties = 0, i, k;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s);
+    uint64_t at = 0, cuts = 0, empties = 0, share = 0, next = 0, i;
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) ((uint32_t *)p->a[SPMV_TCSR_PIECE].data)[i] = (uint32_t)(i / 2);
-    for (i = first; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    for (i = 0; i < p->rows; i++) {
+        uint64_t length = s->ptr[i + 1] - s->ptr[i];
+        while (share < shares && next <= i) {
+            s->seen[share].key = next;
+            s->seen[share].load = at;
+            next = spmv__share_first(s, ++share, shares);
+        }
         if (!length) {
             empty[empties++] = (uint32_t)i;
             continue;
         }
-        spmv__tcsr_pad(p, to, at, begin);
-        at = begin;
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                col[at] = a->col[k];
-                spmv__put(to, at++, k);
-            }
+        at = spmv__tile_slot(tile, at, length) + length;
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, at - length, at)) spmv__tcsr_cut_row(p, at - length, at, &cuts);
     }
-    spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES]);
     spmv__tcsr_count_ends(p);
+}
+
+/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. */
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const spmv_csr *a = s->v->a;
+    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, column = spmv__tcsr_column_before(s, first);
+    uint64_t tile = p->n[SPMV_TCSR_TILE], at, share = 0, i, k;
+    if (first == end) return;
+    while (s->seen[share].key != first) share++;
+    at = s->seen[share].load;
+    for (i = first; i < end; i++) {
+        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+        if (!length) continue;
+        spmv__tcsr_pad(p, to, at, begin, column);
+        at = begin;
+        if (!s->v->owner) {
+            memcpy(col + at, a->col + a->ptr[r], (size_t)length * sizeof *col);
+            spmv__put_all(to, at, a->ptr[r], length);
+            at += length;
+        } else
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(s->v, k)) {
+                    col[at] = a->col[k];
+                    spmv__put(to, at++, k);
+                }
+        column = col[at - 1];
+    }
+    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], column);
 }
 
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
