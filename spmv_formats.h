@@ -1891,7 +1891,7 @@ SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 /* Does share number share of some work. */
 typedef void (*spmv__work)(void *job, uint64_t share);
 
-/* The threads among which so many shares are divided, at most so many. */
+/* How many threads do so many shares; most is the most there may be. */
 SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most)
 {
 #ifdef _OPENMP

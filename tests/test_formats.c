@@ -2756,7 +2756,10 @@ static void matrix_wide(matrix *m)
     uint64_t r, j, c;
     matrix_open(m, "wide", 601, 3000000);
     for (r = 0; r < m->rows; r++) {
-        for (j = 0, c = r / 3 * 7; j < 24; j++, c += r % 5 == 4 ? stride : j % 4 < 2 ? 1 : 97 * (1 + (r * 31 + j * 17) % 900)) matrix_add(m, c);
+        for (j = 0, c = r / 3 * 7; j < 24; j++) {
+            matrix_add(m, c);
+            c += r % 5 == 4 ? stride : j % 4 < 2 ? 1 : 97 * (1 + (r * 31 + j * 17) % 900);
+        }
         m->ptr[r + 1] = m->nnz;
     }
     matrix_close(m, WITH_ZEROS);
