@@ -622,6 +622,28 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     return s;
 }
 
+/* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
+ * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest only takes
+ * its share of the best flat format's time and is converted as fast as csr; but if several options are measured, any may win. */
+static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const *p, int count, double least)
+{
+    const double all = (double)c->e.a->nnz;
+    double rest = 1; /* the share of the nonzeros that is left */
+    spmv_option o;
+    int i;
+    memset(&o, 0, sizeof o);
+    o.convert = (double)SPMV__CONVERT_CSR;
+    for (i = 0; i < count; i++) {
+        if (p[i]->guess <= 0 || p[i]->guess >= least * 0.98) return 0;
+        o.predicted += p[i]->seconds;
+        o.convert += spmv__spec_convert(&p[i]->spec);
+        rest -= p[i]->nnz / all;
+    }
+    if (c->hints && c->hints->measure && c->hints->refine > 1) return 1;
+    if (rest > 0) o.predicted += c->flat * rest;
+    return spmv__option_cost(c, &o, count + 1, 0) < c->out->option[0].cost;
+}
+
 /* Offers thick bands in BDIA and other dense diagonals in DIA: the third case of clSpMV. */
 static spmv_status spmv__offer_both_diagonals(spmv__chooser *c, const spmv__prefix *diagonal)
 {
@@ -658,16 +680,15 @@ static spmv_status spmv__offer_prefixes(spmv__chooser *c, const spmv_features *f
     }
     for (j = 0; j < SPMV__PREFIXES && !s; j++) {
         two[0] = &diagonal[j];
-        if (diagonal[j].guess > 0 && diagonal[j].guess < least * 0.98) s = spmv__offer_prefix(c, two, 1);
+        if (spmv__prefixes_pay(c, two, 1, least)) s = spmv__offer_prefix(c, two, 1);
         two[0] = &block[j];
-        if (!s && block[j].guess > 0 && block[j].guess < least * 0.98) s = spmv__offer_prefix(c, two, 1);
+        if (!s && spmv__prefixes_pay(c, two, 1, least)) s = spmv__offer_prefix(c, two, 1);
     }
-    if (!s && diagonal[0].guess > 0 && diagonal[1].guess > 0 && diagonal[0].guess < least * 0.98)
-        s = spmv__offer_both_diagonals(c, diagonal);
     two[0] = &diagonal[0];
+    two[1] = &diagonal[1];
+    if (!s && spmv__prefixes_pay(c, two, 2, least)) s = spmv__offer_both_diagonals(c, diagonal);
     two[1] = &block[0];
-    if (!s && diagonal[0].guess > 0 && block[0].guess > 0 && diagonal[0].guess < least * 0.98 && block[0].guess < least * 0.98)
-        s = spmv__offer_prefix(c, two, 2);
+    if (!s && spmv__prefixes_pay(c, two, 2, least)) s = spmv__offer_prefix(c, two, 2);
     return s;
 }
 

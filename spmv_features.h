@@ -19,7 +19,7 @@ extern "C" {
  * read, are estimated from samples.
  *   out      the features; on failure zeroed
  *   v        the view; its row list is ignored
- *   sample   nonzeros in the sample for each block size; 0: a 32nd of them and 8192 more, at most 2^17. Shares found in blocks err by
+ *   sample   nonzeros in the sample for each block size; 0: a 64th of them and 8192 more, at most 2^16. Shares found in blocks err by
  *            about 1 / sqrt(slices in the sample)
  *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
  *   hooks    may be NULL
@@ -280,11 +280,11 @@ static void spmv__look_histogram(const spmv__look *l, const spmv__diagonals *d, 
 
 /* Fills in the features of diagonals. Of a large matrix, every row is read only if a sample shows so few diagonals that the whole matrix
  * could be stored by diagonals. Otherwise the features are those of the sample: a diagonal that is filled to p is estimated with a standard
- * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is in the thousands unless rows are very long. Diagonals with
+ * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is about a thousand unless rows are very long. Diagonals with
  * few nonzeros may then be missing. */
 static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
 {
-    const uint64_t sample = 1u << 18; /* nonzeros */
+    const uint64_t sample = 1u << 16; /* nonzeros */
     const double   dense = 8;         /* slots for each nonzero: more are never worth it */
     const uint64_t rows = l->v->a->rows;
     spmv__diagonals d;
@@ -497,7 +497,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     int i;
     spmv_status s;
     memset(f, 0, sizeof *f);
-    if (!sample) sample = spmv__smaller(1u << 17, 8192 + l->nnz / 32);
+    if (!sample) sample = spmv__smaller(1u << 16, 8192 + l->nnz / 64);
     f->rows = l->v->a->rows;
     f->cols = l->v->a->cols;
     f->nnz = l->nnz;

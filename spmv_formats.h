@@ -710,12 +710,18 @@ extern int madvise(void *address, size_t bytes, int advice);
 #endif
 #endif
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 #define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
+#define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
+#define SPMV__INLINE static
 #endif
 /* Levels of vector instructions need the ways of gcc and clang to compile single functions for other processors. */
 #if !defined(SPMV_NO_SIMD) && defined(__GNUC__) && !defined(_MSC_VER)
@@ -1846,8 +1852,11 @@ typedef struct spmv__source {
     const spmv_view  *v;
     const uint64_t   *ptr;     /* part rows + 1: running counts of the part's nonzeros */
     spmv__diagonals   diagonals;
-    spmv__pair       *seen;    /* the entries of one strip */
+    spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
+    uint64_t          strip;   /* cmrs: the most entries of a strip */
+    struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
+    uint64_t          threads; /* that fill the part; 0: any number */
     uint64_t          rows;    /* of the part */
     uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
@@ -1882,18 +1891,44 @@ SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 /* Does share number share of some work. */
 typedef void (*spmv__work)(void *job, uint64_t share);
 
+/* How many threads do so many shares; most is the most there may be. */
+SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most)
+{
+#ifdef _OPENMP
+    const uint64_t threads = (uint64_t)omp_get_max_threads();
+#else
+    const uint64_t threads = 1;
+#endif
+    if (shares < most) most = shares;
+    return threads < most ? threads : most;
+}
+
+/* The number of the thread that does a share, below spmv__share_threads. */
+SPMV__SHARED uint64_t spmv__share_thread(void)
+{
+#ifdef _OPENMP
+    return (uint64_t)omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* Calls work for each share, in so many threads. */
+SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
+{
+    int64_t t;
+    (void)threads;
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
+#endif
+    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+}
+
 /* Calls work for each share, in threads if the build has them. */
 SPMV__SHARED void spmv__share_out(spmv__work work, void *job, uint64_t shares)
 {
-    int64_t t;
-    if (shares == 1) {
-        work(job, 0);
-        return;
-    }
-#ifdef _OPENMP
-    #pragma omp parallel for schedule(dynamic, 1)
-#endif
-    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+    if (shares == 1) work(job, 0);
+    else spmv__share_among(work, job, shares, spmv__share_threads(shares, shares));
 }
 
 /* The row at which a share begins, so that all have about as many rows and nonzeros; ptr counts the nonzeros before each row. */
@@ -2887,14 +2922,25 @@ typedef struct spmv__slab {
     uint64_t          width; /* entries of a row with padding */
 } spmv__slab;
 
+/* Makes slots padding, n of them from slot on. Each length of values has a store of its own, as padding is a large part of many slabs. */
+static void spmv__slab_pad_some(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot, uint64_t step)
+{
+    unsigned char *val = (unsigned char *)to->dst->data;
+    uint64_t i, at;
+    if (t->col->width == 2)
+        for (i = 0, at = slot; i < n; i++, at += step) ((uint16_t *)t->col->data)[at] = SPMV_PAD16;
+    else
+        for (i = 0, at = slot; i < n; i++, at += step) ((uint32_t *)t->col->data)[at] = SPMV_PAD;
+    if (to->dst->width == 8)
+        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 8, 0, 8);
+    else
+        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 4, 0, 4);
+}
+
 /* Makes the row's slots from entry n on padding; slot is that of entry n. */
 static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot)
 {
-    for (; n < t->width; n++, slot += t->ld) {
-        if (t->col->width == 2) ((uint16_t *)t->col->data)[slot] = SPMV_PAD16;
-        else ((uint32_t *)t->col->data)[slot] = SPMV_PAD;
-        spmv__clear(to, slot, 1);
-    }
+    if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
 }
 
 /* Puts entries k .. k + n - 1 into a row with 32-bit columns, the first into slot. The loop for each width of values is short, as nearly
@@ -3402,6 +3448,180 @@ SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
     return n;
 }
 
+/* The blocks of one block row. They are looked up by block column in a table that has a place for each, or, if that would take too much
+ * memory, in a smaller hash table. Merging the rows by column would take a mispredicted branch for most blocks. */
+typedef struct spmv__block_set {
+    uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
+    uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
+    uint64_t  mask, count;  /* places in the table - 1; blocks */
+    uint64_t  times;        /* column * times >> shift is the block column */
+    uint32_t  shift, round;
+    int       hashed;       /* 0: there is a place for every block column */
+    int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
+} spmv__block_set;
+
+/* The most nonzeros of the matrix in bh adjacent rows from a multiple of bh on. */
+SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
+{
+    uint64_t r, most = 0;
+    for (r = 0; r < a->rows; r += bh) {
+        uint64_t n = a->ptr[spmv__smaller(r + bh, a->rows)] - a->ptr[r];
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+/* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
+ * does. They are one block of memory, which the caller frees. Blocks have bh rows and bw columns. */
+SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
+                                         const spmv_hooks *h)
+{
+    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all), place = sizeof(uint64_t);
+    const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
+    uint64_t places = 16, i, bytes, fit;
+    const int hashed = all * place > room && all > 4 * most;
+    unsigned char *at;
+    void *block;
+    spmv_status s;
+    while (hashed && places < 4 * most) places *= 2;
+    if (!hashed) places = spmv__round_up(all, 16);
+    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
+    fit = room / bytes;
+    if (*threads > fit) *threads = fit ? fit : 1;
+    s = spmv__room(h, &block, *threads, sizeof **out + bytes);
+    *out = (spmv__block_set *)block;
+    if (s) return s;
+    at = (unsigned char *)(*out + *threads);
+    for (i = 0; i < *threads; i++, at += bytes) {
+        spmv__block_set *set = &(*out)[i];
+        memset(set, 0, sizeof *set);
+        set->place = (uint64_t *)(void *)at;
+        set->col = (uint32_t *)(void *)(at + places * place) + 1;
+        set->spare = set->col + most + 1;
+        set->mask = places - 1;
+        set->hashed = hashed;
+        set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+        set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+        set->col[-1] = 0;
+        memset(set->place, 0, (size_t)(places * place));
+    }
+    return SPMV_OK;
+}
+
+/* Makes all places of the table free. */
+SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
+{
+    if (++set->round) return;
+    memset(set->place, 0, (size_t)(set->mask + 1) * sizeof *set->place);
+    set->round = 1;
+}
+
+SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return (uint32_t)(c * set->times >> set->shift); }
+
+/* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
+SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
+{
+    const uint64_t mix = 0x9e3779b97f4a7c15u; /* spreads stretches and strides (Knuth 6.4) */
+    uint64_t at = hashed ? block * mix >> 32 & set->mask : block;
+    while (hashed && set->place[at] >> 32 == set->round && set->col[(uint32_t)set->place[at]] != block) at = (at + 1) & set->mask;
+    return at;
+}
+
+/* The number of a block that is in the set. */
+SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
+{
+    return (uint32_t)set->place[spmv__set_place(set, block, set->hashed)];
+}
+
+/* Adds the blocks of entries k .. end - 1. Whether a block is new is as good as random, so no branch depends on it. */
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int hashed)
+{
+    const uint32_t *col = v->a->col;
+    const uint64_t round = set->round, next = round << 32;
+    uint32_t *out = set->col;
+    uint64_t n = set->count;
+    for (; k < end; k++) {
+        uint32_t block = spmv__set_block(set, col[k]);
+        uint64_t *place, was, is_new;
+        if (owned && !spmv__mine(v, k)) continue;
+        place = &set->place[spmv__set_place(set, block, hashed)];
+        was = *place;
+        is_new = (uint64_t)(was >> 32 != round);
+        out[n] = block; /* for good if it is new */
+        *place = was ^ ((was ^ (next | n)) & (0 - is_new));
+        n += is_new;
+    }
+    set->count = n;
+}
+
+/* 1 if some rows of the matrix from first on have nonzeros in the same columns, as the rows of a node have in finite elements with several
+ * unknowns a node. */
+SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t i, n = a->ptr[first + 1] - a->ptr[first];
+    for (i = 1; i < rows; i++)
+        if (a->ptr[first + i + 1] - a->ptr[first + i] != n) return 0;
+    for (i = 1; n && i < rows; i++)
+        if (memcmp(a->col + a->ptr[first], a->col + a->ptr[first + i], (size_t)n * sizeof *a->col)) return 0;
+    return 1;
+}
+
+/* Collects the blocks of so many rows from first on, in the order of the nonzeros. */
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows)
+{
+    const spmv_csr *a = v->a;
+    uint64_t k, begin, end;
+    spmv__set_free_places(set);
+    set->count = 0;
+    set->alike = 0;
+    if (!rows) return; /* padding behind the last row */
+    begin = a->ptr[first];
+    end = a->ptr[first + rows];
+    set->alike = !v->owner && spmv__rows_alike(a, first, rows);
+    if (set->alike) { /* the blocks of one row rise */
+        end = a->ptr[first + 1];
+        for (k = begin; k < end; k++) {
+            uint32_t block = spmv__set_block(set, a->col[k]);
+            set->count += (uint64_t)(k == begin || block != set->col[set->count - 1]);
+            set->col[set->count - 1] = block;
+        }
+    } else if (v->owner) spmv__set_add(set, v, begin, end, 1, set->hashed);
+    else if (set->hashed) spmv__set_add(set, v, begin, end, 0, 1);
+    else spmv__set_add(set, v, begin, end, 0, 0);
+}
+
+/* Sorts the blocks by column: merges every rising stretch with those before it. As the nonzeros of a row rise, there are no more stretches
+ * than rows. */
+SPMV__SHARED void spmv__set_sort(spmv__block_set *set)
+{
+    uint32_t *col = set->col, *spare = set->spare;
+    uint64_t first, end, i, j;
+    for (first = 0; first < set->count; first = end) {
+        for (end = first + 1; end < set->count && col[end - 1] < col[end]; end++) {}
+        if (!first) continue;
+        i = first;
+        j = end - first;
+        memcpy(spare, col + i, (size_t)j * sizeof *col);
+        while (j) { /* from the last on, without a branch that depends on the columns; col[-1] is 0, above which every new one is */
+            uint32_t left = (col - 1)[i], right = spare[j - 1];
+            uint64_t take = (uint64_t)(left > right);
+            col[i + j - 1] = take ? left : right;
+            i -= take;
+            j -= 1 - take;
+        }
+    }
+}
+
+/* Enters the blocks into the table by the numbers that spmv__set_sort gave them. */
+SPMV__SHARED void spmv__set_renumber(spmv__block_set *set)
+{
+    uint32_t i;
+    spmv__set_free_places(set);
+    for (i = 0; i < set->count; i++) {
+        set->place[spmv__set_place(set, set->col[i], set->hashed)] = (uint64_t)set->round << 32 | i;
+    }
+}
+
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
 static const spmv__traits spmv__bell_traits = {
     SPMV__KEY(B) | SPMV__KEY(D) | SPMV__KEY(IDX),  /* keys */
@@ -3562,18 +3782,25 @@ typedef struct spmv__block_counts {
     int                 fits[SPMV__MOST_SHARES];
 } spmv__block_counts;
 
+/* The rows of the matrix in a block row, fewer at its end. */
+static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
+{
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], first = block_row * bh;
+    return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
+}
+
 /* Counts the blocks of one block row and widens low .. high by their block columns. */
 static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint64_t *low, uint64_t *high)
 {
-    spmv__blocks b;
-    uint64_t n = 0;
-    uint32_t c;
-    spmv__blocks_begin(&b, s->v, block_row * p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW]);
-    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
-        if (!n++ && c < *low) *low = c;
-        if (c > *high) *high = c;
-    }
-    return n;
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    uint64_t i;
+    spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
+    if (p->spec.key[SPMV_KEY_IDX] == 16)
+        for (i = 0; i < set->count; i++) {
+            if (set->col[i] < *low) *low = set->col[i];
+            if (set->col[i] > *high) *high = set->col[i];
+        }
+    return set->count;
 }
 
 /* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
@@ -3618,7 +3845,8 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
     s->grain = p->n[SPMV_BLOCK_BH] * spmv__block_group_height(p);
     status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
     s->blocks = (uint32_t *)blocks;
-    return status;
+    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    return status ? status : spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], bw, &s->threads, s->h);
 }
 
 /* Counts the blocks and sets the sizes of the arrays. */
@@ -3633,7 +3861,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     c.p = p;
     c.s = s;
     c.shares = spmv__source_shares(s);
-    spmv__share_out(spmv__block_count_share, &c, c.shares);
+    spmv__share_among(spmv__block_count_share, &c, c.shares, s->threads);
     for (i = 0; i < c.shares; i++) {
         if (c.most[i] > most) most = c.most[i];
         all += c.all[i];
@@ -3718,51 +3946,116 @@ static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t
     }
 }
 
-/* Puts entries k .. end - 1 of one row into a block; place: where each column from first on goes, from slot val on. The loop for each width
- * of values is short, as most of the time of a conversion is spent here. */
-static void spmv__block_copy(const spmv__sink *to, const uint32_t *col, uint64_t val, const uint64_t *place, uint64_t first, uint64_t k,
-                             uint64_t end)
+/* Where the values of a block row go: a value of block number n, row i and column j of the block goes to slot
+ * val + n * apart + i * row + unit[j]. */
+typedef struct spmv__block_places {
+    uint64_t val, apart, row, unit[SPMV__BLOCK_SIDE];
+} spmv__block_places;
+
+/* Puts the nonzeros of a row into the blocks of their set. They have so many bytes each; first: the slot of the row in the first block. */
+SPMV__INLINE void spmv__block_store(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+                                    uint64_t first, const spmv__block_places *at, size_t bytes)
 {
-    unsigned char *dst = (unsigned char *)to->dst->data;
-    if (to->dst->width == 8)
-        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 8, to->src + k * 8, 8);
-    else
-        for (; k < end; k++) memcpy(dst + (val + place[col[k] - first]) * 4, to->src + k * 4, 4);
+    const spmv_csr *a = s->v->a;
+    unsigned char *out = (unsigned char *)to->dst->data + first * bytes;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block = spmv__set_block(set, a->col[k]);
+        uint64_t slot = spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+        memcpy(out + slot * bytes, to->src + k * bytes, bytes);
+    }
+}
+
+/* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
+SPMV__INLINE void spmv__block_store_alike(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+                                          uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t *col = a->col + a->ptr[first];
+    const uint64_t n = a->ptr[first + 1] - a->ptr[first];
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    uint64_t e, i, number = 0;
+    for (e = 0; e < n; e++) {
+        uint32_t block = spmv__set_block(set, col[e]);
+        unsigned char *out;
+        number += (uint64_t)(block != set->col[number]);
+        out = (unsigned char *)to->dst->data + (at->val + number * at->apart + at->unit[col[e] - block * bw]) * bytes;
+        for (i = 0; i < rows; i++) memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+    }
+}
+
+/* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
+static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
+                            const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block = spmv__set_block(set, a->col[k]);
+        if (spmv__mine(s->v, k))
+            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+    }
+}
+
+/* Lists the explicit zeros of a row. */
+static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
+                              const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t width = to->dst->width;
+    uint64_t k;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        uint32_t block;
+        if (!spmv__is_zero(to->src + k * width, width)) continue;
+        block = spmv__set_block(set, a->col[k]);
+        to->zeros[to->zero_count++] = first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+    }
+}
+
+/* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                               const spmv__block_places *at)
+{
+    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    uint64_t i;
+    if (!plain || to->zeros || !set->alike) spmv__set_renumber(set);
+    if (plain && set->alike) {
+        if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
+        else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+    }
+    for (i = 0; i < rows; i++) {
+        uint64_t val = at->val + i * at->row;
+        if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
+        else if (!set->alike && wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
+        else if (!set->alike) spmv__block_store(to, s, set, first + i, bw, val, at, 4);
+        if (plain && to->zeros) spmv__block_zeros(to, s, set, first + i, bw, val, at);
+    }
 }
 
 /* Fills block row block_row: the columns and values of its blocks, then padding. */
 static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
 {
-    const spmv_csr *a = s->v->a;
     spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], i, k, stored = spmv__block_count(p, block_row);
-    uint64_t place[SPMV__BLOCK_SIDE * SPMV__BLOCK_SIDE]; /* of a value relative to the first of its block */
-    uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], stored = spmv__block_count(p, block_row);
+    const uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
     spmv__block at = spmv__block_at(p, block_row, 0);
-    uint64_t apart = spmv__block_at(p, block_row, 1).val - at.val; /* from block to block */
-    const int plain = to->src && !to->zeros && !s->v->owner;
-    spmv__blocks b;
-    uint32_t c;
-    for (i = 0; i < bh * bw; i++) place[i] = i / uw * at.step + i % uw;
-    spmv__blocks_begin(&b, s->v, block_row * bh, bh, bw);
-    while ((c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK) {
-        spmv__set_column(col, base, at.col, group, c * bw, bw);
-        spmv__block_clear(p, to, at.val, at.step);
-        for (i = 0; i < b.rows; i++) {
-            if (plain) spmv__block_copy(to, a->col, at.val, &place[i * bw], c * bw, b.from[i], b.at[i]);
-            else
-                for (k = b.from[i]; k < b.at[i]; k++)
-                    if (spmv__mine(s->v, k)) spmv__put(to, at.val + place[i * bw + a->col[k] - c * bw], k);
-        }
-        at.col += distance;
-        at.val += apart;
-        stored--;
-    }
-    for (; stored; stored--, at.col += distance, at.val += apart) {
-        if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
+    spmv__block_places places;
+    const uint64_t rows = spmv__block_row_height(p, block_row);
+    uint64_t i;
+    spmv__set_collect(set, s->v, block_row * bh, rows);
+    spmv__set_sort(set);
+    places.val = at.val;
+    places.apart = spmv__block_at(p, block_row, 1).val - at.val;
+    places.row = bw / uw * at.step;
+    for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
+    for (i = 0; i < stored; i++, at.col += distance, at.val += places.apart) {
+        if (i < set->count) spmv__set_column(col, base, at.col, group, set->col[i] * bw, bw);
+        else if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
         else ((uint32_t *)col->data)[at.col] = SPMV_PAD;
         spmv__block_clear(p, to, at.val, at.step);
     }
+    spmv__block_values(to, s, set, block_row * bh, rows, bw, &places);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -3892,8 +4185,12 @@ static spmv_status spmv__cmrs_size(spmv_part *p, spmv__source *s)
     spmv__want_offsets(&p->a[SPMV_CMRS_PTR], strips + 1, p->nnz);
     spmv__want(&p->a[SPMV_CMRS_INDEX], p->nnz, 4);
     spmv__want(&p->a[SPMV_CMRS_ROW], p->n[SPMV_CMRS_PACKED] ? 0 : p->nnz, 1);
-    s->grain = spmv__round_up(p->rows, p->n[SPMV_CMRS_HEIGHT]); /* one share, as all strips are collected in the same place */
-    status = spmv__new(s->h, &block, most, sizeof(spmv__pair), 0);
+    s->grain = p->n[SPMV_CMRS_HEIGHT];
+    if (!p->spec.key[SPMV_KEY_SORT]) return SPMV_OK;
+    s->strip = most;
+    s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
+    while (s->threads > 1 && s->threads * most * sizeof *s->seen > p->nnz) s->threads--; /* a twelfth of the CSR form, or one */
+    status = spmv__room(s->h, &block, s->threads, most * sizeof *s->seen);
     s->seen = (spmv__pair *)block;
     return status;
 }
@@ -3911,27 +4208,55 @@ static void spmv__cmrs_lay(spmv_part *p, spmv__source *s)
     for (t = 0; t < p->a[SPMV_CMRS_PTR].count; t++) spmv__set(&p->a[SPMV_CMRS_PTR], t, s->ptr[spmv__smaller(t * height, p->rows)]);
 }
 
-/* The entries of each strip are collected as column * 16 + row, which is also the key to sort them by. There is one share only. */
+/* Writes the entry in a slot: a nonzero's column and its row within the strip. */
+SPMV__SHARED void spmv__cmrs_entry(spmv_part *p, uint64_t slot, uint64_t column, uint64_t row)
+{
+    ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? column << 4 | row : column);
+    if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)row;
+}
+
+/* Fills rows first .. stop - 1 of one strip by rising column: the entries are collected as column * 16 + row, the key to sort them by. */
+static void spmv__cmrs_fill_sorted(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
+{
+    spmv__pair *seen = s->seen + spmv__share_thread() * s->strip;
+    uint64_t i, k, n = 0, slot = s->ptr[first];
+    for (i = first; i < stop; i++) {
+        uint64_t r = spmv__source_row(s, i);
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
+            if (spmv__mine(s->v, k)) {
+                seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - first);
+                seen[n++].load = k;
+            }
+    }
+    spmv__sort(seen, n);
+    for (i = 0; i < n; i++, slot++) {
+        spmv__cmrs_entry(p, slot, seen[i].key >> 4, seen[i].key & 15);
+        spmv__put(to, slot, seen[i].load);
+    }
+}
+
+/* Fills the strips of rows first .. stop - 1. */
 static void spmv__cmrs_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
-    uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(stop, height), t, i, k, n, slot = s->ptr[first];
-    for (t = first / height; t < strips; t++) {
-        uint64_t end = (t + 1) * height < p->rows ? (t + 1) * height : p->rows;
-        n = 0;
-        for (i = t * height; i < end; i++) {
-            uint64_t r = spmv__source_row(s, i);
-            for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-                if (spmv__mine(s->v, k)) {
-                    s->seen[n].key = (uint64_t)s->v->a->col[k] << 4 | (i - t * height);
-                    s->seen[n++].load = k;
-                }
+    const uint64_t height = p->n[SPMV_CMRS_HEIGHT];
+    uint64_t i, k, slot = s->ptr[first];
+    if (p->spec.key[SPMV_KEY_SORT]) {
+        for (i = first; i < stop; i += height) spmv__cmrs_fill_sorted(p, s, to, i, spmv__smaller(i + height, stop));
+        return;
+    }
+    for (i = first; i < stop; i++) {
+        const uint64_t r = spmv__source_row(s, i), row = i % height, begin = s->v->a->ptr[r], end = s->v->a->ptr[r + 1];
+        if (!s->v->owner) {
+            for (k = begin; k < end; k++) spmv__cmrs_entry(p, slot + k - begin, s->v->a->col[k], row);
+            spmv__put_all(to, slot, begin, end - begin);
+            slot += end - begin;
+            continue;
         }
-        if (p->spec.key[SPMV_KEY_SORT]) spmv__sort(s->seen, n);
-        for (i = 0; i < n; i++, slot++) {
-            ((uint32_t *)p->a[SPMV_CMRS_INDEX].data)[slot] = (uint32_t)(p->n[SPMV_CMRS_PACKED] ? s->seen[i].key : s->seen[i].key >> 4);
-            if (!p->n[SPMV_CMRS_PACKED]) ((uint8_t *)p->a[SPMV_CMRS_ROW].data)[slot] = (uint8_t)(s->seen[i].key & 15);
-            spmv__put(to, slot, s->seen[i].load);
-        }
+        for (k = begin; k < end; k++)
+            if (spmv__mine(s->v, k)) {
+                spmv__cmrs_entry(p, slot, s->v->a->col[k], row);
+                spmv__put(to, slot++, k);
+            }
     }
 }
 
@@ -4082,6 +4407,8 @@ SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { ret
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
+    void *block;
+    spmv_status status;
     for (i = 0; i < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
         empties += length == 0;
@@ -4105,8 +4432,9 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
     spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
     spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
-    s->grain = p->rows; /* one share: where a row begins depends on all rows before it */
-    return SPMV_OK;
+    status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
+    s->seen = (spmv__pair *)block;
+    return status;
 }
 
 /* The slots are counted as in a build. */
@@ -4120,12 +4448,24 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
     return SPMV_OK;
 }
 
-/* Padding of slots at up to end: it reads what the slot before it does, which is in the cache, and no sum takes it in. */
-static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end)
+/* Padding of slots at up to end: it reads the same column as the slot before it, which is in the cache, and no sum takes it in. */
+static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end, uint32_t column)
 {
     uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
     spmv__clear(to, at, end - at);
-    for (; at < end; at++) col[at] = col[at - 1];
+    for (; at < end; at++) col[at] = column;
+}
+
+/* The column of the last nonzero before row i of the part; 0 if there is none. */
+static uint32_t spmv__tcsr_column_before(const spmv__source *s, uint64_t i)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t r, k;
+    while (i && s->ptr[i] == s->ptr[i - 1]) i--;
+    if (!i) return 0;
+    r = spmv__source_row(s, i - 1);
+    for (k = a->ptr[r + 1] - 1; !spmv__mine(s->v, k);) k--;
+    return a->col[k];
 }
 
 /* The row in slots at up to end, which lie in several tiles, is cut. */
@@ -4156,36 +4496,62 @@ static void spmv__tcsr_count_ends(spmv_part *p)
     }
 }
 
-#define spmv__tcsr_lay NULL
-
-/* Fills all rows: there is one share only. */
-static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+/* Fills all arrays but columns and values: where a row begins depends on all rows before it. Notes for each share the slot after the rows
+ * before it. */
+static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
 {
-    const spmv_csr *a = s->v->a;
-    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    uint64_t tile = p->n[SPMV_TCSR_TILE], at = 0, cuts = 0, empties = 0, i, k;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s);
+    uint64_t at = 0, cuts = 0, empties = 0, share = 0, next = 0, i;
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) ((uint32_t *)p->a[SPMV_TCSR_PIECE].data)[i] = (uint32_t)(i / 2);
-    for (i = first; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    for (i = 0; i < p->rows; i++) {
+        uint64_t length = s->ptr[i + 1] - s->ptr[i];
+        while (share < shares && next <= i) {
+            s->seen[share].key = next;
+            s->seen[share].load = at;
+            next = spmv__share_first(s, ++share, shares);
+        }
         if (!length) {
             empty[empties++] = (uint32_t)i;
             continue;
         }
-        spmv__tcsr_pad(p, to, at, begin);
-        at = begin;
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(s->v, k)) {
-                col[at] = a->col[k];
-                spmv__put(to, at++, k);
-            }
+        at = spmv__tile_slot(tile, at, length) + length;
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, at - length, at)) spmv__tcsr_cut_row(p, at - length, at, &cuts);
     }
-    spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES]);
     spmv__tcsr_count_ends(p);
+}
+
+/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. */
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const spmv_csr *a = s->v->a;
+    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, column = spmv__tcsr_column_before(s, first);
+    uint64_t tile = p->n[SPMV_TCSR_TILE], at, share = 0, i, k;
+    if (first == end) return;
+    while (s->seen[share].key != first) share++;
+    at = s->seen[share].load;
+    for (i = first; i < end; i++) {
+        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+        if (!length) continue;
+        spmv__tcsr_pad(p, to, at, begin, column);
+        at = begin;
+        if (!s->v->owner) {
+            memcpy(col + at, a->col + a->ptr[r], (size_t)length * sizeof *col);
+            spmv__put_all(to, at, a->ptr[r], length);
+            at += length;
+        } else
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(s->v, k)) {
+                    col[at] = a->col[k];
+                    spmv__put(to, at++, k);
+                }
+        column = col[at - 1];
+    }
+    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], column);
 }
 
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
@@ -4466,8 +4832,15 @@ static void spmv__fill_share(void *job, uint64_t share)
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
     uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
+    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) to.zeros = NULL;
     if (to.zeros) to.zeros += f->zeros[share];
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+}
+
+static void spmv__fill_shares(spmv__fill_job *f)
+{
+    if (f->s->threads) spmv__share_among(spmv__fill_share, f, f->shares, f->s->threads);
+    else spmv__share_out(spmv__fill_share, f, f->shares);
 }
 
 /* Allocates p->zeros, in which each share lists its zeros behind those of the shares before it. */
@@ -4488,19 +4861,38 @@ static spmv_status spmv__part_zeros(spmv__fill_job *f)
     return status;
 }
 
-/* Sorts the slots of explicit zeros. */
+/* Sorts the slots of explicit zeros, which are many where a program stores all of its pattern: digit by digit from the lowest, into a
+ * second array and back. */
 static spmv_status spmv__part_sort_zeros(spmv_part *p, const spmv_hooks *h)
 {
-    uint64_t i, *zeros = (uint64_t *)p->zeros.data;
-    void *block;
-    spmv__pair *pair;
-    spmv_status status = spmv__new(h, &block, p->zeros.count, sizeof *pair, 0);
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    uint64_t *from = (uint64_t *)p->zeros.data, *to, *place, n = p->zeros.count, i, digit, sum;
+    unsigned shift;
+    void *block, *places;
+    spmv_status status = spmv__room(h, &block, n, 8);
+    if (!status) {
+        status = spmv__room(h, &places, DIGITS, sizeof *place);
+        if (status) spmv_free(h, block);
+    }
     if (status) return status;
-    pair = (spmv__pair *)block;
-    for (i = 0; i < p->zeros.count; i++) pair[i].key = zeros[i];
-    spmv__sort(pair, p->zeros.count);
-    for (i = 0; i < p->zeros.count; i++) zeros[i] = pair[i].key;
-    spmv_free(h, block);
+    to = (uint64_t *)block;
+    place = (uint64_t *)places;
+    for (shift = 0; shift < 64 && (p->a[SPMV_VAL].count >> shift); shift += BITS) {
+        uint64_t *swap = from;
+        memset(place, 0, DIGITS * sizeof *place);
+        for (i = 0; i < n; i++) place[from[i] >> shift & (DIGITS - 1)]++;
+        for (sum = 0, digit = 0; digit < DIGITS; digit++) {
+            uint64_t here = place[digit];
+            place[digit] = sum;
+            sum += here;
+        }
+        for (i = 0; i < n; i++) to[place[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    p->zeros.data = from;
+    spmv_free(h, to);
+    spmv_free(h, places);
     return SPMV_OK;
 }
 
@@ -4512,7 +4904,7 @@ SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
     f->zeros = zeros;
     status = spmv__part_zeros(f);
     if (status) return status;
-    spmv__share_out(spmv__fill_share, f, f->shares);
+    spmv__fill_shares(f);
     return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
 }
 
@@ -4529,7 +4921,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
     if (ops->lay) ops->lay(p, s);
     f.shares = spmv__source_shares(s);
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) return spmv__fill_and_list_zeros(&f);
-    spmv__share_out(spmv__fill_share, &f, f.shares);
+    spmv__fill_shares(&f);
     return SPMV_OK;
 }
 
@@ -4546,7 +4938,7 @@ static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
     f.s = s;
     f.to.dst = &p->map;
     f.shares = spmv__source_shares(s);
-    spmv__share_out(spmv__fill_share, &f, f.shares);
+    spmv__fill_shares(&f);
     return SPMV_OK;
 }
 
@@ -4617,6 +5009,7 @@ static void spmv__source_free(spmv__source *src)
     spmv__diagonals_free(&src->diagonals, src->h);
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
+    spmv_free(src->h, src->sets);
 }
 
 /* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */

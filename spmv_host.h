@@ -52,9 +52,6 @@ SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y);
 #error "SPMV_REPRODUCIBLE needs IEEE arithmetic: compile without -ffast-math"
 #endif
 #endif
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #ifdef __cplusplus
 #define SPMV__RESTRICT

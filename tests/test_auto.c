@@ -844,7 +844,21 @@ Test(choice, splits_off_diagonals)
     matrix_free(&m);
 }
 
-/* The third case of clSpMV 3.3: wide bands in BDIA, single diagonals in DIA, scattered entries in CSR. */
+/* A clock for which one format is the fastest, and which cannot run another. */
+typedef struct odd_clock {
+    spmv_format best;
+    int calls;
+} odd_clock;
+
+static double odd_time(void *user, const spmv_plan *plan, const char *variant)
+{
+    odd_clock *o = (odd_clock *)user;
+    o->calls += variant != NULL;
+    return plan->part[0].format == SPMV_DIA ? -1 : plan->part[0].format == o->best ? 1e-6 : 2e-6;
+}
+
+/* The third case of clSpMV 3.3: wide bands in BDIA, single diagonals in DIA, scattered entries in CSR. By the estimates it cannot win here,
+ * so the matrix is divided for it only if a clock decides. */
 Test(choice, both_kinds_of_diagonals)
 {
     static const char table[] = HEAD "f64 banded bdia/ 12\nf64 banded dia/ 11\nf64 banded csr/ 1\n";
@@ -856,6 +870,10 @@ Test(choice, both_kinds_of_diagonals)
     spmv_build how;
     spmv_choice *c = fresh(&hints, &how);
     spmv_desc d;
+    odd_clock o = { SPMV_CSR, 0 };
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    long requests;
     memset(&d, 0, sizeof d);
     matrix_open(&m, "bands, diagonals and dust", 3000, 3000);
     for (r = 0; r < 3000; r++) {
@@ -867,7 +885,15 @@ Test(choice, both_kinds_of_diagonals)
     }
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
-    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, &h), SPMV_OK);
+    for (i = 0; i < c->count; i++) cr_assert(!strstr(c->option[i].plan, "+dia:d="), "%s", c->option[i].plan);
+    requests = l.calls;
+    hints.measure = odd_time;
+    hints.measure_user = &o;
+    hints.refine = 2;
+    l.calls = 0;
+    cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, &h), SPMV_OK);
+    cr_assert(l.calls > requests + 10, "the matrix was divided although the plan could not win: %ld requests for memory", requests);
     for (i = 0; i < c->count; i++) {
         const char *plan = c->option[i].plan;
         if (strncmp(plan, "bdia:w=4,", 9) != 0 || !strstr(plan, "+dia:d=") || !strstr(plan, "+csr")) continue;
@@ -913,19 +939,6 @@ Test(choice, cmrs_by_rule)
         matrix_free(&m);
     }
     free(c);
-}
-
-/* A clock for which one format is the fastest, and which cannot run another. */
-typedef struct odd_clock {
-    spmv_format best;
-    int calls;
-} odd_clock;
-
-static double odd_time(void *user, const spmv_plan *plan, const char *variant)
-{
-    odd_clock *o = (odd_clock *)user;
-    o->calls += variant != NULL;
-    return plan->part[0].format == SPMV_DIA ? -1 : plan->part[0].format == o->best ? 1e-6 : 2e-6;
 }
 
 Test(choice, refining_believes_the_clock)

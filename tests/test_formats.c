@@ -2747,6 +2747,86 @@ Test(matrix, says_its_shape)
     }
 }
 
+/* ---- what a conversion costs ----------------------------------------------------------------------------------------- */
+
+/* Rows of nonzeros in clusters and strides over so many columns that block formats look up blocks in a hash table. */
+static void matrix_wide(matrix *m)
+{
+    const uint64_t stride = 4096;
+    uint64_t r, j, c;
+    matrix_open(m, "wide", 601, 3000000);
+    for (r = 0; r < m->rows; r++) {
+        for (j = 0, c = r / 3 * 7; j < 24; j++) {
+            matrix_add(m, c);
+            c += r % 5 == 4 ? stride : j % 4 < 2 ? 1 : 97 * (1 + (r * 31 + j * 17) % 900);
+        }
+        m->ptr[r + 1] = m->nnz;
+    }
+    matrix_close(m, WITH_ZEROS);
+}
+
+Test(conversion, blocks_among_millions_of_columns)
+{
+    static const char *const wide[] = { "bcsr:b=3x3", "bcsr:b=2x2,idx=16", "sbell:b=3x3", "sbell:b=6x6,h=8", "bcsr:b=8x8", "bell:b=1x4" };
+    size_t j;
+    matrix m;
+    spmv_csr a;
+    matrix_wide(&m);
+    a = matrix_csr(&m, SPMV_F64);
+    for (j = 0; j < sizeof wide / sizeof *wide; j++) {
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_build how;
+        spmv_csr back;
+        spmv_part p;
+        memset(&how, 0, sizeof how);
+        how.updatable = 1;
+        CHECK(build(&p, wide[j], &a, &how, &h) == SPMV_OK, "%s: %s", wide[j], l.text);
+        CHECK(l.largest <= spmv_part_bytes(&p), "%s: a table with %lu bytes", wide[j], (unsigned long)l.largest);
+        CHECK(spmv_part_update(&p, a.val) == SPMV_OK, "%s: update", wide[j]);
+        CHECK(spmv_parts_to_csr(&back, a.rows, &p, 1, &h) == SPMV_OK && !csr_difference(&a, &back), "%s: back", wide[j]);
+        spmv_csr_free(&back);
+        spmv_part_free(&p);
+        CHECK(l.live == 0, "%s: %d left", wide[j], (int)l.live);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* A conversion requests each array once, and at most four blocks besides: counts of rows or blocks, what threads need, and two for sorting
+ * explicit zeros. */
+Test(conversion, requests_little_memory)
+{
+    size_t j;
+    int k;
+    matrix m;
+    spmv_csr a;
+    matrix_blocks(&m, "blocks", 600, 600, 3, 3);
+    matrix_close(&m, WITH_ZEROS);
+    a = matrix_csr(&m, SPMV_F64);
+    for (j = 0; j < SPECS; j++) {
+        ledger l;
+        spmv_hooks h = ledger_hooks(&l);
+        spmv_build how;
+        spmv_plan plan = plan_of(specs[j]);
+        spmv_view v;
+        spmv_part p;
+        long arrays = 0;
+        memset(&how, 0, sizeof how);
+        memset(&v, 0, sizeof v);
+        v.a = &a;
+        v.rows = a.rows;
+        if (spmv_part_build(&p, &plan.part[0], &v, &how, &h) != SPMV_OK) continue;
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) arrays += p.a[k].count != 0;
+        arrays += (p.list.count != 0) + (p.zeros.count != 0);
+        CHECK(l.calls <= arrays + 4, "%s: %ld requests for %ld arrays", specs[j], l.calls, arrays);
+        spmv_part_free(&p);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    cr_assert(checks_done > 20);
+}
+
 /* ---- parts together, names, messages -------------------------------------------------------------------------------- */
 
 Test(parts, one_place_in_two_parts_is_refused)
