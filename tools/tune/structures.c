@@ -175,6 +175,7 @@ static double measure_one(measuring *m, candidate *c)
     u->samples++;
     fprintf(m->file, "%s %s %s %.6g\n", spmv_type_name(u->type), m->structure, name,
             2e-3 * (double)u->at->w.a.nnz / (double)rate);
+    fflush(m->file);
     if ((double)rate > m->best) m->best = (double)rate;
     return (double)rate;
 }
@@ -227,7 +228,6 @@ static void measure_structure(measuring *m, const spmv_csr *pattern)
             if (m->table->row[k].type == u->type && table_same_layout(&m->table->row[k].layout, &m->table->row[i].layout)) break;
         if (k == i) measure_rows(m, i);
     }
-    fflush(m->file);
 }
 
 /* Opens the file for appending, and writes its head if it is new. */

@@ -314,6 +314,7 @@ int tune_command(tool *t, const arguments *args)
     w.rows_max = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
     w.table = args->value[OPT_TABLE];
     w.samples = args->value[OPT_SAMPLES];
+    t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge and --compare cannot be combined");
     if (!args->value[OPT_MERGE] && !args->value[OPT_COMPARE] && args->files)
