@@ -18,6 +18,7 @@
 #include "../measure/runner.h"
 #include "../measure/values.h"
 #include "candidates.h"
+#include "fit.h"
 #include "journal.h"
 #include "knobs.h"
 #include "merge.h"
@@ -261,6 +262,30 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     return result;
 }
 
+/* Fits a table to a file of samples and writes it. DONE, or FAILED after a message. */
+static int tune_fit(tool *t, const char *table, const char *samples, const char *out)
+{
+    spmv_tuning all;
+    sample_list list;
+    fit_quality q;
+    size_t rows, bytes;
+    int result = file_load_table(t, table, &all);
+    memset(&list, 0, sizeof list);
+    if (result == DONE) result = samples_read(t, samples, &list);
+    if (result == DONE && strcmp(all.device, list.device) != 0)
+        result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
+    if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
+    if (result == DONE) result = fit_table(t, &all, &list, &q);
+    if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
+    if (result == DONE)
+        fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures. For a structure left out: error %.3f (log2), %.0f%% of the "
+                "samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n", all.device,
+                (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
+    samples_free(&list);
+    spmv_tuning_free(&all);
+    return result;
+}
+
 /* What a run of tune is to do. */
 typedef struct tune_wish {
     unsigned    types;    /* bits 1u << type */
@@ -322,5 +347,9 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
+    if (args->value[OPT_FIT]) {
+        if (!w.table) return cli_misuse(t, "--fit requires --table");
+        return tune_fit(t, w.table, args->value[OPT_FIT], args->value[OPT_OUT]);
+    }
     return tune_run(t, args, w);
 }
