@@ -285,6 +285,11 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
+/* How many times as long as with the rates that stand in for them: what the tuner dropped was at least so far behind the best of its
+ * format, and of its class. */
+#define SPMV__LENT          1.05
+#define SPMV__LENT_BY_CLASS 1.3
+
 /* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
  * a candidate without a row counts as a little worse than its layout with other knobs, else than the best of its format, else as clearly
  * worse than the best of its class. Block formats have no such substitute, as one block size says nothing about another. */
@@ -297,14 +302,14 @@ static double spmv__kind_seconds(const spmv__estimator *e, const spmv__candidate
     spmv_spec plain;
     if (k->kind[kind]) {
         p = spmv__tune_at(e->t, e->rates, k->layout, rows, per_row);
-        return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+        return (k->lent >> kind & 1u ? SPMV__LENT : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
     if (category == SPMV_CLASS_BLOCK) return 0;
     plain = *k->layout; /* rows of other layouts do not show what narrow columns gain */
     plain.key[SPMV_KEY_IDX] = 0;
     p = spmv__tune_at(e->t, e->rates, &plain, rows, per_row);
-    if (e->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, format, kind));
-    if (e->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, group, kind));
+    if (e->any[format][kind]) return SPMV__LENT * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, format, kind));
+    if (e->any[group][kind]) return SPMV__LENT_BY_CLASS * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, group, kind));
     return 0;
 }
 
@@ -337,7 +342,7 @@ static double spmv__longer(double a, double b) { return a > b ? a : b; }
  * counts. */
 static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
 {
-    const double waits = 0.5; /* of those of other formats */
+    const double waits = 0.5; /* of those of other formats, one for each of two dependent loads */
     double measured = (double)t->per_row_at[t->per_row - 1];
     return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
 }
@@ -380,6 +385,7 @@ static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, cons
     term[SPMV_TERM_IDLE] = spmv__is_flat(k->layout->format) && mean > 0 && lanes > mean ? spmv__log2(lanes / mean) : 0;
     term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
     term[SPMV_TERM_LAUNCH] = e->t->launch < rates ? e->t->launch / rates : 1;
+    term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + spmv__memory_seconds(e, k, l)) / rates);
 }
 
 /* The factor by which a product takes longer than the rates say; 1 if nothing was fitted. */
@@ -396,7 +402,7 @@ static double spmv__fitted(const spmv__candidate *k, const double term[SPMV_TERM
  * Negative: nothing is known. */
 static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
-    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured */
+    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured (tools/tune/workload.c) */
     double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)e->a->cols;
     double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;

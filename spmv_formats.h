@@ -1967,12 +1967,6 @@ typedef struct spmv__traits {
     spmv_key          more;
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_cost.h;
-     * measured on an H200, bench/results/nvidia-h200-plans.txt): */
-    double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
-    double            apart;    /* as blocks do not lie side by side */
-    double            ragged;   /* for each unit by which the deviation of row lengths over their mean exceeds 0.3 */
-    double            bands;    /* for each group of neighbouring diagonals after the first */
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
@@ -2233,7 +2227,6 @@ static const spmv__traits spmv__dense_traits = {
     0,                                              /* even */
     8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
-    0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
     NULL                                            /* suits */
 };
 
@@ -2296,7 +2289,6 @@ static const spmv__traits spmv__coo_traits = {
     SPMV__EVEN,                           /* even */
     8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
     NULL                                  /* suits */
 };
 
@@ -2361,7 +2353,6 @@ static const spmv__traits spmv__csr_traits = {
     SPMV__KEY(RUN),                                /* even */
     SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
-    0.3, 0, 0, 0,                                  /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 
@@ -2745,7 +2736,6 @@ static const spmv__traits spmv__dia_traits = {
     SPMV__EVEN,                           /* even */
     45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
     NULL                                  /* suits */
 };
 
@@ -2795,7 +2785,6 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV__EVEN,                                    /* even */
     45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
-    0, 0, 0, 0.15,                                 /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 
@@ -2957,7 +2946,6 @@ static const spmv__traits spmv__ell_traits = {
     0,                                                             /* even */
     20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
-    0, 0, 0, 0,                                                    /* rounded, apart, ragged, bands */
     NULL                                                           /* suits */
 };
 
@@ -3029,7 +3017,6 @@ static const spmv__traits spmv__sell_traits = {
     0,                                                                                              /* even */
     20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
-    0, 0, 0, 0,                                                                                     /* rounded, apart, ragged, bands */
     NULL                                                                                            /* suits */
 };
 
@@ -3411,7 +3398,6 @@ static const spmv__traits spmv__bell_traits = {
     0,                                             /* even */
     40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
-    0, 0, 0, 0,                                    /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 static const spmv__traits spmv__sbell_traits = {
@@ -3422,7 +3408,6 @@ static const spmv__traits spmv__sbell_traits = {
     0,                                                           /* even */
     40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
-    0, 0, 0, 0,                                                  /* rounded, apart, ragged, bands */
     NULL                                                         /* suits */
 };
 static const spmv__traits spmv__bcsr_traits = {
@@ -3433,7 +3418,6 @@ static const spmv__traits spmv__bcsr_traits = {
     0,                                                              /* even */
     40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
-    0, 0.2, 0.9, 0,                                                 /* rounded, apart, ragged, bands */
     NULL                                                            /* suits */
 };
 
@@ -3863,7 +3847,6 @@ static const spmv__traits spmv__cmrs_traits = {
     0,                                                              /* even */
     8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
-    0, 0, 0, 0,                                                     /* rounded, apart, ragged, bands */
     spmv__cmrs_suits                                                /* suits */
 };
 
@@ -4035,7 +4018,6 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV__EVEN,                     /* even */
     5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
     NULL                            /* suits */
 };
 

@@ -69,7 +69,8 @@ typedef struct spmv_tune_row {
     X(GATHER, "gather", "x locality: the share of the reads of x that need another line")     \
     X(IDLE,   "idle",   "log2 of lanes for each entry of a mean row, if there are more")      \
     X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                           \
-    X(LAUNCH, "launch", "the share of a launch in the time by the rates")
+    X(LAUNCH, "launch", "the share of a launch in the time by the rates")                     \
+    X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates")
 
 typedef enum spmv_term {
 #define X(ID, name, text) SPMV_TERM_##ID,

@@ -2,6 +2,7 @@
 #include "fit.h"
 
 #include "../cli/cli.h"
+#include "../cli/files.h"
 #include "../cli/memory.h"
 #include "../library.h"
 #include "../matrices/generate.h"
@@ -160,7 +161,6 @@ static void judge(const fitting *f, int structure, error_sum *own, error_sum *al
             chosen = p->of->seconds;
         }
         if (!(best > 0)) continue;
-        if (getenv("FIT_DUMP")) fprintf(stderr, "regret %s %s %.3f\n", f->structure[structure], spmv_type_name((spmv_type)type), chosen / best);
         *regret += library_log2(chosen / best);
         ++*choices;
         if (chosen / best > q->worst) q->worst = chosen / best;
@@ -216,7 +216,8 @@ static int estimate_all(fitting *f)
     for (i = 0; i < f->structures && result == DONE; i++) {
         spmv_csr a;
         memset(&a, 0, sizeof a);
-        result = generate_matrix(f->t, f->structure[i], &a);
+        if (strchr(f->structure[i], '/')) result = file_load_matrix(f->t, f->structure[i], SPMV_F64, &a);
+        else result = generate_matrix(f->t, f->structure[i], &a);
         for (type = 0; type < SPMV_TYPE_COUNT && result == DONE; type++) result = estimate_type(f, &a, i, (spmv_type)type);
         spmv_csr_free(&a);
     }
@@ -235,19 +236,6 @@ static void weigh(fitting *f)
                 best = f->p[k].of->seconds;
         p->weight = best / p->of->seconds;
         p->usable = p->by.rates > 0 && (floor < FLOOR_SHARE * p->of->seconds || floor < p->by.rates);
-        if (getenv("FIT_DUMP")) {
-            char name[300];
-            int i;
-            spmv_tune_row r;
-            memset(&r, 0, sizeof r);
-            r.layout = p->of->layout;
-            snprintf(r.variant, sizeof r.variant, "%s", p->of->variant);
-            table_row_name(&r, name, sizeof name);
-            fprintf(stderr, "point %s %s %s %.6g %.6g %.6g %.6g", spmv_type_name(p->of->type), p->of->structure, name, p->of->seconds * 1e6,
-                    p->by.rates * 1e6, p->by.memory * 1e6, p->by.chain * 1e6);
-            for (i = 0; i < SPMV_TERM_COUNT; i++) fprintf(stderr, " %.4g", p->by.term[i]);
-            fprintf(stderr, "\n");
-        }
     }
 }
 

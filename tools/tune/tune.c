@@ -98,7 +98,8 @@ static int tune_step(tuner *u)
     return DONE;
 }
 
-#define GRID_SHARE 0.6 /* of the budget, where samples are taken as well */
+#define GRID_SHARE 0.5       /* of the budget, where samples are taken as well */
+#define SAMPLE_PATIENCE 0.25 /* of that for a rate of the grid: many samples that err a little fit better than a few exact ones */
 
 /* Begins a phase that is such a share of the whole work and must end at the time until. */
 static void tune_phase(tuner *u, const char *name, double share, double until)
@@ -257,6 +258,7 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
     tune_phase(u, "samples", 1, u->end);
+    u->patience *= SAMPLE_PATIENCE;
     if (result == DONE) result = structures_measure(u, &t, types, samples);
     spmv_tuning_free(&t);
     return result;
@@ -323,7 +325,7 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     if (result == DONE && grid) result = tune_finish(u, out);
     if (w.budget > 0) u->end = now + w.budget;
     if (result == DONE && w.samples) result = tune_samples(u, grid ? out : w.table, w.types, w.samples);
-    if (result == DONE && w.samples && !grid) fprintf(stderr, "%s: %u samples\n", u->head.device, (unsigned)u->samples);
+    if (result == DONE && w.samples) result = tune_fit(t, grid ? out : w.table, w.samples, out);
     journal_close(u, result);
     tuner_free(u);
     free(u);
