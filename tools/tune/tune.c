@@ -13,6 +13,7 @@
 #include "../cli/files.h"
 #include "../cli/memory.h"
 #include "../cli/options.h"
+#include "../cli/output.h"
 #include "../cmd/commands.h"
 #include "../measure/device.h"
 #include "../measure/runner.h"
@@ -349,6 +350,8 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
+    if (w.samples && !w.table && !output_is_file(args->value[OPT_OUT]))
+        return cli_misuse(t, "--samples requires the table's name (--out)");
     if (args->value[OPT_FIT]) {
         if (!w.table) return cli_misuse(t, "--fit requires --table");
         return tune_fit(t, w.table, args->value[OPT_FIT], args->value[OPT_OUT]);
