@@ -42,6 +42,7 @@ help:
 	@echo 'make install      installs headers, CMake and pkg-config files and the command line in PREFIX (/usr/local) under DESTDIR'
 	@echo '                  (and its manual pages, if "make man" was run before)'
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
+	@echo 'make fit          fits the tables in tuning/ to their samples again, after a change of spmv_cost.h'
 	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
 	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
 	@echo 'make check-headers   fails if they are not up to date'
@@ -192,6 +193,11 @@ build/groups: bench/groups.c $(HEADERS)
 headers:
 	sh tools/embed.sh
 
+# the fits of the bundled tables again from the samples beside them
+fit: build/spmv
+	set -e; for s in tuning/*.samples.gz; do build/spmv tune --fit $$s --table $${s%.samples.gz}.tune --out $${s%.samples.gz}.tune; done
+	sh tools/embed.sh
+
 check-headers:
 	sh tests/headers.sh
 
@@ -282,6 +288,6 @@ bench-report:
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers kernels check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
+.PHONY: all help headers fit kernels check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
         suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
         clean

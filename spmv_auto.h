@@ -154,14 +154,18 @@ static int spmv__first_word_same(const char *a, const char *b)
     return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
 }
 
-/* The cost of an option with so many parts; csr: it is csr alone. Estimates of several parts are less accurate (the regret files of
- * bench/results), and so are those from the table of another processor, which the one of every host but one is. */
+/* By how much an estimate may be too low, as a share of it: what a plan must seem faster by to be preferred to one without that risk. */
+#define SPMV__RISK_PART_GPU 0.15 /* for each part after the first: samples are of one part (the regret files of bench/results) */
+#define SPMV__RISK_PART_CPU 0.5  /* the same on CPUs, where threads wait for each other between parts */
+#define SPMV__RISK_DEVICE   0.1  /* of a table of another device, as that of every host but one is; not for csr */
+
+/* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
     double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
-    cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? 0.15 : 0.5) * (parts - 1));
-    if ((!c->e.exact || host) && !csr) cost *= 1.1;
+    cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU) * (parts - 1));
+    if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
     return cost + o->convert * c->out->csr / calls;
 }
 
@@ -219,21 +223,24 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv_view *v)
 /* ---- flat formats (clSpMV 3.3: ELL and SELL against CSR and COO; ELL and SELL widths) ------------------------------- */
 
 /* Predicted seconds of a candidate that multiplies what rows keep after their first entries. longest: the most that a row keeps. */
-static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, double gather, double longest)
+static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__beyond_w *b, const spmv_features *f,
+                                 double longest)
 {
     spmv__load load;
     memset(&load, 0, sizeof load);
     load.rows = b->rows;
     load.nnz = load.slots = b->nnz;
-    load.gather = gather;
+    load.gather = f->gather;
+    load.spread = b->nnz > 0 ? spmv__beyond_deviation(b) * b->rows / b->nnz : 0;
     load.longest = longest;
-    load.uneven = b->nnz > 0 ? spmv__beyond_deviation(b) * b->rows / b->nnz : 0;
+    load.uneven = load.spread;
     return spmv__cost(&c->e, k, &load);
 }
 
 /* The candidate that is best for what rows keep after their first entries: CSR or COO, by load balance, which the rates on uneven
  * matrices show. NULL: none. */
-static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, double gather, double longest)
+static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, const spmv_features *f,
+                                                      double longest)
 {
     const spmv__candidate *best = NULL;
     double least = 0;
@@ -242,7 +249,7 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
         const spmv_spec *spec = c->e.cand[i].layout;
         double t;
         if (!spmv__is_flat(spec->format) || spmv__is_padded(spec->format) || spec->key[SPMV_KEY_IDX]) continue;
-        t = spmv__rest_seconds(c, &c->e.cand[i], b, gather, longest);
+        t = spmv__rest_seconds(c, &c->e.cand[i], b, f, longest);
         if (t <= 0 || (best && t >= least)) continue;
         best = &c->e.cand[i];
         least = t;
@@ -302,14 +309,14 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
         for (; at < w; at++) slots += (double)(reach[at + 1] * h);
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
-            rest = spmv__policy_csr_or_coo(c, &b, f->gather, (double)(l->longest - w));
+            rest = spmv__policy_csr_or_coo(c, &b, f, (double)(l->longest - w));
             chosen_at = w;
         }
         load.slots = slots;
         load.nnz = (double)l->nnz - b.nnz;
         load.longest = (double)w;
         first = spmv__cost(&c->e, k, &load);
-        tail = rest ? spmv__rest_seconds(c, rest, &b, f->gather, (double)(l->longest - w)) : 0;
+        tail = rest ? spmv__rest_seconds(c, rest, &b, f, (double)(l->longest - w)) : 0;
         if (first <= 0 || tail <= 0 || !spmv__fits(&c->e, slots)) continue;
         if (best->w && first + tail >= best->first + best->tail) continue;
         best->w = w;

@@ -33,6 +33,9 @@ typedef struct spmv_estimate {
     double   seconds;      /* predicted; 0: the part would be refused or the table knows nothing of it, and all else may be 0 */
     double   memory;       /* seconds that its bytes take at the highest speed that the table shows */
     double   chain;        /* seconds of its longest row, if that is not divided; 0: it is, or the table does not say */
+    double   rates;        /* seconds by the table's rates alone, without its fits */
+    double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
+    double   term[SPMV_TERM_COUNT]; /* of the fits */
     uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
 } spmv_estimate;
 
@@ -67,6 +70,7 @@ typedef struct spmv__candidate {
     const spmv_spec     *layout;
     const char          *variant;
     const spmv_tune_row *kind[SPMV_TUNE_KIND_COUNT];
+    const spmv_tune_fit *fit; /* NULL: nothing was fitted */
     unsigned             lent; /* bits of kinds for which these knobs were not measured, so that the row is of other knobs */
 } spmv__candidate;
 
@@ -179,6 +183,29 @@ static void spmv__lend_rows(spmv__estimator *e)
         }
 }
 
+/* How well a fit suits a candidate: 4 of these knobs, 3 of the layout without knobs, 2 of the layout, 1 of the format; 0: not at all. */
+static int spmv__fit_suits(const spmv_tune_fit *fit, const spmv__candidate *k)
+{
+    if (spmv__same_spec(&fit->layout, k->layout)) return !strcmp(fit->variant, k->variant) ? 4 : !*fit->variant ? 3 : 2;
+    return fit->layout.format == k->layout->format;
+}
+
+/* Finds the fit of each candidate. */
+static void spmv__find_fits(spmv__estimator *e)
+{
+    size_t i, j;
+    for (i = 0; i < e->cands; i++) {
+        int best = 0, now;
+        for (j = 0; j < e->t->fits; j++) {
+            if (e->t->fit[j].type != e->rates) continue;
+            now = spmv__fit_suits(&e->t->fit[j], &e->cand[i]);
+            if (now <= best) continue;
+            best = now;
+            e->cand[i].fit = &e->t->fit[j];
+        }
+    }
+}
+
 /* For devices without any table of their class: rates in proportion to the bytes that a nonzero takes, with memory of 30 GB/s. */
 static const char *const spmv__general_table =
     "spmv tuning table 1\ndevice any\nclass host\nread 30\nrows 1\nper_row 1\n"
@@ -234,6 +261,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
         s = spmv__gather_candidates(e, order[e->how->type][i]);
     }
     if (!s) spmv__lend_rows(e);
+    if (!s) spmv__find_fits(e);
     return s;
 }
 
@@ -262,6 +290,11 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
 
 /* ---- the cost of a part --------------------------------------------------------------------------------------------- */
 
+/* How many times as long as with the rates that stand in for them: what the tuner dropped was at least so far behind the best of its
+ * format, and of its class. */
+#define SPMV__LENT          1.05
+#define SPMV__LENT_BY_CLASS 1.3
+
 /* Seconds of a product if the matrix were of that kind; 0: nothing is known. What the table lacks was never near the best while tuning, so
  * a candidate without a row counts as a little worse than its layout with other knobs, else than the best of its format, else as clearly
  * worse than the best of its class. Block formats have no such substitute, as one block size says nothing about another. */
@@ -274,14 +307,14 @@ static double spmv__kind_seconds(const spmv__estimator *e, const spmv__candidate
     spmv_spec plain;
     if (k->kind[kind]) {
         p = spmv__tune_at(e->t, e->rates, k->layout, rows, per_row);
-        return (k->lent >> kind & 1u ? 1.05 : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
+        return (k->lent >> kind & 1u ? SPMV__LENT : 1) * 2e-9 * slots / spmv__tune_read(&p, k->kind[kind]->curve);
     }
     if (category == SPMV_CLASS_BLOCK) return 0;
     plain = *k->layout; /* rows of other layouts do not show what narrow columns gain */
     plain.key[SPMV_KEY_IDX] = 0;
     p = spmv__tune_at(e->t, e->rates, &plain, rows, per_row);
-    if (e->any[format][kind]) return 1.05 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, format, kind));
-    if (e->any[group][kind]) return 1.3 * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, group, kind));
+    if (e->any[format][kind]) return SPMV__LENT * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, format, kind));
+    if (e->any[group][kind]) return SPMV__LENT_BY_CLASS * 2e-9 * slots / spmv__tune_read(&p, spmv__group_best(e, group, kind));
     return 0;
 }
 
@@ -314,7 +347,7 @@ static double spmv__longer(double a, double b) { return a > b ? a : b; }
  * counts. */
 static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
 {
-    const double waits = 0.5; /* of those of other formats */
+    const double waits = 0.5; /* of those of other formats, one for each of two dependent loads */
     double measured = (double)t->per_row_at[t->per_row - 1];
     return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
 }
@@ -346,35 +379,27 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     return spmv__peak_seconds(e->t, spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows));
 }
 
-/* The factor by which a product takes longer than the table says, for what the measured matrices do not show. As far as it depends on the
- * format alone, the format's traits have it. Measured on an H200 (bench/results/nvidia-h200-plans.txt):
- * - blocks that are mostly fill, and blocks that do not lie side by side; 3x3 in f64 is an exception (spmv_device.h, groups of 32);
- * - lanes that are a power of two while rows have other lengths; measured rows have such lengths;
- * - slices of uneven rows, which end at different times;
- * - bands that lie apart.
- * On CPUs: rows or block rows padded to a width beyond the measured ones (host, f32, bell:b=8x8, 2000 wide: 6 times the estimate). On
- * OpenCL CPUs: formats that store entries by columns, more so with sorted rows or blocks (PoCL, 12 matrices compared with csr,
- * bench/results/pocl-plans.txt). A variant with knobs was the fastest of many, which is luck in part, so it counts 10% more. */
-static double spmv__unmeasured(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+/* By what the product differs from those that the rates were measured with; rates: its seconds by them. */
+static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double rates, double term[SPMV_TERM_COUNT])
 {
-    spmv_format f = k->layout->format;
-    const spmv__traits *own = spmv__trait[f];
-    int gpu = e->t->device_class == SPMV_DEVICE_CLASS_GPU, cpu = e->t->device_class == SPMV_DEVICE_CLASS_CPU;
-    double fill = l->nnz > 0 ? l->slots / l->nnz - 1 : 0, more = 1;
-    double lanes = spmv__knob_in(k->variant, "L="), entries = l->rows > 0 ? l->slots / l->rows : 0;
-    more += (e->how->type == SPMV_F64 && spmv__block_height(k->layout) == 3 && spmv__block_width(k->layout) == 3 ? 0 : own->apart) +
-            (l->uneven > 0.3 ? own->ragged * (l->uneven < 2 ? l->uneven - 0.3 : 1.7) : 0);
-    if (gpu && spmv__is_block(f)) more *= 1 + 0.15 * (fill < 5 ? fill : 5);
-    if (gpu && !spmv__spec_even(k->layout)) more += own->rounded;
-    if (gpu && own->pads == SPMV__PADS_SLICES && spmv__is_flat(f) && !k->layout->key[SPMV_KEY_ROWS])
-        more += 0.3 * (l->spread < 0.7 ? l->spread : 0.7);
-    if (*k->variant) more *= 1.1;
-    if (spmv__is_flat(f) && lanes > entries && entries > 0) more *= lanes / entries; /* lanes beyond the row's end have nothing to do */
-    if (cpu && own->pads != SPMV__PADS_NONE) more *= spmv__is_block(f) ? 2 : 1.25;
-    if (cpu && own->pads == SPMV__PADS_SLICES && k->layout->key[SPMV_KEY_ROWS]) more *= 1.5;
-    if (!gpu && own->pads == SPMV__PADS_ALL && entries > 64) more *= 1 + spmv__log2(entries / 64);
-    more += own->bands * (l->bands < 8 ? l->bands > 1 ? l->bands - 1 : 0 : 7);
-    return more;
+    double rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows, lanes = spmv__knob_in(k->variant, "L=");
+    term[SPMV_TERM_ALL] = 1;
+    term[SPMV_TERM_FILL] = l->nnz > 0 && l->slots > l->nnz ? spmv__log2(l->slots / l->nnz) : 0;
+    term[SPMV_TERM_SPREAD] = spmv__log2(1 + l->spread);
+    term[SPMV_TERM_GATHER] = l->gather;
+    term[SPMV_TERM_IDLE] = spmv__is_flat(k->layout->format) && mean > 0 && lanes > mean ? spmv__log2(lanes / mean) : 0;
+    term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
+    term[SPMV_TERM_LAUNCH] = e->t->launch < rates ? e->t->launch / rates : 1;
+    term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + spmv__memory_seconds(e, k, l)) / rates);
+}
+
+/* The factor by which a product takes longer than the rates say; 1 if nothing was fitted. */
+static double spmv__fitted(const spmv__candidate *k, const double term[SPMV_TERM_COUNT])
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < SPMV_TERM_COUNT && k->fit; i++) sum += k->fit->factor[i] * term[i];
+    return spmv__exp2(sum);
 }
 
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
@@ -382,7 +407,7 @@ static double spmv__unmeasured(const spmv__estimator *e, const spmv__candidate *
  * Negative: nothing is known. */
 static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
-    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured */
+    const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured (tools/tune/workload.c) */
     double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = (double)e->a->cols;
     double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
@@ -394,18 +419,21 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
     other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, l->slots) : 0;
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
-    if (base <= 0) return -1;
-    return base * spmv__unmeasured(e, k, l);
+    return base > 0 ? base : -1;
 }
 
-/* The estimate of a product: what the table says, but never less than the bytes or the longest row alone take. Fills in the times of out.
- * 0: nothing is known. */
+/* The estimate of a product: what the rates say, times what was fitted to other matrices, but never less than the bytes or the longest row
+ * alone take. Fills in the times of out. 0: nothing is known. */
 static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, spmv_estimate *out)
 {
     double table = spmv__table_seconds(e, k, l);
-    out->seconds = out->memory = out->chain = 0;
+    memset(out, 0, sizeof *out);
     if (table <= 0) return 0;
+    out->rates = table;
+    spmv__terms(e, k, l, table, out->term);
+    out->error = k->fit ? k->fit->error : 0;
     out->memory = spmv__memory_seconds(e, k, l);
+    table *= spmv__fitted(k, out->term);
     out->chain = spmv__chain_seconds(e, k, l, table);
     return out->seconds = spmv__longer(table, spmv__longer(out->memory, out->chain));
 }
@@ -482,6 +510,7 @@ static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec
     spmv_features f;
     spmv__load load;
     spmv_hooks quiet = { NULL, NULL, NULL, NULL };
+    spmv_estimate counted;
     double seconds;
     spmv_status s = spmv__look_make(&l, v, e->h);
     memset(out, 0, sizeof *out);
@@ -496,10 +525,13 @@ static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec
     }
     if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
     if (s) return s;
+    counted = *out;
     if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)v->a->rows);
     k = spmv__candidate_for(e, spec, variant, &load, &seconds);
     if (!k) return SPMV_OK;
     spmv__cost_terms(e, k, &load, out);
+    out->slots = counted.slots;
+    out->bytes = counted.bytes;
     return SPMV_OK;
 }
 

@@ -2002,12 +2002,6 @@ typedef struct spmv__traits {
     spmv_key          more;
     spmv__padding     pads;
     spmv__lane_rule   lanes;
-    /* What the matrices of a tuning table do not show, as shares that are added to the estimated time (spmv__unmeasured of spmv_cost.h;
-     * measured on an H200, bench/results/nvidia-h200-plans.txt): */
-    double            rounded;  /* on GPUs, as lanes are a power of two and lengths of rows are not; not where parts are dealt out evenly */
-    double            apart;    /* as blocks do not lie side by side */
-    double            ragged;   /* for each unit by which the deviation of row lengths over their mean exceeds 0.3 */
-    double            bands;    /* for each group of neighbouring diagonals after the first */
     int             (*suits)(const spmv_features *f); /* 0: not worth an estimate for such a matrix; NULL: it always is */
 } spmv__traits;
 
@@ -2268,7 +2262,6 @@ static const spmv__traits spmv__dense_traits = {
     0,                                              /* even */
     8, 8, SPMV_KEY_W,                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,         /* pads, lanes */
-    0, 0, 0, 0,                                     /* rounded, apart, ragged, bands */
     NULL                                            /* suits */
 };
 
@@ -2331,7 +2324,6 @@ static const spmv__traits spmv__coo_traits = {
     SPMV__EVEN,                           /* even */
     8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
     NULL                                  /* suits */
 };
 
@@ -2396,7 +2388,6 @@ static const spmv__traits spmv__csr_traits = {
     SPMV__KEY(RUN),                                /* even */
     SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
-    0.3, 0, 0, 0,                                  /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 
@@ -2780,7 +2771,6 @@ static const spmv__traits spmv__dia_traits = {
     SPMV__EVEN,                           /* even */
     45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                           /* rounded, apart, ragged, bands */
     NULL                                  /* suits */
 };
 
@@ -2830,7 +2820,6 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV__EVEN,                                    /* even */
     45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
-    0, 0, 0, 0.15,                                 /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 
@@ -3003,7 +2992,6 @@ static const spmv__traits spmv__ell_traits = {
     0,                                                             /* even */
     20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
-    0, 0, 0, 0,                                                    /* rounded, apart, ragged, bands */
     NULL                                                           /* suits */
 };
 
@@ -3075,7 +3063,6 @@ static const spmv__traits spmv__sell_traits = {
     0,                                                                                              /* even */
     20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
-    0, 0, 0, 0,                                                                                     /* rounded, apart, ragged, bands */
     NULL                                                                                            /* suits */
 };
 
@@ -3631,7 +3618,6 @@ static const spmv__traits spmv__bell_traits = {
     0,                                             /* even */
     40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
-    0, 0, 0, 0,                                    /* rounded, apart, ragged, bands */
     NULL                                           /* suits */
 };
 static const spmv__traits spmv__sbell_traits = {
@@ -3642,7 +3628,6 @@ static const spmv__traits spmv__sbell_traits = {
     0,                                                           /* even */
     40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
-    0, 0, 0, 0,                                                  /* rounded, apart, ragged, bands */
     NULL                                                         /* suits */
 };
 static const spmv__traits spmv__bcsr_traits = {
@@ -3653,7 +3638,6 @@ static const spmv__traits spmv__bcsr_traits = {
     0,                                                              /* even */
     40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
-    0, 0.2, 0.9, 0,                                                 /* rounded, apart, ragged, bands */
     NULL                                                            /* suits */
 };
 
@@ -4156,7 +4140,6 @@ static const spmv__traits spmv__cmrs_traits = {
     0,                                                              /* even */
     8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
-    0, 0, 0, 0,                                                     /* rounded, apart, ragged, bands */
     spmv__cmrs_suits                                                /* suits */
 };
 
@@ -4360,7 +4343,6 @@ static const spmv__traits spmv__tcsr_traits = {
     SPMV__EVEN,                     /* even */
     5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
-    0, 0, 0, 0,                     /* rounded, apart, ragged, bands */
     NULL                            /* suits */
 };
 

@@ -22,10 +22,15 @@
  *     rows 1024 16384 262144      the numbers of rows that were measured, rising
  *     per_row 1 4 16 64           nonzeros in a row, rising
  *     f64 banded csr:run=1024/WG=256 0.81 1.6 3 3.1 2 8 11 12 5 - - -
+ *     left_out 0.19 46 5120       of the fits below: the error of estimates for structures left out of them; structures; samples; optional
+ *     terms all fill spread ...   the terms of the fits, as SPMV_TERM_LIST has them
+ *     fit f64 csr:run=1024/WG=256 0.15 0.08 0 0.31 ...
  *
- * The last line has the type, the kind of matrix, a plan of one part, "/", the knobs of its kernel (may be empty), and then GFLOP/s
+ * A line of rates has the type, the kind of matrix, a plan of one part, "/", the knobs of its kernel (may be empty), and then GFLOP/s
  * (2 x nonzeros / time) for every per_row of the first of rows, of the second, and so on; "-" where nothing was measured, "-3" for three
- * such values in a row. A line that begins with "#" is a comment.
+ * such values in a row. A line "fit" has the type, plan and knobs, the error of the estimate, and a factor for each term: estimates are
+ * 2 to the power of the sum of factors times terms longer than the rates say. Errors are root mean squares of logarithms to base 2 of
+ * predicted over measured times. A line that begins with "#" is a comment.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -58,6 +63,34 @@ typedef struct spmv_tune_row {
     float         *curve;                      /* what spmv_tuning_rate reads, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
+/* X(IDENT, "name", "what"): by what products differ from those that the rates of a table were measured with, whose terms are 0 except for
+ * ALL. spmv_cost.h computes them, spmv tune fits how much each counts. */
+#define SPMV_TERM_LIST(X)                                                                     \
+    X(ALL,    "all",    "1")                                                                  \
+    X(FILL,   "fill",   "log2 of slots for each nonzero")                                     \
+    X(SPREAD, "spread", "log2 of 1 + the standard deviation of row lengths over their mean")  \
+    X(GATHER, "gather", "x locality: the share of the reads of x that need another line")     \
+    X(IDLE,   "idle",   "log2 of lanes for each entry of a mean row, if there are more")      \
+    X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                           \
+    X(LAUNCH, "launch", "the share of a launch in the time by the rates")                     \
+    X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates")
+
+typedef enum spmv_term {
+#define X(ID, name, text) SPMV_TERM_##ID,
+    SPMV_TERM_LIST(X)
+#undef X
+    SPMV_TERM_COUNT
+} spmv_term;
+
+/* A line "fit". */
+typedef struct spmv_tune_fit {
+    spmv_spec layout;
+    spmv_type type;
+    char      variant[SPMV_TUNE_VARIANT];
+    double    error;                   /* of estimates, as log2 */
+    double    factor[SPMV_TERM_COUNT];
+} spmv_tune_fit;
+
 typedef struct spmv_tuning {
     char           device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME], date[16];
     spmv_device_class device_class;
@@ -73,6 +106,10 @@ typedef struct spmv_tuning {
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
     size_t         count;             /* lines of rates */
     spmv_tune_row *row;
+    size_t         fits;              /* lines "fit" */
+    spmv_tune_fit *fit;
+    double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
+    uint64_t       structures, samples; /* that the fits are of */
     spmv_hooks     hooks;
 } spmv_tuning;
 
@@ -99,6 +136,9 @@ SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
 
 /* "banded"; "unknown" if there is no such kind. */
 SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k);
+
+/* "fill"; "unknown" if there is no such term. */
+SPMV_API const char *spmv_term_name(spmv_term t);
 
 /* The rate of one row of a table at any size.
  *   t, row   the table and one of its rows
@@ -131,6 +171,16 @@ SPMV_API const char *spmv_tune_kind_name(spmv_tune_kind k)
 #undef X
     };
     return (unsigned)k < SPMV_TUNE_KIND_COUNT ? names[k] : "unknown";
+}
+
+SPMV_API const char *spmv_term_name(spmv_term t)
+{
+    static const char *const names[] = {
+#define X(ID, name, text) name,
+        SPMV_TERM_LIST(X)
+#undef X
+    };
+    return (unsigned)t < SPMV_TERM_COUNT ? names[t] : "unknown";
 }
 
 /* Where the reader is in the text, and the word it has read. */
@@ -231,6 +281,29 @@ static spmv_status spmv__tune_step(spmv_tuning *t, spmv__lines *l)
     return s;
 }
 
+/* Reads the rest of the line "left_out". */
+static spmv_status spmv__tune_left_out(spmv_tuning *t, spmv__lines *l)
+{
+    double structures = 0, samples = 0;
+    spmv_status s = spmv__tune_number(l, 1, &t->left_out);
+    if (!s) s = spmv__tune_number(l, 1, &structures);
+    if (!s) s = spmv__tune_number(l, 1, &samples);
+    if (!s && !(structures <= 1e12 && samples <= 1e12)) s = spmv__bad_line(l, "too many samples");
+    t->structures = s ? 0 : (uint64_t)structures;
+    t->samples = s ? 0 : (uint64_t)samples;
+    return s;
+}
+
+/* Checks that the rest of the line has the names of the terms, in their order. */
+static spmv_status spmv__tune_terms(spmv__lines *l)
+{
+    int i;
+    for (i = 0; i < SPMV_TERM_COUNT; i++)
+        if (!spmv__next_word(l) || strcmp(l->word, spmv_term_name((spmv_term)i)) != 0) break;
+    if (i < SPMV_TERM_COUNT || spmv__next_word(l)) return spmv__bad_line(l, "the fits are of another version, with other terms");
+    return SPMV_OK;
+}
+
 /* Reads one line of the head. *known becomes 0 if its first word does not belong to the head. */
 static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
 {
@@ -259,6 +332,8 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
         if (!s) s = spmv__tune_number(l, 1, &t->cache_read);
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
+    else if (!strcmp(w, "left_out")) s = spmv__tune_left_out(t, l);
+    else if (!strcmp(w, "terms")) s = spmv__tune_terms(l);
     else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);
     else if (!strcmp(w, "per_row")) s = spmv__tune_axis(l, &t->per_row, t->per_row_at);
     else *known = 0;
@@ -327,17 +402,60 @@ static spmv_status spmv__tune_rates(const spmv_tuning *t, spmv_tune_row *r, spmv
     return s;
 }
 
-/* Makes room for at least one more row. *room: the rows that there is room for. */
-static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
+/* Makes room for at least one more of *count elements of some bytes at *at. *room: for how many there is room. */
+static spmv_status spmv__tune_grow(const spmv_tuning *t, void **at, size_t count, size_t size, size_t *room)
 {
     void *more;
     size_t wanted = *room ? *room * 2 : 64;
-    spmv_status s = spmv__new(&t->hooks, &more, wanted, sizeof *t->row, 0);
+    spmv_status s;
+    if (count < *room) return SPMV_OK;
+    s = spmv__new(&t->hooks, &more, wanted, size, 0);
     if (s) return s;
-    if (t->count) memcpy(more, t->row, t->count * sizeof *t->row);
-    spmv_free(&t->hooks, t->row);
-    t->row = (spmv_tune_row *)more;
+    if (count) memcpy(more, *at, count * size);
+    spmv_free(&t->hooks, *at);
+    *at = more;
     *room = wanted;
+    return SPMV_OK;
+}
+
+/* Reads a factor of a fit, which may be negative. */
+static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
+{
+    enum { MOST = 20 /* a factor of a million */ };
+    int minus;
+    if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few factors");
+    minus = l->word[0] == '-';
+    if (!spmv__decimal(l->word + minus, v) || *v > MOST) return spmv__bad_line(l, "expected a factor from -20 to 20");
+    if (minus) *v = -*v;
+    return SPMV_OK;
+}
+
+/* Reads the rest of a line "fit" and appends it to the table, unless its format is left out of this build. */
+static spmv_status spmv__tune_fit_line(spmv_tuning *t, spmv__lines *l, size_t *room)
+{
+    spmv_tune_row r;
+    spmv_tune_fit fit;
+    void *at = t->fit;
+    int i, ignore = 0;
+    spmv_status s;
+    memset(&r, 0, sizeof r);
+    memset(&fit, 0, sizeof fit);
+    spmv__next_word(l);
+    fit.type = spmv_type_from(l->word);
+    if (fit.type == SPMV_TYPE_COUNT) return spmv__bad_line(l, "expected a type");
+    spmv__next_word(l);
+    s = spmv__tune_candidate(&r, l, &ignore);
+    if (!s) s = spmv__tune_factor(l, &fit.error);
+    if (!s && fit.error < 0) s = spmv__bad_line(l, "an error is never negative");
+    for (i = 0; i < SPMV_TERM_COUNT && !s; i++) s = spmv__tune_factor(l, &fit.factor[i]);
+    if (!s && spmv__next_word(l)) s = spmv__bad_line(l, "there are too many factors");
+    if (s || ignore) return s;
+    s = spmv__tune_grow(t, &at, t->fits, sizeof *t->fit, room);
+    t->fit = (spmv_tune_fit *)at;
+    if (s) return s;
+    fit.layout = r.layout;
+    memcpy(fit.variant, r.variant, sizeof fit.variant);
+    t->fit[t->fits++] = fit;
     return SPMV_OK;
 }
 
@@ -345,6 +463,7 @@ static spmv_status spmv__tune_grow(spmv_tuning *t, size_t *room)
 static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
 {
     spmv_tune_row r;
+    void *at = t->row;
     int kind = 0, ignore = 0;
     spmv_status s;
     memset(&r, 0, sizeof r);
@@ -357,7 +476,8 @@ static spmv_status spmv__tune_line(spmv_tuning *t, spmv__lines *l, size_t *room)
     r.kind = (spmv_tune_kind)kind;
     spmv__next_word(l);
     s = spmv__tune_candidate(&r, l, &ignore);
-    if (!s && t->count == *room) s = spmv__tune_grow(t, room);
+    if (!s) s = spmv__tune_grow(t, &at, t->count, sizeof *t->row, room);
+    t->row = (spmv_tune_row *)at;
     if (s) return s;
     s = spmv__tune_rates(t, &r, l);
     if (s || ignore) {
@@ -578,7 +698,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     if (!out || (length && !text)) return spmv__null(hooks, "spmv_tuning_read", !out ? "out" : "text", out, sizeof *out);
     static const spmv_hooks plain = { NULL, NULL, NULL, NULL };
     spmv__lines l;
-    size_t room = 0;
+    size_t room = 0, fit_room = 0;
     spmv_status s = SPMV_OK;
     char first[40];
     memset(out, 0, sizeof *out);
@@ -598,7 +718,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
         sizes = !strcmp(l.word, "rows") || !strcmp(l.word, "per_row");
         if (sizes && out->count) s = spmv__bad_line(&l, "sizes must precede the rates");
         if (!s) s = spmv__tune_head(out, &l, &known);
-        if (!s && !known) s = spmv__tune_line(out, &l, &room);
+        if (!s && !known) s = !strcmp(l.word, "fit") ? spmv__tune_fit_line(out, &l, &fit_room) : spmv__tune_line(out, &l, &room);
     }
     if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
         s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
@@ -617,6 +737,7 @@ SPMV_API void spmv_tuning_free(spmv_tuning *t)
         spmv_free(&t->hooks, t->row[i].curve);
     }
     spmv_free(&t->hooks, t->row);
+    spmv_free(&t->hooks, t->fit);
     memset(t, 0, sizeof *t);
 }
 

@@ -764,6 +764,23 @@ gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-ma
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
 gives 'tune: to standard output' 0 tune --budget 2 --rows-max 65536 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
+gives 'tune --samples without a name' 2 tune --budget 1 --samples s.txt
+gives 'tune --fit without a table' 2 tune --fit s.txt
+printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt
+gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
+says 'tune --fit: what it found' err 'fits of 2 candidates to 4 samples of 2 structures'
+says 'tune --fit: how good it is' fit.tune '^left_out [0-9.]+ 2 4$'
+says 'tune --fit: a line' fit.tune '^fit f64 csr/( -?[0-9.]+){9}$'
+gives 'tune --fit: the same again' 0 tune --fit s.txt --table fit.tune --out again.tune
+cmp fit.tune again.tune
+verdict 'tune --fit: the same again: the same table' $?
+gives 'plan with a fitted table' 0 plan p.mtx --table fit.tune
+for bad in 'f64 gr_30_30 csr 4' 'f16 gr_30_30 csr/ 4' 'f64 gr_30_30 csr/ -4' 'f64 gr_30_30 csr/'; do
+    printf 'spmv tuning samples 1\nhost\nx\n%s\n' "$bad" >bad.txt
+    gives "tune --fit: the sample '$bad'" 1 tune --fit bad.txt --table a.tune --out b2.tune
+    says "tune --fit: the sample '$bad': its line" err 'bad.txt, line 4: not a sample'
+done
+gives 'tune --fit: no samples' 1 tune --fit a.tune --table a.tune --out b2.tune
 gives 'tune --compare with itself' 0 tune --compare a.tune a.tune
 says 'tune --compare with itself: no difference' out 'geometric mean 1.000, least 1.000, median 1.000, largest 1.000$'
 cat >b.tune <<'END'

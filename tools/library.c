@@ -21,6 +21,46 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
     return spmv__model_rate(t, type, layout, rows, per_row);
 }
 
+/* The candidate with that layout and these knobs; NULL: there is none. */
+static const spmv__candidate *candidate_named(const spmv__estimator *e, const spmv_spec *layout, const char *variant)
+{
+    size_t i;
+    for (i = 0; i < e->cands; i++)
+        if (spmv__same_spec(e->cand[i].layout, layout) && !strcmp(e->cand[i].variant, variant)) return &e->cand[i];
+    return NULL;
+}
+
+spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
+                              const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks)
+{
+    spmv__estimator e;
+    spmv_build how;
+    spmv_view v;
+    spmv__look l;
+    spmv_features f;
+    size_t i;
+    spmv_status s;
+    memset(&how, 0, sizeof how);
+    memset(&v, 0, sizeof v);
+    memset(&l, 0, sizeof l);
+    memset(out, 0, n * sizeof *out);
+    how.type = type;
+    v.a = a;
+    v.rows = a->rows;
+    s = spmv__estimator_make(&e, a, &how, NULL, t, 0, hooks);
+    if (!s) s = spmv__find_candidates(&e);
+    if (!s) s = spmv__look_make(&l, &v, hooks);
+    if (!s) s = spmv__look_features(&l, &f, 0, 0);
+    for (i = 0; i < n && !s; i++) {
+        const spmv__candidate *k = candidate_named(&e, &layout[i], variant[i]);
+        spmv__load load;
+        if (k && spmv__load_of(&e, &layout[i], &l, &f, &load, &s)) spmv__cost_terms(&e, k, &load, &out[i]);
+    }
+    spmv__look_free(&l);
+    spmv__estimator_free(&e);
+    return s;
+}
+
 void library_large_pages(void *block, uint64_t bytes)
 {
     spmv__large_pages(block, bytes);

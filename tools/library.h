@@ -17,6 +17,11 @@ double library_exp2(double v);
  * relative to it. */
 double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row);
 
+/* The estimates that "auto" makes of products with the whole matrix in n layouts with their knobs, by the rates of table t with the fits
+ * that it has; seconds are 0 where there is none. */
+spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
+                              const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks);
+
 /* Asks for large pages in a new block, as the library does in those that it allocates without hooks. */
 void library_large_pages(void *block, uint64_t bytes);
 

@@ -179,8 +179,8 @@ static int find_lengths(double *v, int n, const moments *want, double most)
     return 0;
 }
 
-/* Random columns in rows whose lengths have the given moments. */
-static const char *draw_moments(sketch *p, const uint64_t *n)
+/* Rows whose lengths have the given moments. r: how their columns are drawn. */
+static const char *draw_by_moments(sketch *p, const uint64_t *n, const recipe *how)
 {
     moments want;
     recipe r;
@@ -193,9 +193,8 @@ static const char *draw_moments(sketch *p, const uint64_t *n)
     want.mean = (double)n[1];
     want.deviation = (double)n[2];
     want.skew = (double)n[3];
-    memset(&r, 0, sizeof r);
+    r = *how;
     r.rows = r.cols = n[0];
-    r.same = r.run = 1;
     v = (double *)malloc((size_t)strata * sizeof *v);
     length = (uint32_t *)malloc((size_t)n[0] * sizeof *length);
     if (!v || !length || !sketch_make(p, n[0], n[0], n[0] * n[1])) p->failed = 1;
@@ -205,6 +204,29 @@ static const char *draw_moments(sketch *p, const uint64_t *n)
     free(v);
     free(length);
     return p->failed == 2 ? "no row lengths from 0 to N have this mean and deviation" : NULL;
+}
+
+/* Random columns. */
+static const char *draw_moments(sketch *p, const uint64_t *n)
+{
+    recipe r;
+    memset(&r, 0, sizeof r);
+    r.same = r.run = 1;
+    return draw_by_moments(p, n, &r);
+}
+
+/* Columns like those of web graphs: most of them near the diagonal, some popular, and rows in pairs that share half of theirs. */
+static const char *draw_near(sketch *p, const uint64_t *n)
+{
+    recipe r;
+    memset(&r, 0, sizeof r);
+    r.same = 2;
+    r.copy = 50;
+    r.run = 2;
+    r.near = 75;
+    r.reach = n[0] < 8000 ? (int)(n[0] / 4 + 1) : 2000;
+    r.popular = 15;
+    return draw_by_moments(p, n, &r);
 }
 
 /* ---- the list of drawn families ----------------------------------------------------------------------------------- */
@@ -220,6 +242,7 @@ const drawn drawn_families[] = {
     {"blocks_#_#_#_#", draw_blocks, "N rows in blocks of B x B on a grid, K in random places of each block row, FILL percent full"},
     {"lengths_#_#_#_#", draw_moments, "N rows of mean length MEAN with standard deviation DEV and skewness SKEW\n"
      "(or the least possible), in random columns"},
+    {"near_#_#_#_#", draw_near, "the same, with most columns near the diagonal, as in web graphs"},
 };
 
 const int drawn_count = (int)(sizeof drawn_families / sizeof *drawn_families);

@@ -71,7 +71,9 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     if (result != DONE) return result;
     *all = in[args->files - 1];
     all->row = NULL;
-    all->count = 0;
+    all->fit = NULL;
+    all->count = all->fits = 0;
+    all->structures = all->samples = 0;
     all->rows = all->per_row = 0;
     all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
     for (i = 0; i < args->files; i++) {

@@ -14,6 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- x ---- */
+
+int sample_inputs(tuner *u)
+{
+#ifndef SPMV_NO_DEVICES
+    uint64_t n = u->head.rows_at[u->head.rows - 1], k;
+    size_t width = spmv_vector_size(u->type);
+    void *x;
+    spmv_status s;
+    if (n < tune_per[TUNE_PER - 1]) n = tune_per[TUNE_PER - 1];
+    if (!u->device) return DONE;
+    x = malloc((size_t)n * width);
+    if (!x) return cli_no_memory(u->t);
+    for (k = 0; k < n; k++) value_put(u->type, x, k, workload_value(k, 4));
+    s = spmv_buffer_write(u->device, u->run.device_x, n * width, x);
+    free(x);
+    if (s != SPMV_OK) return cli_complain(u->t, "cannot copy x: %s", spmv_status_text(s));
+#else
+    (void)u;
+#endif
+    return DONE;
+}
+
 /* ---- one candidate -------------------------------------------------------------------------------------------------- */
 
 spmv_status sample_many(runner *r, double patience, double *out)
@@ -124,19 +147,27 @@ static spmv_status measure_host(tuner *u, candidate *c, float *rate, int *right)
     return s;
 }
 
-void sample_candidate(tuner *u, candidate *c, int row, int per)
+spmv_status sample_rate(tuner *u, candidate *c, float *rate, int *right)
 {
-    float rate = 0;
-    int right = 1;
     spmv_status s;
+    *rate = 0;
+    *right = 1;
     u->t->text[0] = 0;
     u->t->keep = 1;
 #ifndef SPMV_NO_DEVICES
-    if (u->device) s = measure_cl(u, c, &rate, &right);
+    if (u->device) s = measure_cl(u, c, rate, right);
     else
 #endif
-        s = measure_host(u, c, &rate, &right);
+        s = measure_host(u, c, rate, right);
     u->t->keep = 0;
+    return s;
+}
+
+void sample_candidate(tuner *u, candidate *c, int row, int per)
+{
+    float rate;
+    int right;
+    spmv_status s = sample_rate(u, c, &rate, &right);
     if (c->before && c->before[row * u->head.per_row + per] > rate && right) rate = c->before[row * u->head.per_row + per];
     *candidate_rate(u, c, row, per) = rate > 0 ? rate : -1;
     if (s == SPMV_OK && !right) journal_strike(u, c, "its product is wrong");

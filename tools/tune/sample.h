@@ -9,6 +9,10 @@
 #include "candidates.h"
 #include "spmv.h"
 
+/* Writes x of the current type to the device. It is as long as the longest; every matrix uses a beginning of it. DONE, or FAILED after a
+ * message. */
+int sample_inputs(tuner *u);
+
 /* Times a product, in seconds: the median of about five samples. While these differ much, as on a machine with other work, more are
  * taken, and the lower quartile of at least eight counts. Ends after patience seconds. */
 spmv_status sample_many(runner *r, double patience, double *out);
@@ -16,6 +20,10 @@ spmv_status sample_many(runner *r, double patience, double *out);
 /* Checks and times the candidate with the matrix and the store of the current slot, and records its rate. A candidate that fails or is
  * wrong is struck out. */
 void sample_candidate(tuner *u, candidate *c, int row, int per);
+
+/* Checks and times the layout and knobs of c with the matrix and the store of the current slot. *rate: GFLOP/s, 0 if the product is wrong
+ * or was not measured; *right: 0 if it is wrong. */
+spmv_status sample_rate(tuner *u, candidate *c, float *rate, int *right);
 
 /* 1: the time of the phase is over, or the device seems to be lost. The first TUNE_LEAST rates are measured in any case. */
 int sample_out_of_time(tuner *u);

@@ -78,6 +78,43 @@ static void head_number(growing *out, const char *name, double v)
     growing_add(out, "%s %s\n", name, number);
 }
 
+/* 1: a row of the table that is kept has that type and layout. */
+static int fit_is_used(const spmv_tuning *t, const unsigned char *keep, const spmv_tune_fit *fit)
+{
+    size_t i;
+    for (i = 0; i < t->count; i++)
+        if ((!keep || keep[i]) && t->row[i].type == fit->type && table_same_layout(&t->row[i].layout, &fit->layout) &&
+            !strcmp(t->row[i].variant, fit->variant)) return 1;
+    return 0;
+}
+
+/* Prints the fits of all rows that are kept. */
+static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
+{
+    char name[300];
+    spmv_tune_row r;
+    size_t i;
+    int k;
+    if (!t->fits) return;
+    growing_add(out, "left_out %.3f %llu %llu\nterms", t->left_out, (unsigned long long)t->structures, (unsigned long long)t->samples);
+    for (k = 0; k < SPMV_TERM_COUNT; k++) growing_add(out, " %s", spmv_term_name((spmv_term)k));
+    growing_add(out, "\n");
+    for (i = 0; i < t->fits; i++) {
+        if (!fit_is_used(t, keep, &t->fit[i])) continue;
+        memset(&r, 0, sizeof r);
+        r.layout = t->fit[i].layout;
+        memcpy(r.variant, t->fit[i].variant, sizeof r.variant);
+        table_row_name(&r, name, sizeof name);
+        growing_add(out, "fit %s %s %.2f", spmv_type_name(t->fit[i].type), name, t->fit[i].error);
+        for (k = 0; k < SPMV_TERM_COUNT; k++) {
+            double v = t->fit[i].factor[k];
+            if (v > -0.005 && v < 0.005) growing_add(out, " 0");
+            else growing_add(out, " %.2f", v);
+        }
+        growing_add(out, "\n");
+    }
+}
+
 void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
     char step[40], long_step[40];
@@ -100,6 +137,7 @@ void table_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
     axis_print(out, "per_row", t->per_row_at, t->per_row);
     for (i = 0; i < t->count; i++)
         if (!keep || keep[i]) row_print(out, t, &t->row[i]);
+    fits_print(out, t, keep);
 }
 
 /* ---- rows and axes ------------------------------------------------------------------------------------------ */

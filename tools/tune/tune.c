@@ -10,19 +10,23 @@
  *   again    outliers once more
  */
 #include "../cli/cli.h"
+#include "../cli/files.h"
 #include "../cli/memory.h"
 #include "../cli/options.h"
+#include "../cli/output.h"
 #include "../cmd/commands.h"
 #include "../measure/device.h"
 #include "../measure/runner.h"
 #include "../measure/values.h"
 #include "candidates.h"
+#include "fit.h"
 #include "journal.h"
 #include "knobs.h"
 #include "merge.h"
 #include "phases.h"
 #include "probe.h"
 #include "sample.h"
+#include "structures.h"
 #include "table.h"
 #include "workload.h"
 #include "spmv.h"
@@ -31,63 +35,72 @@
 #include <string.h>
 #include <time.h>
 
-/* Writes x of the current type to the device. It is as long as the longest; every matrix uses a beginning of it. DONE or FAILED. */
-static int tune_inputs(tuner *u)
+/* Times a product of csr with these knobs and one row of n nonzeros side by side. DONE or FAILED. */
+static int time_one_row(tuner *u, uint64_t n, const char *variant, double *took)
 {
+    uint64_t ptr[2] = {0, n}, k;
+    uint32_t *col = (uint32_t *)malloc((size_t)n * sizeof *col);
+    double *numbers = (double *)malloc((size_t)n * sizeof *numbers), y = 0; /* as many zeros in every type */
+    spmv_csr a;
+    spmv_desc desc;
+    runner r;
+    spmv_status s = col && numbers ? SPMV_OK : SPMV_ERR_MEMORY;
+    memset(&a, 0, sizeof a);
+    memset(&desc, 0, sizeof desc);
+    for (k = 0; k < n && s == SPMV_OK; k++) {
+        col[k] = (uint32_t)k;
+        numbers[k] = 0;
+    }
+    a.rows = 1;
+    a.cols = a.nnz = n;
+    a.ptr = ptr;
+    a.col = col;
+    a.type = desc.type = SPMV_F64;
 #ifndef SPMV_NO_DEVICES
-    uint64_t n = u->head.rows_at[u->head.rows - 1], k;
-    size_t width = spmv_vector_size(u->type);
-    void *x;
-    spmv_status s;
-    if (n < tune_per[TUNE_PER - 1]) n = tune_per[TUNE_PER - 1];
-    if (!u->device) return DONE;
-    x = malloc((size_t)n * width);
-    if (!x) return cli_no_memory(u->t);
-    for (k = 0; k < n; k++) value_put(u->type, x, k, workload_value(k, 4));
-    s = spmv_buffer_write(u->device, u->run.device_x, n * width, x);
-    free(x);
-    if (s != SPMV_OK) return cli_complain(u->t, "cannot copy x: %s", spmv_status_text(s));
-#else
-    (void)u;
+    if (u->device && !u->device->info.f64) a.type = desc.type = SPMV_F32;
 #endif
-    return DONE;
+    a.val = numbers;
+    desc.csr = &a;
+    desc.plan = "csr";
+    desc.variant = variant;
+    desc.device = u->device;
+    desc.hooks = u->t->hooks;
+    if (s == SPMV_OK) {
+        s = runner_open(&r, u->t, &desc, numbers, &y);
+        if (s == SPMV_OK) s = sample_many(&r, 0.25, took);
+        runner_close(&r);
+    }
+    free(col);
+    free(numbers);
+    return s == SPMV_OK ? DONE : FAILED;
 }
 
 /* Measures the head's launch: the time of a product with a single nonzero. DONE or FAILED. */
 static int tune_launch(tuner *u)
 {
-    static const uint64_t ptr[2] = {0, 1};
-    static const uint32_t col[1] = {0};
-    static const double one[1] = {1};
-    static const float short_one[1] = {1};
-    double x = 1, y = 0, took = 0;
-    spmv_csr a;
-    spmv_desc desc;
-    runner r;
-    spmv_status s;
-    memset(&a, 0, sizeof a);
-    memset(&desc, 0, sizeof desc);
-    a.rows = a.cols = a.nnz = 1;
-    a.ptr = ptr;
-    a.col = col;
-    a.type = desc.type = SPMV_F64;
-    a.val = one;
-#ifndef SPMV_NO_DEVICES
-    if (u->device && !u->device->info.f64) {
-        a.type = desc.type = SPMV_F32;
-        a.val = short_one;
-    }
-#endif
-    (void)short_one;
-    desc.csr = &a;
-    desc.device = u->device;
-    desc.hooks = u->t->hooks;
-    s = runner_open(&r, u->t, &desc, &x, &y);
-    if (s == SPMV_OK) s = sample_many(&r, 0.25, &took);
-    runner_close(&r);
+    double took = 0;
+    int result = time_one_row(u, 1, NULL, &took);
     if (took > 0 && (!(u->head.launch > 0) || took < u->head.launch)) u->head.launch = took;
-    return s == SPMV_OK ? DONE : FAILED;
+    return result;
 }
+
+/* Measures the head's step on a GPU: what a work-item that goes through a row alone takes for each of its nonzeros, in a short row and
+ * beyond. DONE or FAILED. */
+static int tune_step(tuner *u)
+{
+    static const uint64_t near = 512, far = 16384;
+    double short_row = 0, long_row = 0;
+    if (u->head.device_class != SPMV_DEVICE_CLASS_GPU) return DONE;
+    if (time_one_row(u, near, "L=1", &short_row) != DONE || time_one_row(u, far, "L=1", &long_row) != DONE) return FAILED;
+    if (short_row <= u->head.launch || long_row <= short_row) return DONE; /* lost in noise: nothing is known of steps */
+    u->head.short_steps = near;
+    u->head.step = (short_row - u->head.launch) / (double)near;
+    u->head.long_step = (long_row - u->head.launch) / (double)far;
+    return DONE;
+}
+
+#define GRID_SHARE 0.5       /* of the budget, where samples are taken as well */
+#define SAMPLE_PATIENCE 0.25 /* of that for a rate of the grid: many samples that err a little fit better than a few exact ones */
 
 /* Begins a phase that is such a share of the whole work and must end at the time until. */
 static void tune_phase(tuner *u, const char *name, double share, double until)
@@ -103,7 +116,7 @@ static int tune_type(tuner *u, double share, double end)
 {
     double now = cli_seconds(), time = end - now;
     int knobs = u->device != NULL;
-    if (tune_inputs(u) != DONE) return FAILED;
+    if (sample_inputs(u) != DONE) return FAILED;
     candidate_add_layouts(u);
     tune_phase(u, "layouts", share * 0.2, now + time * 0.4);
     phase_layouts(u);
@@ -226,7 +239,7 @@ static int tuner_open(tuner *u, const arguments *args)
     if (u->device && probe_device(u) != DONE) return FAILED;
 #endif
     if (!u->device) probe_host(u);
-    if (tune_launch(u) != DONE) return FAILED;
+    if (tune_launch(u) != DONE || tune_step(u) != DONE) return FAILED;
     probe_print(u);
     return DONE;
 }
@@ -238,30 +251,82 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
     return 1u << option_type(t, args, result);
 }
 
-/* Measures a device and writes its table. types: bits of the types; budget: seconds, 0: no limit. */
-static int tune_run(tool *t, const arguments *args, unsigned types, double budget, uint64_t rows_max)
+/* Measures the structures with the rows of a table, and fits the table to all samples of the file. DONE, or FAILED after a message. */
+static int tune_samples(tuner *u, const char *table, unsigned types, const char *samples)
 {
+    spmv_tuning t;
+    int result = file_load_table(u->t, table, &t);
+    if (result == DONE && strcmp(t.device, u->head.device) != 0)
+        result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
+    tune_phase(u, "samples", 1, u->end);
+    u->patience *= SAMPLE_PATIENCE;
+    if (result == DONE) result = structures_measure(u, &t, types, samples);
+    spmv_tuning_free(&t);
+    return result;
+}
+
+/* Fits a table to a file of samples and writes it. DONE, or FAILED after a message. */
+static int tune_fit(tool *t, const char *table, const char *samples, const char *out)
+{
+    spmv_tuning all;
+    sample_list list;
+    fit_quality q;
+    size_t rows, bytes;
+    int result = file_load_table(t, table, &all);
+    memset(&list, 0, sizeof list);
+    if (result == DONE) result = samples_read(t, samples, &list);
+    if (result == DONE && strcmp(all.device, list.device) != 0)
+        result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
+    if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
+    if (result == DONE) result = fit_table(t, &all, &list, &q);
+    if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
+    if (result == DONE)
+        fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures. For a structure left out: error %.3f (log2), "
+                "%.0f%% of the samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n", all.device,
+                (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
+    samples_free(&list);
+    spmv_tuning_free(&all);
+    return result;
+}
+
+/* What a run of tune is to do. */
+typedef struct tune_wish {
+    unsigned    types;    /* bits 1u << type */
+    double      budget;   /* seconds, 0: no limit */
+    uint64_t    rows_max;
+    const char *table;    /* the table whose rows are measured on structures, instead of a new one; NULL: none */
+    const char *samples;  /* the file of samples; NULL: none are taken */
+} tune_wish;
+
+/* Measures a device and writes its table. DONE, or FAILED or USAGE after a message. */
+static int tune_run(tool *t, const arguments *args, tune_wish w)
+{
+    const char *out = args->value[OPT_OUT];
     tuner *u = (tuner *)calloc(1, sizeof *u);
-    int result;
+    int result, grid = !w.table;
+    double now;
     if (!u) return cli_no_memory(t);
     u->t = t;
-    u->patience = budget > 0 && budget < 500 ? budget / 2000 : 0.25;
+    u->patience = w.budget > 0 && w.budget < 500 ? w.budget / 2000 : 0.25;
     u->complete = 1;
     u->at = u->slots;
     u->head.hooks = t->hooks;
     cli_progress_begin(t);
-    tuner_sizes(u, rows_max);
-    result = journal_begin(u, args->value[OPT_OUT], args->value[OPT_RESUME] != NULL);
+    tuner_sizes(u, w.rows_max);
+    result = grid ? journal_begin(u, out, args->value[OPT_RESUME] != NULL) : DONE;
     if (result == DONE) result = tuner_open(u, args);
 #ifndef SPMV_NO_DEVICES
-    if (u->device && !u->device->info.f64) types &= 1u << SPMV_F32;
+    if (u->device && !u->device->info.f64) w.types &= 1u << SPMV_F32;
 #endif
-    if (result == DONE) result = journal_open(u, args->value[OPT_RESUME] != NULL);
-    u->begun = cli_seconds();
-    u->end = u->until = budget > 0 ? u->begun + budget : 1e300;
-    if (result == DONE) result = tune_types(u, types);
-    if (result == DONE && u->failures < TUNE_FAILURES) result = tune_speed(u);
-    if (result == DONE) result = tune_finish(u, args->value[OPT_OUT]);
+    if (result == DONE && grid) result = journal_open(u, args->value[OPT_RESUME] != NULL);
+    u->begun = now = cli_seconds();
+    u->end = u->until = w.budget > 0 ? now + w.budget * (w.samples && grid ? GRID_SHARE : 1) : 1e300;
+    if (result == DONE && grid) result = tune_types(u, w.types);
+    if (result == DONE && u->failures < TUNE_FAILURES && grid) result = tune_speed(u);
+    if (result == DONE && grid) result = tune_finish(u, out);
+    if (w.budget > 0) u->end = now + w.budget;
+    if (result == DONE && w.samples) result = tune_samples(u, grid ? out : w.table, w.types, w.samples);
+    if (result == DONE && w.samples) result = tune_fit(t, grid ? out : w.table, w.samples, out);
     journal_close(u, result);
     tuner_free(u);
     free(u);
@@ -271,9 +336,13 @@ static int tune_run(tool *t, const arguments *args, unsigned types, double budge
 int tune_command(tool *t, const arguments *args)
 {
     int result = DONE;
-    unsigned types = tune_what(t, args, &result);
-    double budget = option_real(t, args, OPT_BUDGET, 0, 0.001, 1e9, &result); /* seconds */
-    uint64_t rows = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
+    tune_wish w;
+    w.types = tune_what(t, args, &result);
+    w.budget = option_real(t, args, OPT_BUDGET, 0, 0.001, 1e9, &result);
+    w.rows_max = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
+    w.table = args->value[OPT_TABLE];
+    w.samples = args->value[OPT_SAMPLES];
+    t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge and --compare cannot be combined");
     if (!args->value[OPT_MERGE] && !args->value[OPT_COMPARE] && args->files)
@@ -281,5 +350,11 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
-    return tune_run(t, args, types, budget, rows);
+    if (w.samples && !w.table && !output_is_file(args->value[OPT_OUT]))
+        return cli_misuse(t, "--samples requires the table's name (--out)");
+    if (args->value[OPT_FIT]) {
+        if (!w.table) return cli_misuse(t, "--fit requires --table");
+        return tune_fit(t, w.table, args->value[OPT_FIT], args->value[OPT_OUT]);
+    }
+    return tune_run(t, args, w);
 }

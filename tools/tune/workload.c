@@ -191,28 +191,49 @@ int workload_same_shape(const tune_shape *a, const tune_shape *b)
            a->per_row == b->per_row;
 }
 
-spmv_status workload_make(workload *w, const tune_shape *of, spmv_type type, const spmv_hooks *hooks)
+/* Makes the current matrix of that pattern, and x and want. On failure there is no current matrix. */
+static spmv_status workload_finish(workload *w, uint64_t rows, const void *ptr, const void *col, const spmv_hooks *hooks)
 {
     spmv_input in;
     spmv_status s;
-    if (w->a.rows && w->type == type && workload_same_shape(&w->of, of)) return SPMV_OK;
-    spmv_csr_free(&w->a);
-    if (w->type != type) w->values = w->inputs = 0;
-    w->of = *of;
-    w->type = type;
-    w->cols = of->full ? of->per_row : of->rows;
-    if (!make_pattern(w) || !make_numbers(w, ((uint64_t *)w->ptr.at)[of->rows])) return SPMV_ERR_MEMORY;
+    if (!make_numbers(w, ((const uint64_t *)ptr)[rows])) return SPMV_ERR_MEMORY;
     memset(&in, 0, sizeof in);
-    in.rows = (int64_t)of->rows;
+    in.rows = (int64_t)rows;
     in.cols = (int64_t)w->cols;
-    in.ptr = w->ptr.at;
+    in.ptr = ptr;
     in.ptr_bits = 64;
-    in.col = w->col.at;
+    in.col = col;
     in.val = w->val.at;
-    in.val_type = type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    in.val_type = w->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
     in.borrow = 1;
-    s = spmv_csr_from(&w->a, &in, type, hooks);
+    s = spmv_csr_from(&w->a, &in, w->type, hooks);
     if (s == SPMV_OK && !make_want(w)) s = SPMV_ERR_MEMORY;
     if (s != SPMV_OK) spmv_csr_free(&w->a);
     return s;
+}
+
+/* Drops the current matrix before one of that type is made. */
+static void workload_clear(workload *w, spmv_type type)
+{
+    spmv_csr_free(&w->a);
+    memset(&w->of, 0, sizeof w->of);
+    if (w->type != type) w->values = w->inputs = 0;
+    w->type = type;
+}
+
+spmv_status workload_make(workload *w, const tune_shape *of, spmv_type type, const spmv_hooks *hooks)
+{
+    if (w->a.rows && w->type == type && workload_same_shape(&w->of, of)) return SPMV_OK;
+    workload_clear(w, type);
+    w->of = *of;
+    w->cols = of->full ? of->per_row : of->rows;
+    if (!make_pattern(w)) return SPMV_ERR_MEMORY;
+    return workload_finish(w, of->rows, w->ptr.at, w->col.at, hooks);
+}
+
+spmv_status workload_take(workload *w, const spmv_csr *pattern, spmv_type type, const spmv_hooks *hooks)
+{
+    workload_clear(w, type);
+    w->cols = pattern->cols;
+    return workload_finish(w, pattern->rows, pattern->ptr, pattern->col, hooks);
 }

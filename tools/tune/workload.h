@@ -42,4 +42,8 @@ int workload_same_shape(const tune_shape *a, const tune_shape *b);
 /* Makes that matrix the current one, with x and the product A x (want). On failure there is no current matrix. */
 spmv_status workload_make(workload *w, const tune_shape *of, spmv_type type, const spmv_hooks *hooks);
 
+/* Makes a matrix with that pattern the current one, with values of its own, x and want; the pattern must stay. On failure there is no
+ * current matrix. */
+spmv_status workload_take(workload *w, const spmv_csr *pattern, spmv_type type, const spmv_hooks *hooks);
+
 #endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/tune/fit.h - fits a table's efficiencies: how much longer products take than its rates say, by the terms of SPMV_TERM_LIST.
+ */
+#ifndef SPMV_TOOLS_TUNE_FIT_H
+#define SPMV_TOOLS_TUNE_FIT_H
+
+#include "structures.h"
+
+/* How good the fits are for structures that are left out of them, one after another. */
+typedef struct fit_quality {
+    double   error;        /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
+    double   good;         /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
+    double   regret, worst; /* measured time of the candidate that is predicted to be the best over that of the best: geometric mean */
+    unsigned structures, samples;
+} fit_quality;
+
+/* Replaces the fits of the table by ones to the samples. The structures are generated again for this. DONE, or FAILED after a message. */
+int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/tune/structures.h - samples: products with matrices whose structure is like that of real ones. The matrices of the grid are
+ * banded, scattered or uneven and nothing else; the estimate's efficiencies are fitted to these samples (fit.h).
+ *
+ * A file of samples is text. Its first lines are "spmv tuning samples 1", and the device and its driver; then one line for each sample:
+ *
+ *     f64 poisson2d_700 csr:run=1024/WG=256 12.3
+ *
+ * the type, the matrix as "spmv gen" names it, a plan of one part, "/", the knobs of its kernel, and the microseconds of a product.
+ */
+#ifndef SPMV_TOOLS_TUNE_STRUCTURES_H
+#define SPMV_TOOLS_TUNE_STRUCTURES_H
+
+#include "candidates.h"
+
+/* A product that was measured. */
+typedef struct sample {
+    spmv_type type;
+    char      structure[48];
+    spmv_spec layout;
+    char      variant[SPMV_TUNE_VARIANT];
+    double    seconds;
+} sample;
+
+/* The samples of a file, and its first two lines after the first. */
+typedef struct sample_list {
+    sample *at;
+    size_t  count, room;
+    char    device[SPMV_TUNE_NAME], driver[SPMV_TUNE_NAME];
+} sample_list;
+
+/* Frees the samples and zeroes the list. A zeroed list is allowed. */
+void samples_free(sample_list *l);
+
+/* Reads a file of samples, packed by gzip or not. DONE, or FAILED after a message; free *out in either case. */
+int samples_read(tool *t, const char *path, sample_list *out);
+
+/* Measures the layouts and variants that the rows of the table have, of the types whose bits 1u << type are set, on every structure until
+ * u->until, and appends each sample to the file. Samples that the file has are not measured again. DONE, or FAILED after a message. */
+int structures_measure(tuner *u, const spmv_tuning *table, unsigned types, const char *path);
+
+#endif
