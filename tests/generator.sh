@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/generator.sh fresh|quick|all - tests what spmvgen writes for devices. Needs build/spmvgen.
+# tests/generator.sh fresh|quick|all|write - tests what spmvgen writes for devices. Needs build/spmvgen.
 #   fresh  kernels/gen is what spmvgen writes now
 #   quick  some kernels: compiled by clang for OpenCL and CUDA, and multiplied through the library (build/gen/multiply)
 #   all    every description with every legal combination of options; also compiled by NVRTC (build/gen/compile), where it is
+#   write  writes the kernels of all, without testing them, and build/gen/device/write/TARGET.list, which build/gen/multiply takes: to test
+#          on another machine
 # The last line is "N passed, N failed". Refusals are counted by their reasons.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -89,6 +91,7 @@ cuda() { # cuda FILE FLAG...
 f64='-DVAL=double -DVEC=double -DF64'
 mixed='-DVAL=float -DVEC=double -DF64'
 syntax() { # syntax TARGET FILE PARTS: compiles it for several types and settings
+    [ $mode != write ] || return 0
     part=0
     while [ $part -lt "$3" ]; do
         if [ "$1" = opencl ]; then
@@ -172,6 +175,7 @@ for line in $(printf '%s' "$table" | tr ' ' '~'); do
     done
     for target in opencl cuda; do
         file=$work/$mode/$name.$target
+        [ $mode != write ] || continue
         # shellcheck disable=SC2086
         write $target "$file" "$name" "" form=standalone type=f64 offset=64 WG=64 $constants || bad "$name standalone"
         if [ $target = opencl ]; then
@@ -188,6 +192,7 @@ for f in $(set +f; echo formats/*.fmt); do
     name=${f#formats/}
     printf '%s' "$table" | grep -q "^${name%.fmt}|" || bad "$f is not tested"
 done
+[ $mode != write ] || finish
 multiply
 build/gen/compile $work/$mode/cuda.list
 rc=$?

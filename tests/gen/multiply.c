@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * multiply LIST - multiplies through the library with generated kernels in place of its own, on the first OpenCL device, and compares
- * every element of y with a plain loop. Each line of LIST has five words:
+ * multiply LIST [DEVICE] - multiplies through the library with generated kernels in place of its own, on DEVICE (as spmv_device_open takes
+ * it; the first OpenCL device), and compares every element of y with a plain loop. Each line of LIST has five words:
  *     PLAN  KNOBS  TYPES  WITHIN  FILE
  * PLAN names the format whose arrays the kernel takes; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is the number of entries
  * of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is the generated text.
  * Integers must be exact, reals within the bound of their row. Prints one line for each failure, and the numbers at the end. */
-#define SPMV_NO_CUDA
 #define SPMV_IMPLEMENTATION
 #include "../../spmv.h"
+
+#include "../../tools/gen/measure/within.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 enum { TEXT = 1 << 18, WORD = 512, BOUND_MORE = 4 /* roundings besides one for each nonzero */ };
 
 /* ---- a device whose programs are built from another text ------------------------------------------------------------ */
+static const char *device;   /* which one */
+static const spmv_backend *backend; /* its own, which really builds */
 static char text[TEXT];      /* the generated kernel */
 static const char *replaced; /* the library's file that it takes the place of */
 static unsigned builds;
@@ -35,7 +38,7 @@ static spmv_status build(const spmv_device *d, const spmv_kernel_source *source,
         own.size[3] = strlen(text);
         builds++;
     }
-    return spmv_opencl()->build(d, &own, program);
+    return backend->build(d, &own, program);
 }
 
 static int read_text(const char *path)
@@ -109,67 +112,6 @@ static void matrix_free(matrix *m)
     free(m->ptr);
     free(m->col);
     free(m->val);
-}
-
-/* ---- the changed layout: n entries of a row together --------------------------------------------------------------- */
-
-/* Copies a block of height rows (the part has count of them, or room for as many) and width entries, which begins at slot from of a, to
- * slot to of b. */
-static void together(const spmv_array *a, unsigned char *b, uint64_t from, uint64_t to, uint64_t height, uint64_t width, uint64_t n)
-{
-    uint64_t r, k;
-    const unsigned char *data = (const unsigned char *)a->data;
-    for (r = 0; r < height; r++)
-        for (k = 0; k < width; k++)
-            memcpy(b + (to + (k / n * height + r) * n + k % n) * a->width, data + (from + k * height + r) * a->width, a->width);
-}
-
-/* Replaces an array by its rearranged copy, in which what is not set is padding. keep gets the former one. */
-static void rearrange(const spmv_part *p, spmv_array *a, spmv_array *keep, uint64_t n, int fill)
-{
-    uint64_t s, slices = 1, count = 0, *begin;
-    int sliced = p->spec.format == SPMV_SELL;
-    unsigned char *copy;
-    if (sliced) slices = p->n[SPMV_SELL_SLICES];
-    begin = calloc(slices + 1, sizeof *begin);
-    if (!begin) exit(2);
-    for (s = 0; s < slices; s++) {
-        uint64_t height = sliced ? p->n[SPMV_SELL_H] : p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_DIA_LD];
-        uint64_t width = sliced ? (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - spmv__at(&p->a[SPMV_SELL_PTR], s)) / height
-                                : a->count / height;
-        begin[s] = count;
-        count += (width + n - 1) / n * n * height;
-    }
-    begin[slices] = count;
-    copy = malloc((size_t)(count * a->width) + 1);
-    if (!copy) exit(2);
-    memset(copy, fill, (size_t)(count * a->width));
-    for (s = 0; s < slices; s++) {
-        uint64_t from = sliced ? spmv__at(&p->a[SPMV_SELL_PTR], s) : 0;
-        uint64_t height = sliced ? p->n[SPMV_SELL_H] : p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_DIA_LD];
-        uint64_t width = sliced ? (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - from) / height : a->count / height;
-        together(a, copy, from, begin[s], height, width, n);
-    }
-    *keep = *a;
-    a->data = copy;
-    a->count = count;
-    free(begin);
-}
-
-/* The slice pointers that belong to the changed layout. */
-static void widen(const spmv_part *p, spmv_array *ptr, spmv_array *keep, uint64_t n)
-{
-    uint64_t s, slices = p->n[SPMV_SELL_SLICES], h = p->n[SPMV_SELL_H];
-    unsigned char *copy = calloc((size_t)slices + 1, ptr->width);
-    if (!copy) exit(2);
-    *keep = *ptr;
-    ptr->data = copy;
-    for (s = 0; s < slices; s++) {
-        uint64_t width = (spmv__at(keep, s + 1) - spmv__at(keep, s)) / h;
-        uint64_t end = spmv__at(ptr, s) + (width + n - 1) / n * n * h;
-        if (ptr->width == 4) ((uint32_t *)ptr->data)[s + 1] = (uint32_t)end;
-        else ((uint64_t *)ptr->data)[s + 1] = end;
-    }
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------------ */
@@ -277,8 +219,7 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
     spmv_plan plan;
     spmv_csr csr;
     spmv_store st;
-    spmv_array keep[3];
-    int kept = 0;
+    within w;
     in.rows = m->rows;
     in.cols = m->cols;
     in.ptr = m->ptr;
@@ -297,22 +238,9 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
         return;
     }
     if (j->within > 1 && st.count == 1) {
-        spmv_part *p = &st.part[0];
-        int col = p->spec.format == SPMV_ELL ? SPMV_ELL_COL : p->spec.format == SPMV_SELL ? SPMV_SELL_COL : 0;
-        rearrange(p, &p->a[SPMV_VAL], &keep[kept++], (uint64_t)j->within, 0);
-        if (col) rearrange(p, &p->a[col], &keep[kept++], (uint64_t)j->within, 0xff);
-        if (p->spec.format == SPMV_SELL) widen(p, &p->a[SPMV_SELL_PTR], &keep[kept++], (uint64_t)j->within);
+        if (!within_begin(&w, &st.part[0], (uint64_t)j->within)) exit(2);
         multiply(j, d, &st, m, t, real);
-        free(p->a[SPMV_VAL].data);
-        p->a[SPMV_VAL] = keep[0];
-        if (col) {
-            free(p->a[col].data);
-            p->a[col] = keep[1];
-        }
-        if (p->spec.format == SPMV_SELL) {
-            free(p->a[SPMV_SELL_PTR].data);
-            p->a[SPMV_SELL_PTR] = keep[2];
-        }
+        within_end(&w);
     } else if (st.count == 1) {
         multiply(j, d, &st, m, t, real);
     }
@@ -330,8 +258,10 @@ static int try_job(const job *j)
     unsigned kind;
     int t, real;
     desc.hooks.log = listen;
-    if (spmv_device_open(&d, &desc)) return 77; /* no OpenCL device */
-    own = *spmv_opencl();
+    desc.which = device;
+    if (spmv_device_open(&d, &desc)) return 77; /* no such device */
+    backend = d.info.backend;
+    own = *backend;
     own.build = build;
     d.info.backend = &own;
     snprintf(file, sizeof file, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
@@ -346,7 +276,7 @@ static int try_job(const job *j)
                 matrix_free(&m);
             }
     }
-    d.info.backend = spmv_opencl();
+    d.info.backend = backend;
     spmv_device_close(&d);
     return 0;
 }
@@ -354,13 +284,14 @@ static int try_job(const job *j)
 int main(int argc, char **argv)
 {
     job j;
-    FILE *list = argc == 2 ? fopen(argv[1], "r") : NULL;
+    FILE *list = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
     unsigned lines = 0;
     int rc = 0;
     if (!list) {
-        fprintf(stderr, "usage: multiply LIST\n");
+        fprintf(stderr, "usage: multiply LIST [DEVICE]\n");
         return 2;
     }
+    device = argc == 3 ? argv[2] : "opencl:";
     while (!rc && fscanf(list, "%511s %511s %511s %d %511s", j.plan, j.knobs, j.types, &j.within, j.file) == 5) {
         lines++;
         if (!read_text(j.file)) {
