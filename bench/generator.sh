@@ -68,72 +68,97 @@ generated() {
     done
 }
 
+# The library's kernels with other knobs
+hand_tried() {
+    for target in opencl cuda; do echo "$1 hand-tried $2 $3 1 -" >>"$dir/time.$target"; done
+}
+
 L='L=1|2|4|8|16|32'
-hand csr csr "$L,WG=128|256"
-for target in opencl cuda; do echo "csr hand-tried csr L=2|4|8|16|32,SHUF=1 1 -" >>"$dir/time.$target"; done
-same csr csr csr - vector=1
-for v in 1 2 4; do tried csr csr csr "$L,WG=128|256" vector=$v; done
-for v in 1 2 4; do tried csr csr csr 'L=4|8|16|32,SHUF=1' vector=$v; done
-hand flat csr GEN=2\|4
-hand flat csr:run SHUF=0\|1
-hand flat tcsr -
-hand ell ell 'V=1|4,WG=64|128|256,UNROLL=1|4'
-for target in opencl cuda; do echo "ell hand-tried ell L=2|4,WG=64|128|256 1 -" >>"$dir/time.$target"; done
-same ell ell ell - within=1
-for w in 1 2 4; do tried ell ell ell 'L=1|2|4,WG=64|128|256' within=$w; done
-tried ell ell ell 'UNROLL=4,WG=64|128|256' within=1
-hand sell sell 'V=1|4,WG=64|128|256,STAGE=0|1'
-for target in opencl cuda; do echo "sell hand-tried sell L=2|4,WG=128|256 1 -" >>"$dir/time.$target"; done
-same sell sell sell STAGE=0 reuse=local
-for w in 1 2 4; do
-    for r in buffer local; do tried sell sell sell 'STAGE=0,L=1|2|4,WG=128|256' within=$w reuse=$r; done
+W='WG=64|256'
+for type in '' .f32; do
+    hand csr$type csr $L
+    hand_tried csr$type csr $W
+    hand_tried csr$type csr SHUF=1
+    same csr$type csr csr - vector=1
+    tried csr$type csr csr $W vector=1
+    for v in 1 2 4; do
+        tried csr$type csr csr $L vector=$v
+        tried csr$type csr csr SHUF=1 vector=$v
+    done
+    hand flat$type csr 'GEN=2|4'
+    hand flat$type csr:run 'SHUF=0|1'
+    hand flat$type tcsr -
 done
-hand sell sell:grow=0.2 'WG=64|128|256,STAGE=0|1'
-same sell sellv sell:grow=0.2 STAGE=0 reuse=local
-for r in buffer local; do tried sell sellv sell:grow=0.2 'STAGE=0,L=1|2|4,WG=128|256' reuse=$r; done
-hand dia dia 'V=1|4,WG=64|128|256'
-same dia dia dia - reuse=buffer
-for w in 1 2 4; do
-    for r in buffer constant local; do tried dia dia dia 'L=1|2,WG=64|128|256' within=$w reuse=$r; done
+hand ell ell 'L=2|4'
+hand_tried ell ell V=4
+hand_tried ell ell $W
+hand_tried ell ell UNROLL=4
+same ell ell ell V=1 within=1
+for k in 'L=2|4' $W UNROLL=4; do tried ell ell ell V=1,$k within=1; done
+for w in 2 4; do tried ell ell ell 'V=1,WG=128|256,L=1|2' within=$w; done
+hand sell sell 'L=2|4'
+hand_tried sell sell V=4
+hand_tried sell sell 'WG=64|256,STAGE=0|1'
+same sell sell sell V=1,STAGE=0 reuse=local
+for k in 'L=2|4' $W; do tried sell sell sell V=1,STAGE=0,$k reuse=local; done
+for k in 'L=1|2' $W; do tried sell sell sell V=1,STAGE=0,$k reuse=buffer; done
+for w in 2 4; do
+    for r in buffer local; do tried sell sell sell 'V=1,STAGE=0,WG=128|256' within=$w reuse=$r; done
 done
-hand bdia bdia 'V=1|4,WG=64|128|256,STAGE=0|1'
-same bdia bdia bdia STAGE=0 reuse=buffer
-for r in buffer constant local; do tried bdia bdia bdia 'STAGE=0,L=1|2,WG=64|128|256' reuse=$r; done
-hand hyb hyb '*:WG=64|128|256'
-hand hyb hyb-csr '*:WG=64|128|256'
+hand sell sell:grow=0.2 $W
+same sell sellv sell:grow=0.2 V=1,STAGE=0 reuse=local
+tried sell sellv sell:grow=0.2 V=1,STAGE=0,$W reuse=local
+tried sell sellv sell:grow=0.2 'V=1,STAGE=0,L=1|2' reuse=buffer
+hand dia dia 'V=1|4'
+hand_tried dia dia $W
+same dia dia dia V=1 reuse=buffer
+for k in L=2 $W; do tried dia dia dia V=1,$k reuse=buffer; done
+for r in constant local; do tried dia dia dia V=1,WG=128 reuse=$r; done
+for w in 2 4; do tried dia dia dia 'V=1,WG=128|256' within=$w reuse=buffer; done
+hand bdia bdia 'WG=128|256,STAGE=0|1'
+same bdia bdia bdia V=1,STAGE=0 reuse=buffer
+for r in buffer constant local; do tried bdia bdia bdia 'V=1,STAGE=0,WG=128|256' reuse=$r; done
+hand hyb hyb '*:WG=64|256'
+hand hyb hyb-csr '*:WG=64|256'
 same hyb ell hyb-csr - within=1
-tried hyb ell hyb-csr '*:L=1|2|4|8,WG=64|128|256' within=1
+for k in '*:L=1|2|4' '*:WG=64|256'; do tried hyb ell hyb-csr "$k" within=1; done
 for b in 3x3 2x4; do
     block="BH=${b%x*} BW=${b#*x}"
     vectors=1
     [ $b = 3x3 ] || vectors='1 2 4'
-    hand bell bell:b=$b 'L=1|2,V=1|4,WG=64|128|256'
-    hand sbell sbell:b=$b 'L=1|2|4,WG=64|128|256'
-    hand bcsr bcsr:b=$b 'L=1|2|4|8|16,WG=128|256'
+    for name in bell sbell; do
+        hand $name $name:b=$b 'L=1|2|4'
+        hand_tried $name $name:b=$b $W
+    done
+    hand bcsr bcsr:b=$b 'L=1|2|4|8|16'
+    hand_tried bcsr bcsr:b=$b $W
     # shellcheck disable=SC2086 # words
     {
-        same bell bell bell:b=$b - $block vector=1
+        same bell bell bell:b=$b V=1 $block vector=1
         same sbell sbell sbell:b=$b - $block reuse=buffer
         same bcsr bcsr bcsr:b=$b - $block vector=1
         for v in $vectors; do
-            tried bell bell bell:b=$b 'L=1|2|4,WG=64|128|256' $block vector=$v
-            tried sbell sbell sbell:b=$b 'L=1|2|4,WG=64|128|256' $block vector=$v reuse=buffer
-            tried sbell sbell sbell:b=$b 'L=1|2|4,WG=128' $block vector=$v reuse=local
-            tried bcsr bcsr bcsr:b=$b 'L=1|2|4|8|16,WG=128|256' $block vector=$v
+            tried bell bell bell:b=$b 'V=1,L=1|2|4' $block vector=$v
+            tried sbell sbell sbell:b=$b 'L=1|2|4' $block vector=$v reuse=buffer
+            tried bcsr bcsr bcsr:b=$b 'L=1|2|4|8|16' $block vector=$v
         done
-        tried bell bell bell:b=$b 'L=1|2,WG=128' $block vector=1 xonce=0
-        tried sbell sbell sbell:b=$b 'L=1|2,WG=128' $block vector=1 xonce=0
-        tried bcsr bcsr bcsr:b=$b 'L=4|8|16,WG=128' $block vector=1 xonce=0
+        tried bell bell bell:b=$b V=1,$W $block vector=1
+        tried sbell sbell sbell:b=$b $W $block vector=1 reuse=buffer
+        tried sbell sbell sbell:b=$b L=1 $block vector=1 reuse=local
+        tried bcsr bcsr bcsr:b=$b $W $block vector=1
+        tried bell bell bell:b=$b V=1,L=1 $block vector=1 xonce=0
+        tried sbell sbell sbell:b=$b L=1 $block vector=1 xonce=0
+        tried bcsr bcsr bcsr:b=$b 'L=4|8' $block vector=1 xonce=0
     }
 done
-sort -s -k 1,1 -o "$dir/time.opencl" "$dir/time.opencl"
-sort -s -k 1,1 -o "$dir/time.cuda" "$dir/time.cuda"
-hand cmrs cmrs 'STAGE=0|1,L=4|8|16|32,WG=128|256'
+hand cmrs cmrs 'L=8|16|32'
+hand_tried cmrs cmrs $W
 same cmrs cmrs cmrs - vector=1
-for v in 1 2 4; do tried cmrs cmrs cmrs 'STAGE=1,L=4|8|16|32,WG=128|256' vector=$v; done
-hand coo coo 'PER=3|7|15,WG=64|128|256'
+for v in 1 2 4; do tried cmrs cmrs cmrs 'STAGE=1,L=8|16|32' vector=$v; done
+hand coo coo 'PER=3|15'
 same coo coo coo ATOMIC=1 strategy=atomic
-tried coo coo coo 'ATOMIC=1,WG=64|128|256' strategy=atomic
-hand dense dense 'V=1|4,L=8|16|32|64,WG=128|256'
+tried coo coo coo ATOMIC=1,$W strategy=atomic
+hand dense dense 'L=16|32|64,V=1|4'
 same dense dense dense V=1 vector=1
-for v in 1 2 4; do tried dense dense dense 'V=1,L=8|16|32|64,WG=128|256' vector=$v; done
+for v in 1 2 4; do tried dense dense dense 'V=1,L=16|32|64' vector=$v; done
+for target in opencl cuda; do sort -s -k 1,1 -o "$dir/time.$target" "$dir/time.$target"; done # a group stands together

@@ -12,7 +12,7 @@
 
 enum { DONE = 0, FAILED = 1, USAGE = 2 }; /* exit statuses, as in tools/cli/cli.h */
 
-static const backend *const backends[] = { &emit_c_backend, &emit_cl_backend, &emit_cuda_backend };
+static const backend *const backends[] = { &emit_c_backend, &emit_cl_backend, &emit_cuda_backend, &emit_library_backend };
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
 /* What the command line says. */

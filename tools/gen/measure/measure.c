@@ -6,7 +6,7 @@
  * Lines of a GROUP stand together; it and ROLE are printed as they are. PLAN is stored and multiplied with each of KNOBS, whose values may be
  * alternatives: "L=1|2|4,WG=128" has three; "-": none. WITHIN is the number of entries of a row that the kernel expects together (1: the
  * library's layout). FILES has the texts that take the place of the library's kernels, "ell=FILE+csr=FILE"; "-": none.
- * TYPES is f32, f64 or both: "f32,f64". Every group compiles in a process of its own, all at once; then one after another measures, so
+ * TYPES is f32, f64 or both: "f32,f64"; a group whose name ends with .f32 has only that. Every group compiles in a process of its own, all at once; then one after another measures, so
  * that nothing else runs on the device. A group stops measuring when it has taken its part of SECONDS.
  * Prints lines of JSON: one for each variant, with the median of several samples, each of products in a row and one wait; "worst" is the
  * largest error of an element in units of its bound. */
@@ -42,7 +42,7 @@ typedef struct line {
     int  within, parts;
     char *text[PARTS];        /* the generated ones */
     char file[PARTS][WORD];   /* which kernel it replaces */
-    spmv__program *programs;  /* compiled from these texts */
+    spmv__program *programs;  /* compiled from these texts; kept in the first line of the group that has them */
 } line;
 
 typedef struct matrix {
@@ -360,6 +360,7 @@ static void multiply(const job *j)
 static void try_line(job *j, stored *kept)
 {
     int i, changed = 0;
+    line *first = lines;
     within w;
     j->st = store_of(kept, j->m, j->l->plan, j->t, &j->d->hooks);
     if (j->st->refused || !j->st->store.count) return;
@@ -368,9 +369,10 @@ static void try_line(job *j, stored *kept)
         if (!changed) return;
     }
     at_work = j->l;
-    j->d->programs = j->l->programs;
+    while (strcmp(first->files, j->l->files) != 0 || strcmp(first->group, j->l->group) != 0) first++;
+    j->d->programs = first->programs;
     for (i = 0; i < KNOBS && alternative(j->l->knobs, i, j->knobs); i++) multiply(j);
-    j->l->programs = j->d->programs;
+    first->programs = j->d->programs;
     j->d->programs = NULL;
     if (changed) within_end(&w);
 }
@@ -384,8 +386,10 @@ static void run_group(int first, int end, const char *device, const char *types,
     spmv_device_desc desc = {0};
     job j = {0};
     double begin = 0, seconds = 0;
-    int m, t, pass, i;
+    int m, t, pass, i, done = 0;
     char byte = 0;
+    const size_t name = strlen(lines[first].group);
+    if (name > 4 && !strcmp(lines[first].group + name - 4, ".f32")) types = "f32";
     desc.which = device;
     desc.hooks.log = listen;
     if (spmv_device_open(&d, &desc)) stop("no device: ", said);
@@ -397,6 +401,7 @@ static void run_group(int first, int end, const char *device, const char *types,
         if (pass) {
             if (write(ready, &byte, 1) != 1 || read(turn, &seconds, sizeof seconds) != sizeof seconds) exit(2);
             begin = now();
+            fprintf(stderr, "%s: %u programs\n", lines[first].group, (unsigned)d.compiled);
         }
         for (m = 0; m < matrix_count; m++)
             for (t = 0; t < SPMV_TYPE_COUNT; t++) {
@@ -405,6 +410,7 @@ static void run_group(int first, int end, const char *device, const char *types,
                 j.m = &matrices[m];
                 j.t = (spmv_type)t;
                 j.v = pass ? &v : NULL;
+                done += pass;
                 if (pass) v = vectors_make(&d, j.m, j.t);
                 for (i = first; i < end; i++) {
                     j.l = &lines[i];
@@ -413,7 +419,7 @@ static void run_group(int first, int end, const char *device, const char *types,
                 if (pass) vectors_free(&d, &v);
             }
     }
-    fprintf(stderr, "%s: measured for %.1f s\n", lines[first].group, now() - begin);
+    fprintf(stderr, "%s: measured for %.1f s, %d matrices\n", lines[first].group, now() - begin, done);
     exit(0);
 }
 
