@@ -195,6 +195,7 @@ check-headers:
 kernels: build/spmvgen
 	sh tools/generate.sh
 	sh tools/embed.sh
+	build/spmvgen examples/own_format/ellr.fmt --target library -o examples/own_format/ellr.h
 
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)
