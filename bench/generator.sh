@@ -12,24 +12,7 @@ mkdir -p "$dir/texts"
 : >"$dir/time.cuda"
 set -f
 
-csr='val,ptr,col,*run_row,*run_at,*base,*long_run,runs,longs'
-sell='val,ptr,col,*slice_row,base,slices'
-# What the kernels of the library take, in their order
-arguments() {
-    case $1 in
-    csr) echo "$csr" ;;
-    coo) echo 'val,row,col,num_nonzeros,*carry_row,*carry_sum' ;;
-    dense) echo 'val' ;;
-    dia) echo 'val,offset,diagonals,ld' ;;
-    bdia) echo 'val,offset,band_ptr,bands,ld' ;;
-    ell | bell) echo 'val,col,base,width,ld' ;;
-    sell) echo "$sell" ;;
-    sellv) echo 'val,ptr,col,slice_row,base,slices' ;;
-    sbell) echo 'val,ptr,col,base,slices' ;;
-    bcsr) echo 'val,ptr,col,base,blocks' ;;
-    cmrs) echo 'val,ptr,index,row' ;;
-    esac
-}
+. tools/gen/arguments.sh
 
 # text TARGET DESCRIPTION OPTION...: writes the kernel unless it is there, and prints the name of its file
 text() {
@@ -39,7 +22,8 @@ text() {
     set -- --set "$(printf '%s --set ' "$@")"
     # shellcheck disable=SC2086 # words
     [ -e "$dir/$file" ] ||
-        build/spmvgen "formats/$name.fmt" --target "$target" $(echo "$*" | sed 's/ --set $//; s/^--set $//') --set "arguments=$(arguments "$name")" -o "$dir/$file"
+        build/spmvgen "formats/$name.fmt" --target "$target" $(echo "$*" | sed 's/ --set $//; s/^--set $//') \
+            --set "arguments=$(library_arguments "$name")" -o "$dir/$file"
     echo "$file"
 }
 

@@ -2,7 +2,7 @@
  *
  * tests/gen/own.c - formats of the user's own in plans of the library (SPMV_FORMATS_EXTRA): products on the host and on the first OpenCL
  * device, updates, the way back to CSR, failing allocations and refusals. tests/gen.sh own generates the formats: ellr (ELLPACK with row
- * lengths), csrx and diax (copies of formats/csr.fmt and dia.fmt). Ends with "N passed, N failed".
+ * lengths), csrx and diax (copies of formats/csr.fmt and dia.fmt). The argument names another device. Ends with "N passed, N failed".
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
@@ -257,7 +257,7 @@ static void refusals(void)
     spmv_csr_free(&a);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const char *const plans[] = { "ellr", "ellr:w=2+csr", "csrx", "diax", "ellr:fill=0.6+csrx", "dia:d=0.5+ellr:w=3+csr" };
     const size_t count = sizeof plans / sizeof *plans;
@@ -269,6 +269,7 @@ int main(void)
     int t, device;
     memset(&desc, 0, sizeof desc);
     desc.hooks = hooks;
+    desc.which = argc > 1 ? argv[1] : NULL;
     device = spmv_device_open(&d, &desc) == SPMV_OK;
     if (!device) printf("no device: %s\n", said);
     for (i = 0; i < count; i++) {

@@ -328,9 +328,9 @@ static void print_time(const job *j, const spmv_device_matrix *a, double seconds
         spmv_variant_print(spmv_device_matrix_variant(a, i), used + strlen(used), SPMV_VARIANT_TEXT - 1);
     }
     printf("{\"device\":\"%s\",\"type\":\"%s\",\"matrix\":\"%s\",\"group\":\"%s\",\"role\":\"%s\",\"plan\":\"%s\",\"knobs\":\"%s\","
-           "\"within\":%d,\"us\":%.3f,\"spread\":%.3f,\"worst\":%.3g,\"used\":\"%s\"}\n",
+           "\"within\":%d,\"kernel\":\"%s\",\"us\":%.3f,\"spread\":%.3f,\"worst\":%.3g,\"used\":\"%s\"}\n",
            j->d->info.backend->name, spmv_type_name(j->t), j->m->name, j->l->group, j->l->role, j->l->plan, j->knobs, j->l->within,
-           seconds * 1e6, spread, worst, used);
+           j->l->files, seconds * 1e6, spread, worst, used);
     fflush(stdout);
 }
 
