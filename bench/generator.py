@@ -99,7 +99,7 @@ def print_vectors(group, lines):
         own = [line for line in lines if line["matrix"] == matrix and line["group"] == group]
         other = [line for line in lines if line["matrix"] == matrix and line["group"] == group.replace("csr", "flat")]
         by = [least([line for line in own if f"vector-{n}." in line["kernel"]], ["same", "tried"]) for n in (1, 2, 4)]
-        run = least([line for line in other if line["plan"] == "csr:run"], ["hand", "hand-tried"])
+        run = least([line for line in other if line["plan"].startswith("csr:run")], ["hand", "hand-tried"])
         tiles = least([line for line in other if line["plan"] == "tcsr"], ["hand", "hand-tried"])
         hand = least(own, ["hand", "hand-tried"])
         if None in by or not run or not tiles or not hand:

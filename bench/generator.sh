@@ -70,7 +70,7 @@ for type in '' .f32; do
         tried csr$type csr csr SHUF=1 vector=$v
     done
     hand flat$type csr 'GEN=2|4'
-    hand flat$type csr:run 'SHUF=0|1'
+    hand flat$type csr:run=1024 'SHUF=0|1'
     hand flat$type tcsr -
 done
 hand ell ell 'L=2|4'
@@ -135,10 +135,11 @@ for b in 3x3 2x4; do
         tried bcsr bcsr bcsr:b=$b 'L=4|8' $block vector=1 xonce=0
     }
 done
-hand cmrs cmrs 'L=8|16|32'
-hand_tried cmrs cmrs $W
-same cmrs cmrs cmrs - vector=1
-for v in 1 2 4; do tried cmrs cmrs cmrs 'STAGE=1,L=8|16|32' vector=$v; done
+# without a key, cmrs is the name of a builder, which chooses the height
+hand cmrs cmrs:h=4 'L=8|16|32'
+hand_tried cmrs cmrs:h=4 $W
+same cmrs cmrs cmrs:h=4 - vector=1
+for v in 1 2 4; do tried cmrs cmrs cmrs:h=4 'STAGE=1,L=8|16|32' vector=$v; done
 hand coo coo 'PER=3|15'
 same coo coo coo ATOMIC=1 strategy=atomic
 tried coo coo coo ATOMIC=1,$W strategy=atomic

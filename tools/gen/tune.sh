@@ -55,7 +55,9 @@ if [ -n "$arguments" ] && cmp -s "$description" "formats/$name.fmt"; then
     sellv) kernel=sell plan=sell fixed=V=1,STAGE=0, && key grow=0.2 ;;
     sell | bdia) fixed=V=1,STAGE=0, ;;
     ell | dia | bell | dense) fixed=V=1, ;;
-    cmrs) fixed=STAGE=1, ;;
+    cmrs) # without a key, cmrs is the name of a builder, which chooses the height
+        fixed=STAGE=1,
+        [ "$(constant HEIGHT)" ] || key h=4 ;;
     coo) fixed=ATOMIC=1, ;;
     esac
     if [ "$(constant BH)$(constant BW)" ]; then

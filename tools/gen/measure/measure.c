@@ -36,6 +36,7 @@ enum {
     BOUND_MORE = 4    /* roundings of an element besides one for each nonzero */
 };
 #define SAMPLE_SECONDS 0.0006 /* the wait for the device, some 10 us, is a small part of it */
+#define SLOW_SECONDS 0.005    /* products that take longer are measured once */
 
 typedef struct line {
     char group[WORD], role[WORD], plan[WORD], knobs[WORD], files[WORD];
@@ -266,6 +267,8 @@ static double median(spmv_exec *e, const vectors *v, double *spread)
     int i, count;
     if (row_of(e, v, WARM) < 0) return -1;
     guess = row_of(e, v, WARM);
+    *spread = 0;
+    if (guess < 0 || guess > SLOW_SECONDS) return guess;
     count = guess > SAMPLE_SECONDS / WARM ? WARM : (int)(SAMPLE_SECONDS / guess);
     if (count > MOST_IN_A_ROW) count = MOST_IN_A_ROW;
     for (i = 0; i < SAMPLES; i++) {
