@@ -95,12 +95,15 @@ tried sell sellv sell:grow=0.2 V=1,STAGE=0,$W reuse=local
 tried sell sellv sell:grow=0.2 'V=1,STAGE=0,L=1|2' reuse=buffer
 hand dia dia 'V=1|4'
 hand_tried dia dia $W
+hand_tried dia dia 'L=2|4'
 same dia dia dia V=1 reuse=buffer
-for k in L=2 $W; do tried dia dia dia V=1,$k reuse=buffer; done
+for k in 'L=2|4' $W; do tried dia dia dia V=1,$k reuse=buffer; done
 for r in constant local; do tried dia dia dia V=1,WG=128 reuse=$r; done
 for w in 2 4; do tried dia dia dia 'V=1,WG=128|256' within=$w reuse=buffer; done
 hand bdia bdia 'WG=128|256,STAGE=0|1'
+hand_tried bdia bdia 'STAGE=0,L=2|4'
 same bdia bdia bdia V=1,STAGE=0 reuse=buffer
+tried bdia bdia bdia 'V=1,STAGE=0,L=2|4' reuse=buffer
 for r in buffer constant local; do tried bdia bdia bdia 'V=1,STAGE=0,WG=128|256' reuse=$r; done
 hand hyb hyb '*:WG=64|256'
 hand hyb hyb-csr '*:WG=64|256'
