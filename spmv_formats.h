@@ -357,7 +357,7 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
  * X(KEY, key, kind). The keys and the matrix alone decide what a part takes and how it is laid out. Zero is the default of every
  * key. Kinds: INT a count, FRAC a fraction (held in millionths), BLOCK RxC (held as R*256+C), ROWS a word. */
 #define SPMV_KEY_LIST(X)                                                                                      \
-    X(W,     w,     INT)   /* ell, sell, formats of the user's own: take at most w entries of a row; bdia: bands at least w wide; 0: no limit */ \
+    X(W,     w,     INT)   /* ell, sell: take at most w entries of a row; bdia: bands at least w wide; 0: no limit */ \
     X(FILL,  fill,  FRAC)  /* ell, sell: take the widest part that is filled to this fraction (sell: a slice) */ \
     X(D,     d,     FRAC)  /* dia, bdia, block formats: take diagonals or blocks filled at least to this */   \
     X(B,     b,     BLOCK) /* block formats: block size, 0: 4x4 */                                            \
@@ -4337,9 +4337,10 @@ static spmv_status spmv__extra_size(const spmv__extra *e, spmv_part *p, spmv__so
     spmv_free(s->h, c.val);
     if (status) return status;
     if (!made)
-        return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: its packer ran out of memory, needs far more than the CSR form, or has a number that "
-                        "does not fit its array", name);
-    if (e->check(m, message, sizeof message)) return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer made a faulty part: %s", name, message);
+        return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: its packer ran out of memory, needs far more than the CSR form, or has a number "
+                        "that does not fit its array", name);
+    if (e->check(m, message, sizeof message))
+        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer made a faulty part: %s", name, message);
     for (i = 0; e->parameter[i]; i++) {
         uint64_t dimension;
         int n = spmv__extra_int(e, p, i, &dimension);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Repeats Figures 3 to 9 of Grewe and Lokhmotov (GPGPU-4, 2011): generator.py [--svg FILE] FILE... prints tables from the lines that
-tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). For each back end, type and
-format a table has, for each matrix, microseconds of a product by
+tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). For each back end, type
+and format a table has, for each matrix, microseconds of a product by
 
     hand        the library's kernel with its defaults
     same        the generated kernel in the same configuration: lanes, work-groups and unrolling as the library's
@@ -93,7 +93,8 @@ def print_format(group, rows):
 def print_vectors(group, lines):
     """Figure 9: csr with vectors of 2 and 4 over csr without, each with its best knobs, and the library's other kernels for such rows."""
     print(f"  csr by vectors (Figure 9; paper: 1.6 times as fast on an AMD HD 5970, up to 4; not measured on a scalar GPU)")
-    print(f"    {'matrix':22} {'scalar':>9} {'vector 2':>9} {'vector 4':>9}   best/scalar   {'csr:run':>9} {'tcsr':>9}  wins over csr, csr:run and tcsr")
+    print(f"    {'matrix':22} {'scalar':>9} {'vector 2':>9} {'vector 4':>9}   best/scalar   {'csr:run':>9} {'tcsr':>9}  "
+          "wins over csr, csr:run and tcsr")
     gains = []
     for matrix in dict.fromkeys(line["matrix"] for line in lines):
         own = [line for line in lines if line["matrix"] == matrix and line["group"] == group]

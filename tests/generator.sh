@@ -130,7 +130,8 @@ try() {
     file=$work/$mode/$count-$name
     for target in opencl cuda; do
         case "$target $*" in cuda*reuse=constant* | cuda*reuse=image*) continue ;; esac
-        if write $target "$file.$target" "$name" "$(library_arguments "$name")" "$@" && syntax $target "$file.$target" "$(parts_of "$name")"; then good
+        if write $target "$file.$target" "$name" "$(library_arguments "$name")" "$@" &&
+            syntax $target "$file.$target" "$(parts_of "$name")"; then good
         else bad "$name $target $*"; fi
     done
     [ -n "$plan" ] || return 0

@@ -230,7 +230,8 @@ static inline void ellr_f64_add(const ellr_f64_matrix *m, double alpha, const do
 }
 
 /* Calls visit for every stored entry, with its row, its column and its place in the array of values. */
-static inline void ellr_f64_each(const ellr_f64_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot), void *user)
+static inline void ellr_f64_each(const ellr_f64_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot),
+                          void *user)
 {
     for (int64_t row = 0, last_row = (m->num_rows - 1); row <= last_row; row++) {
         for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {

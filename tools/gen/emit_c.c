@@ -328,7 +328,8 @@ static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
     put_expr(e, s->b, WALK_SHARE);
     fputs(" - begin + 1;\n", out);
     begin(e);
-    put_words(e, "for (int64_t % = begin + iterations * share / shares, last_% = begin + iterations * (share + 1) / shares - 1", s->symbol, "");
+    put_words(e, "for (int64_t % = begin + iterations * share / shares, last_% = begin + iterations * (share + 1) / shares - 1",
+              s->symbol, "");
 }
 
 /* Writes a loop. To check, its bounds are worked out once and its length may not be negative. */
@@ -801,8 +802,8 @@ static void put_entries(emit_c *e)
 
 static void put_share(emit_c *e)
 {
-    emit_text_put(&e->text, "\n/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different "
-                            "rows. */\n"
+    emit_text_put(&e->text, "\n/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have "
+                            "different rows. */\n"
         "static inline void @_add(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
     e->text.indent = 1;
     put_parts(e, WALK_SHARE);
@@ -813,7 +814,8 @@ static void put_share(emit_c *e)
 static void put_visitor(emit_c *e)
 {
     emit_text_put(&e->text, "\n/* Calls visit for every stored entry, with its row, its column and its place in the array of values. */\n"
-        "static inline void @_each(const @_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot), void *user)\n{\n");
+        "static inline void @_each(const @_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot),\n"
+        "                          void *user)\n{\n");
     e->text.indent = 1;
     put_parts(e, WALK_VISIT);
     e->text.indent = 0;

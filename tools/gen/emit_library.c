@@ -48,7 +48,7 @@ static const char *reason_against(const tree_format *f)
     const tree_part *p = f->part;
     int present = 0;
     const tree_symbol *s;
-    if (!is_plan_name(f->name)) return "the file's name must be up to 23 small letters and digits, as it becomes the format's name in plans";
+    if (!is_plan_name(f->name)) return "the file's name, which names the format in plans, must be small letters and digits, at most 23";
     if (emit_c_pack_reason(f)) return emit_c_pack_reason(f);
     if (p->shape.rows == TREE_ROWS_ANY || !p->shape.row_loops || outermost_loop(p) != p->shape.row_loop[0])
         return "rows must be enumerated by the outermost loop";
@@ -192,5 +192,5 @@ static void explain(const tree_format *f, const backend_settings *set, FILE *out
     else fprintf(out, "The library can take this format as %s.\n", f->name);
 }
 
-const backend emit_library_backend = { "library", "a header that adds the format to the library's (SPMV_FORMATS_EXTRA)", library_options, emit,
-                                       list, explain };
+const backend emit_library_backend = { "library", "a header that adds the format to the library's (SPMV_FORMATS_EXTRA)",
+                                       library_options, emit, list, explain };

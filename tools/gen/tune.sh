@@ -3,9 +3,9 @@
 # tools/gen/tune.sh - what "spmvgen tune" does (section 5 of Grewe and Lokhmotov 2011): tries the kernels that spmvgen can make of a
 # description, with their knobs, on a device, and writes the best.
 #     spmvgen tune DESCRIPTION [--device DEVICE] [--type f32|f64] [--set CONSTANT=VALUE]... [-o OUT] MATRIX...
-# DEVICE is as in spmv_device_open: "cuda:0"; default: the first GPU, else the first device. OUT gets the best kernel, with its parameters and
-# its time in a comment at the end. A description that is among formats/ replaces the library's kernel of that format, and is compared with it;
-# any other must be one that --target library accepts. Matrices are Matrix Market files or spmv's own (.bin). Needs a C compiler.
+# DEVICE is as in spmv_device_open: "cuda:0"; default: the first GPU, else the first device. OUT gets the best kernel, with its parameters
+# and its time in a comment at the end. A description that is among formats/ replaces the library's kernel of that format, and is compared
+# with it; any other must be one that --target library accepts. Matrices are Matrix Market files or spmv's own (.bin). Needs a C compiler.
 set -eu
 usage() {
     sed -n 's/^#  *\(spmvgen tune .*\)/usage: \1/p' "$0" >&2
@@ -101,9 +101,10 @@ done <"$work/options"
 # ---- first all kernels, then more knobs of the best one ----
 cc=${CC:-cc}
 # shellcheck disable=SC2086
-$cc -std=c99 -D_POSIX_C_SOURCE=200809L -O1 -DSPMV_NO_SIMD -I. ${extra:+"$extra"} tools/gen/measure/measure.c -o "$work/measure" -lOpenCL -ldl -lm
-# Prints "microseconds kernel knobs", the best first: geometric means over the matrices, of what ran on all of them and was right. The kernel is
-# a number, "-": the library's.
+$cc -std=c99 -D_POSIX_C_SOURCE=200809L -O1 -DSPMV_NO_SIMD -I. ${extra:+"$extra"} tools/gen/measure/measure.c -o "$work/measure" \
+    -lOpenCL -ldl -lm
+# Prints "microseconds kernel knobs", the best first: geometric means over the matrices, of what ran on all of them and was right. The
+# kernel is a number, "-": the library's.
 summary() {
     awk '
         function field(name,   at, rest) {

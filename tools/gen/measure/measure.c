@@ -3,11 +3,11 @@
  *     measure LIST DEVICE TYPES SECONDS MATRIX...
  * Each line of LIST has six words:
  *     GROUP  ROLE  PLAN  KNOBS  WITHIN  FILES
- * Lines of a GROUP stand together; it and ROLE are printed as they are. PLAN is stored and multiplied with each of KNOBS, whose values may be
- * alternatives: "L=1|2|4,WG=128" has three; "-": none. WITHIN is the number of entries of a row that the kernel expects together (1: the
- * library's layout). FILES has the texts that take the place of the library's kernels, "ell=FILE+csr=FILE"; "-": none.
- * TYPES is f32, f64 or both: "f32,f64"; a group whose name ends with .f32 has only that. Every group compiles in a process of its own, all at once; then one after another measures, so
- * that nothing else runs on the device. A group stops measuring when it has taken its part of SECONDS.
+ * Lines of a GROUP stand together; it and ROLE are printed as they are. PLAN is stored and multiplied with each of KNOBS, whose values may
+ * be alternatives: "L=1|2|4,WG=128" has three; "-": none. WITHIN is the number of entries of a row that the kernel expects together (1:
+ * the library's layout). FILES has the texts that take the place of the library's kernels, "ell=FILE+csr=FILE"; "-": none. TYPES is f32,
+ * f64 or both: "f32,f64"; a group whose name ends with .f32 has only that. Every group compiles in a process of its own, all at once; then
+ * one after another measures, so that nothing else runs on the device. A group stops measuring when it has taken its part of SECONDS.
  * Prints lines of JSON: one for each variant, with the median of several samples, each of products in a row and one wait; "worst" is the
  * largest error of an element in units of its bound. */
 #define SPMV_IMPLEMENTATION
