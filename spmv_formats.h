@@ -4242,6 +4242,7 @@ enum { SPMV__EXTRA_INTS = SPMV_MAX_INTS + 2 /* parameters of a description: its 
 typedef struct spmv__extra_matrix {
     int64_t parameter[SPMV__EXTRA_INTS], count[SPMV_MAX_ARRAYS];
     void   *data[SPMV_MAX_ARRAYS];
+    void  (*release)(struct spmv__extra_matrix *m); /* frees arrays that the packer made; NULL: there are none */
 } spmv__extra_matrix;
 
 /* What the generated header of a format contains. */
@@ -4249,7 +4250,7 @@ typedef struct spmv__extra {
     const char *const *parameter; /* names, then NULL */
     const size_t      *width;     /* bytes of an element of each array, with values in f64 */
     int                arrays;
-    /* Stores a CSR matrix. 1, or 0 if memory is short or a number does not fit. The arrays are from calloc. */
+    /* Stores a CSR matrix and sets m->release. 1, or 0 if memory is short or a number does not fit. */
     int (*pack)(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most);
     int (*check)(const spmv__extra_matrix *m, char *message, size_t size);
     void (*each)(const spmv__extra_matrix *m, spmv__visit visit, void *user);
@@ -4277,14 +4278,14 @@ static void spmv__extra_of(const spmv__extra *e, const spmv_part *p, spmv__extra
         m->data[i] = p->a[i].data;
         m->count[i] = (int64_t)p->a[i].count;
     }
+    m->release = NULL;
 }
 
 /* Frees what the packer allocated. */
 static void spmv__extra_free(spmv__source *s)
 {
     spmv__extra_matrix *m = (spmv__extra_matrix *)s->packed;
-    int i;
-    for (i = 0; m && i < SPMV_MAX_ARRAYS; i++) free(m->data[i]);
+    if (m && m->release) m->release(m);
     spmv_free(s->h, m);
     s->packed = NULL;
 }
@@ -4376,12 +4377,19 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
 /* The record of a format and its functions. Like ell, it takes the first entries of each row with the keys w and fill. What the choice
  * knows of it is that of csr: its times are those of a tuning table, if there is one. */
 #define SPMV__EXTRA_FORMAT(NAME, name, text)                                                                                        \
+    static void spmv__##name##_release(spmv__extra_matrix *m)                                                                       \
+    {                                                                                                                               \
+        name##_f64_matrix made;                                                                                                     \
+        name##_f64_bind(&made, m->parameter, (const void *const *)m->data, m->count);                                               \
+        name##_f64_free(&made);                                                                                                     \
+    }                                                                                                                               \
     static int spmv__##name##_pack(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col,       \
                                    const double *val, int64_t most)                                                                 \
     {                                                                                                                               \
         name##_f64_matrix made;                                                                                                     \
         if (name##_f64_pack(&made, rows, cols, ptr, col, val, most)) return 0;                                                      \
         name##_f64_unbind(&made, m->parameter, m->data, m->count);                                                                  \
+        m->release = spmv__##name##_release;                                                                                        \
         return 1;                                                                                                                   \
     }                                                                                                                               \
     static int spmv__##name##_check(const spmv__extra_matrix *m, char *message, size_t size)                                        \
