@@ -59,7 +59,7 @@ bcsr|bcsr:b=2x2|BH=2 BW=2|L=2,ZERO=1
 cmrs|cmrs||STAGE=1,L=8
 cmrs|cmrs:h=16,wide=1,sort=1|HEIGHT=16 PACKED=0|STAGE=0,L=2
 cmrs|cmrs:h=1|HEIGHT=1|STAGE=1,L=1
-hyb|||
+hyb|ell:w=5+csr:rows=nonempty||-
 "
 # description | constants and options: the kernels that the quick run multiplies; their plans follow from the table
 some="

@@ -2,9 +2,10 @@
  * multiply LIST [DEVICE] - multiplies through the library with generated kernels in place of its own, on DEVICE (as spmv_device_open takes
  * it; the first OpenCL device), and compares every element of y with a plain loop. Each line of LIST has five words:
  *     PLAN  KNOBS  TYPES  WITHIN  FILE
- * PLAN names the format whose arrays the kernel takes; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is the number of entries
- * of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is the generated text.
- * Integers must be exact, reals within the bound of their row. Prints one line for each failure, and the numbers at the end. */
+ * PLAN names the format whose arrays the kernel takes, or the two of hyb; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is
+ * the number of entries of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is
+ * the generated text. Integers must be exact, reals within the bound of their row. Prints one line for each failure, and the numbers at
+ * the end. */
 #define SPMV_IMPLEMENTATION
 #include "../../spmv.h"
 
@@ -19,7 +20,8 @@ enum { TEXT = 1 << 18, WORD = 512, BOUND_MORE = 4 /* roundings besides one for e
 static const char *device;   /* which one */
 static const spmv_backend *backend; /* its own, which really builds */
 static char text[TEXT];      /* the generated kernel */
-static const char *replaced; /* the library's file that it takes the place of */
+static const char *replaced; /* the library's file that it takes the place of; "": of any */
+static char file_of_plan[512]; /* the library's file for the format of the plan's only part */
 static unsigned builds;
 static char said[4096];
 
@@ -33,7 +35,7 @@ static void listen(void *user, spmv_status s, const char *message)
 static spmv_status build(const spmv_device *d, const spmv_kernel_source *source, void **program)
 {
     spmv_kernel_source own = *source;
-    if (!strcmp(source->file, replaced)) {
+    if (!*replaced || !strcmp(source->file, replaced)) {
         own.text[3] = text;
         own.size[3] = strlen(text);
         builds++;
@@ -159,24 +161,83 @@ static int right(const matrix *m, spmv_type t, int real, const double *x, const 
     return 1;
 }
 
-/* Multiplies by an exec, with and without the former y. x and y lie somewhat behind the beginning of their buffers. */
-static void products_of(const job *j, spmv_device *d, spmv_exec *e, const matrix *m, spmv_type t, int real)
+/* ---- composites: a text with a program for each part, which takes its own arguments ---------------------------------- */
+
+/* Sets the arguments of the kernel that was generated for a part of hyb: arrays, parameters, sizes and vectors. */
+static spmv_status composite_arguments(const spmv_device_matrix *a, const spmv_device_part *p, void *kernel, const uint64_t at[2],
+                                       void *const vector[2], double alpha, double beta)
+{
+    const int csr = p->format == SPMV_CSR;
+    spmv__dev_args s = spmv__dev_args_of(a, kernel);
+    spmv__dev_arg_mem(&s, p->a[SPMV_VAL]);
+    if (csr) spmv__dev_arg_mem(&s, p->a[SPMV_CSR_PTR]);
+    spmv__dev_arg_mem(&s, p->a[csr ? SPMV_CSR_COL : SPMV_ELL_COL]);
+    if (csr) spmv__dev_arg_mem(&s, p->list);
+    spmv__dev_arg_count(&s, csr ? a->rows : p->n[SPMV_ELL_WIDTH]);
+    spmv__dev_arg_count(&s, csr ? p->nnz : p->n[SPMV_ELL_LD]);
+    spmv__dev_arg_count(&s, p->rows);
+    spmv__dev_arg_count(&s, a->cols);
+    spmv__dev_arg_mem(&s, vector[0]);
+    spmv__dev_arg_count(&s, at[0]);
+    spmv__dev_arg_mem(&s, vector[1]);
+    spmv__dev_arg_count(&s, at[1]);
+    spmv__dev_arg_real(&s, alpha);
+    spmv__dev_arg_real(&s, beta);
+    return s.s;
+}
+
+/* y = alpha A x + beta y by the text, part after part. */
+static spmv_status composite_multiply(const spmv_device_matrix *a, const uint64_t at[2], void *const vector[2], double alpha, double beta)
+{
+    enum { GROUP = 64, LANES = 2 };
+    static const char *const types[] = {"-DVAL=double -DVEC=double -DF64=1", "-DVAL=float -DVEC=float", "-DVAL=float -DVEC=double -DF64=1"};
+    spmv_device *d = a->device;
+    spmv_order none = {0};
+    spmv_status s = SPMV_OK;
+    size_t i;
+    replaced = "";
+    for (i = 0; !s && i < a->count; i++) {
+        const spmv_device_part *p = &a->part[i];
+        char options[WORD];
+        void *program, *kernel = NULL;
+        snprintf(options, sizeof options, "-DPART=%u -DWG=%d -DL=%d %s -DOFF=uint", (unsigned)i, GROUP, LANES, types[a->type]);
+        s = spmv_device_program(d, p->format, options, &program);
+        if (!s) s = d->info.backend->kernel(d, program, "spmv", &kernel);
+        if (!s) s = composite_arguments(a, p, kernel, at, vector, alpha, i ? 1 : beta);
+        if (!s) s = d->info.backend->launch(d, d->queue, kernel, (p->rows * LANES + GROUP - 1) / GROUP, GROUP, &none, NULL);
+        if (!s) s = spmv_device_finish(d);
+        if (kernel) d->info.backend->kernel_free(d, kernel);
+    }
+    return s;
+}
+
+/* ---- products in general --------------------------------------------------------------------------------------------- */
+
+/* Multiplies by an exec, or by a composite if e is NULL, with and without the former y. x and y lie somewhat behind the beginning of their
+ * buffers. */
+static void products_of(const job *j, spmv_exec *e, const spmv_device_matrix *a, const matrix *m, spmv_type t, int real)
 {
     enum { FRONT = 3 };
     static const double beta[] = {0, 1};
     size_t size = spmv_vector_size(t), xn = (m->cols + FRONT) * size, yn = (m->rows + FRONT) * size, i, b;
     double *x = malloc((m->cols + 1) * sizeof *x), *y = malloc((m->rows + 1) * sizeof *y);
     void *xs = calloc(xn, 1), *ys = calloc(yn, 1), *xd = NULL, *yd = NULL;
+    const spmv_device *d = a->device;
+    const uint64_t front[2] = {FRONT, FRONT};
+    void *vector[2];
     unsigned state = 5;
     if (!x || !y || !xs || !ys) exit(2);
     for (i = 0; i < m->cols; i++) set(xs, t, i + FRONT, x[i] = number(&state, real));
     for (i = 0; i < m->rows; i++) y[i] = number(&state, real);
     if (spmv_buffer_create(d, xn, &xd) || spmv_buffer_create(d, yn, &yd) || spmv_buffer_write(d, xd, xn, xs)) exit(2);
+    vector[0] = xd;
+    vector[1] = yd;
     for (b = 0; b < 2; b++) {
         for (i = 0; i < m->rows; i++) set(ys, t, i + FRONT, beta[b] == 0 ? NAN : y[i]);
         if (spmv_buffer_write(d, yd, yn, ys)) exit(2);
         products++;
-        if (spmv_exec_mul_buffers(e, -2, xd, FRONT, beta[b], yd, FRONT) || spmv_buffer_read(d, yd, yn, ys)) fail(j, m, t, said);
+        if ((e ? spmv_exec_mul_buffers(e, -2, xd, FRONT, beta[b], yd, FRONT) : composite_multiply(a, front, vector, -2, beta[b])) ||
+            spmv_buffer_read(d, yd, yn, ys)) fail(j, m, t, said);
         else if (!right(m, t, real, x, y, (const char *)ys + FRONT * size, -2, beta[b])) fail(j, m, t, said);
     }
     spmv_buffer_free(d, xd);
@@ -187,14 +248,16 @@ static void products_of(const job *j, spmv_device *d, spmv_exec *e, const matrix
     free(ys);
 }
 
-/* Multiplies by a store whose single part has its arrays as the kernel expects them. */
+/* Multiplies by a store whose arrays are as the kernel expects them: of one part, or of the two of hyb. */
 static void multiply(const job *j, spmv_device *d, const spmv_store *st, const matrix *m, spmv_type t, int real)
 {
     spmv_device_matrix a;
     spmv_exec e;
-    spmv_variant v;
-    spmv_status s = spmv_variants_parse(&v, st, strcmp(j->knobs, "-") ? j->knobs : "", &d->hooks);
-    if (!s) s = spmv_device_matrix_create(&a, d, st->rows, st->cols, t, st->part, (size_t)st->count, &v);
+    spmv_variant v[2];
+    spmv_status s;
+    replaced = strchr(j->plan, '+') ? "none" : file_of_plan;
+    s = spmv_variants_parse(v, st, strcmp(j->knobs, "-") ? j->knobs : "", &d->hooks);
+    if (!s) s = spmv_device_matrix_create(&a, d, st->rows, st->cols, t, st->part, (size_t)st->count, v);
     if (s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED) {
         refused++;
         return;
@@ -203,10 +266,12 @@ static void multiply(const job *j, spmv_device *d, const spmv_store *st, const m
         fail(j, m, t, said);
         return;
     }
-    if (spmv_exec_create(&e, &a, NULL)) {
+    if (strchr(j->plan, '+')) {
+        products_of(j, NULL, &a, m, t, real);
+    } else if (spmv_exec_create(&e, &a, NULL)) {
         fail(j, m, t, said);
     } else {
-        products_of(j, d, &e, m, t, real);
+        products_of(j, &e, &a, m, t, real);
         spmv_exec_free(&e);
     }
     spmv_device_matrix_free(&a);
@@ -241,7 +306,7 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
         if (!within_begin(&w, &st.part[0], (uint64_t)j->within)) exit(2);
         multiply(j, d, &st, m, t, real);
         within_end(&w);
-    } else if (st.count == 1) {
+    } else if (st.count == 1 + (strchr(j->plan, '+') != NULL)) {
         multiply(j, d, &st, m, t, real);
     }
     spmv_store_free(&st);
@@ -252,7 +317,6 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
 static int try_job(const job *j)
 {
     static spmv_backend own;
-    static char file[WORD];
     spmv_device d;
     spmv_device_desc desc = {0};
     unsigned kind;
@@ -264,8 +328,7 @@ static int try_job(const job *j)
     own = *backend;
     own.build = build;
     d.info.backend = &own;
-    snprintf(file, sizeof file, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
-    replaced = file;
+    snprintf(file_of_plan, sizeof file_of_plan, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
     for (t = 0; t < SPMV_TYPE_COUNT; t++) {
         if (strcmp(j->types, "all") && strcmp(j->types, spmv_type_name((spmv_type)t))) continue;
         if (t != SPMV_F32 && !d.info.f64) continue;
