@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # bench/generator.sh prepare DIR - writes the kernels that spmvgen can make of formats/ to DIR/texts, for OpenCL and CUDA, and lists of what
-#                    tests/gen/multiply.c (DIR/all.TARGET) and tools/gen/measure/measure.c (DIR/time.TARGET) try. Needs build/spmvgen.
-# bench/generator.sh table JSON... - prints Figures 3 to 9 of Grewe and Lokhmotov's paper as tables (bench/generator.py)
+# tools/gen/measure/measure.c tries, DIR/time.opencl and DIR/time.cuda. Needs build/spmvgen.
+# In DIR, "build/gen/measure time.cuda cuda:0 f64 100 MATRIX... >times.json" then times them, and bench/generator.py prints Figures 3 to 9
+# of Grewe and Lokhmotov's paper as tables.
 set -eu
 cd "$(dirname "$0")/.."
-[ "${1-}" = prepare ] && [ $# = 2 ] || { sed -n '3,5s/^# //p' "$0" >&2; exit 2; }
+[ "${1-}" = prepare ] && [ $# = 2 ] || { sed -n '3,6s/^# //p' "$0" >&2; exit 2; }
 dir=$2
 mkdir -p "$dir/texts"
 : >"$dir/time.opencl"
@@ -107,6 +108,7 @@ tried bdia bdia bdia 'V=1,STAGE=0,L=2|4' reuse=buffer
 for r in buffer constant local; do tried bdia bdia bdia 'V=1,STAGE=0,WG=128|256' reuse=$r; done
 hand hyb hyb '*:WG=64|256'
 hand hyb hyb-csr '*:WG=64|256'
+# a part may be missing, so V, which the generated ell lacks, cannot be set: on GPUs it is 1 by default
 same hyb ell hyb-csr - within=1
 for k in '*:L=1|2|4' '*:WG=64|256'; do tried hyb ell hyb-csr "$k" within=1; done
 for b in 3x3 2x4; do

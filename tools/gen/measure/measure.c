@@ -35,6 +35,7 @@ enum {
     MOST_IN_A_ROW = 2000,
     BOUND_MORE = 4    /* roundings of an element besides one for each nonzero */
 };
+#define NOT_A_NUMBER 0xffffffffu /* in f32, and twice in f64 */
 #define SAMPLE_SECONDS 0.0006 /* the wait for the device, some 10 us, is a small part of it */
 #define SLOW_SECONDS 0.005    /* products that take longer are measured once */
 
@@ -351,6 +352,8 @@ static void multiply(const job *j)
         return;
     }
     if (j->v && !spmv_exec_create(&e, &a, NULL)) {
+        /* no element may be right because an earlier kernel left it there */
+        if (spmv_buffer_fill(j->d, j->v->yd, st->rows * spmv_vector_size(j->t), NOT_A_NUMBER)) stop("vectors: ", said);
         seconds = median(&e, j->v, &spread);
         if (seconds > 0) print_time(j, &a, seconds, spread, worst_of(j->d, j->m, j->t, j->v));
         else fprintf(stderr, "%s %s/%s: %s\n", j->m->name, j->l->plan, j->knobs, said);
