@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Repeats Figures 3 to 9 of Grewe and Lokhmotov (GPGPU-4, 2011): generator.py [--svg FILE] FILE... prints tables from the lines that
-tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). For each back end, type
-and format a table has, for each matrix, microseconds of a product by
+"""Repeats Figures 3 to 9 of Grewe and Lokhmotov (GPGPU-4, 2011): generator.py [--title TEXT] [--svg FILE] FILE... prints tables from the
+lines that tools/gen/measure/measure.c printed for the lists of "bench/generator.sh prepare" (FILE may be compressed by xz). For each back
+end, type and format a table has, for each matrix, microseconds of a product by
 
     hand        the library's kernel with its defaults
     same        the generated kernel in the same configuration: lanes, work-groups and unrolling as the library's
@@ -169,11 +169,14 @@ def draw(path, tables):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--svg")
+    parser.add_argument("--title")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()
     lines = read(args.files)
     wrong = [line for line in lines if not line["worst"] <= 1]
     tables = {}
+    if args.title:
+        print(args.title + "\n" + "=" * len(args.title))
     for device, kind in dict.fromkeys((line["device"], line["type"]) for line in lines):
         own = [line for line in lines if (line["device"], line["type"]) == (device, kind)]
         groups = {}
