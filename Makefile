@@ -116,7 +116,7 @@ build/gen/parse.c: tools/gen/parse.y
 	$(BISON) -Wall -Wno-yacc -Werror --header=$(@:.c=.h).$$$$ -o $(NEW) $< && mv $(@:.c=.h).$$$$ $(@:.c=.h) && mv $(NEW) $@
 
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
-build/gen/multiply: tests/gen/multiply.c $(HEADERS)
+build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 
@@ -124,6 +124,11 @@ build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
 	    -o $(NEW) && mv $(NEW) $@
+
+# Times generated kernels beside those of the library: bench/generator.sh
+build/gen/measure: tools/gen/measure/measure.c tools/gen/measure/within.h $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) $(LIBS) -lm && mv $(NEW) $@
 
 # This file holds the flags of the objects. When they change, as by "make CAIRO=", the objects are compiled again.
 .PHONY: flags
@@ -205,6 +210,7 @@ check-headers:
 kernels: build/spmvgen
 	sh tools/generate.sh
 	sh tools/embed.sh
+	build/spmvgen examples/own_format/ellr.fmt --target library -o examples/own_format/ellr.h
 
 single: dist/spmv.h
 dist/spmv.h: tools/single.sh $(HEADERS)

@@ -1942,6 +1942,50 @@ static const spmv__dev_format spmv__tcsr_device = {
     spmv__tcsr_grain_free, spmv__tcsr_cut              /* grain_free, cut */
 };
 
+/* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
+#ifdef SPMV_FORMATS_EXTRA
+static uint64_t spmv__extra_height(const spmv_part *p, const spmv_variant *v)
+{
+    (void)p;
+    (void)v;
+    return 1;
+}
+
+/* A part cannot be cut: its first grain is all of it. */
+static uint64_t spmv__extra_grains(const spmv_part *p)
+{
+    (void)p;
+    return 1;
+}
+static uint64_t spmv__extra_grain_row(const spmv_part *p, uint64_t g) { return g * p->rows; }
+
+static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
+{
+    int i;
+    (void)t;
+    (void)q;
+    for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&c[i], 0, p->a[i].count, 0);
+}
+
+#define SPMV__EXTRA_LANES_0 spmv__dev_lanes_side_by_side
+#define SPMV__EXTRA_LANES_1 spmv__dev_lanes_apart
+#define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                      \
+    static const spmv__dev_format spmv__##name##_device = {                                                       \
+        1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */      \
+        1, 0,                                                      /* repeat_lanes, carry_rows */                 \
+        #name,                                                     /* check */                                    \
+        spmv__dev_matters_always, spmv__dev_no_defaults,           /* matters, defaults */                        \
+        SPMV__CAT(SPMV__EXTRA_LANES_, SPMV__APART_##NAME), spmv__dev_mean_nonzeros, /* lanes, mean */             \
+        spmv__dev_fits_always, spmv__dev_allowed_always,           /* fit, allowed */                             \
+        spmv__dev_no_options, spmv__dev_macro_stored,              /* options, macro */                           \
+        spmv__extra_height, spmv__dev_local_lanes,                 /* height, local */                            \
+        spmv__dev_deal_rows, spmv__dev_arguments_rows,             /* deal, arguments */                          \
+        spmv__extra_grains, spmv__extra_grain_row,                 /* grains, grain_row */                        \
+        spmv__dev_grain_free_always, spmv__extra_cut               /* grain_free, cut */                          \
+    };
+SPMV_EXTRA_LIST(SPMV__EXTRA_DEVICE)
+#endif
+
 /* ---- the table of the records above ------------------------------------------------------------------------------ */
 
 static const spmv__dev_format *const spmv__dev_formats[SPMV_FORMAT_COUNT] = {

@@ -269,7 +269,16 @@ SPMV_API int spmv_simd_usable(spmv_simd s);
 /* ---- the format table --------------------------------------------------------------------------------------------
  * X(NAME, name, "description"). Every list of formats in these headers, the tools and the tests is generated from this one. Leaving
  * out a format (SPMV_NO_<NAME>, SPMV_ONLY) removes its functions but does not change the enum, so that units with different cuts
- * agree on every number. */
+ * agree on every number.
+ *
+ * SPMV_FORMATS_EXTRA, a file name in quotes, adds a format of the user's own: the header that "spmvgen --target library" writes from its
+ * description (Grewe and Lokhmotov 2011; formats/README.md). To add several, the file defines SPMV_EXTRA_LIST as the list of their
+ * SPMV_<NAME>_FORMAT(X) and includes their headers. All units of a program must be compiled with the same file. */
+#ifdef SPMV_FORMATS_EXTRA
+#include SPMV_FORMATS_EXTRA
+#else
+#define SPMV_EXTRA_LIST(X)
+#endif
 #define SPMV_FORMAT_LIST(X)                                                                          \
     X(DENSE, dense, "every element, by rows (Kuresson 2012, 4)")                                     \
     X(COO,   coo,   "coordinates sorted by row (Kuresson 2012, 5; clSpMV 4.3.4)")                    \
@@ -282,7 +291,8 @@ SPMV_API int spmv_simd_usable(spmv_simd s);
     X(SBELL, sbell, "sliced blocked ELLPACK (clSpMV 4.4.2)")                                         \
     X(BCSR,  bcsr,  "blocked CSR (clSpMV 4.4.3)")                                                    \
     X(CMRS,  cmrs,  "compressed multi-row storage (Koza et al. 2013)")                               \
-    X(TCSR,  tcsr,  "CSR in tiles of equal size, for GPUs and irregular rows (after CSR5, Liu and Vinter 2015)")
+    X(TCSR,  tcsr,  "CSR in tiles of equal size, for GPUs and irregular rows (after CSR5, Liu and Vinter 2015)") \
+    SPMV_EXTRA_LIST(X)
 
 typedef enum spmv_format {
 #define X(NAME, name, text) SPMV_##NAME,
@@ -442,7 +452,7 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
- * 2^16 - 1 marks padding. */
+ * 2^16 - 1 marks padding. Formats of SPMV_FORMATS_EXTRA have the integers and arrays of their descriptions. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 8 }; /* the most that any format has */
@@ -1858,6 +1868,7 @@ typedef struct spmv__source {
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
     uint64_t          threads; /* that fill the part; 0: any number */
     uint64_t          rows;    /* of the part */
+    void             *packed;  /* formats of the user's own: what their packer made; see spmv__extra_size */
     uint64_t          grain;   /* shares begin at multiples of so many rows; 0: anywhere */
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
     const spmv_hooks *h;
@@ -4569,6 +4580,208 @@ static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
+/* ---- formats of the user's own (SPMV_FORMATS_EXTRA) ---------------------------------------------------------------- */
+#ifdef SPMV_FORMATS_EXTRA
+#include SPMV_FORMATS_EXTRA /* again, for its functions */
+
+enum { SPMV__EXTRA_INTS = SPMV_MAX_INTS + 2 /* parameters of a description: its integers, num_rows and num_cols */ };
+
+/* A stored matrix as its generated functions take it: parameters, arrays, and their numbers of elements. */
+typedef struct spmv__extra_matrix {
+    int64_t parameter[SPMV__EXTRA_INTS], count[SPMV_MAX_ARRAYS];
+    void   *data[SPMV_MAX_ARRAYS];
+    void  (*release)(struct spmv__extra_matrix *m); /* frees arrays that the packer made; NULL: there are none */
+} spmv__extra_matrix;
+
+/* What the generated header of a format contains. */
+typedef struct spmv__extra {
+    const char *const *parameter; /* names, then NULL */
+    const size_t      *width;     /* bytes of an element of each array, with values in f64 */
+    int                arrays;
+    /* Stores a CSR matrix and sets m->release. 1, or 0 if memory is short or a number does not fit. */
+    int (*pack)(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most);
+    int (*check)(const spmv__extra_matrix *m, char *message, size_t size);
+    void (*each)(const spmv__extra_matrix *m, spmv__visit visit, void *user);
+} spmv__extra;
+
+/* Which of the part's integers a parameter is; -1: its rows or columns, whose number *dimension becomes. */
+static int spmv__extra_int(const spmv__extra *e, const spmv_part *p, int parameter, uint64_t *dimension)
+{
+    int i, n = 0;
+    for (i = 0; i < parameter; i++) n += strcmp(e->parameter[i], "num_rows") && strcmp(e->parameter[i], "num_cols");
+    *dimension = strcmp(e->parameter[parameter], "num_cols") ? p->rows : p->cols;
+    return strcmp(e->parameter[parameter], "num_rows") && strcmp(e->parameter[parameter], "num_cols") ? n : -1;
+}
+
+/* The part as the generated functions take it. */
+static void spmv__extra_of(const spmv__extra *e, const spmv_part *p, spmv__extra_matrix *m)
+{
+    int i;
+    for (i = 0; e->parameter[i]; i++) {
+        uint64_t dimension;
+        int n = spmv__extra_int(e, p, i, &dimension);
+        m->parameter[i] = (int64_t)(n < 0 ? dimension : p->n[n]);
+    }
+    for (i = 0; i < e->arrays; i++) {
+        m->data[i] = p->a[i].data;
+        m->count[i] = (int64_t)p->a[i].count;
+    }
+    m->release = NULL;
+}
+
+/* Frees what the packer allocated. */
+static void spmv__extra_free(spmv__source *s)
+{
+    spmv__extra_matrix *m = (spmv__extra_matrix *)s->packed;
+    if (m && m->release) m->release(m);
+    spmv_free(s->h, m);
+    s->packed = NULL;
+}
+
+/* The view's nonzeros as the CSR matrix that packers take. The value of each is 1 + its number in the whole matrix, from which follows
+ * where every value goes; doubles hold such numbers exactly. */
+typedef struct spmv__extra_csr {
+    void *ptr, *col, *val;
+} spmv__extra_csr;
+
+static spmv_status spmv__extra_csr_make(spmv__extra_csr *c, const spmv__source *s)
+{
+    const uint64_t nnz = s->rows ? s->ptr[s->rows] : 0;
+    uint64_t i, k, n = 0;
+    spmv_status status = spmv__room(s->h, &c->ptr, s->rows + 1, 8);
+    if (!status) status = spmv__room(s->h, &c->col, nnz, 8);
+    if (!status) status = spmv__room(s->h, &c->val, nnz, 8);
+    if (status) return status;
+    for (i = 0; i < s->rows; i++) {
+        const uint64_t r = spmv__source_row(s, i);
+        ((int64_t *)c->ptr)[i] = (int64_t)n;
+        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++) {
+            if (!spmv__mine(s->v, k)) continue;
+            ((int64_t *)c->col)[n] = (int64_t)s->v->a->col[k];
+            ((double *)c->val)[n++] = (double)(k + 1);
+        }
+    }
+    ((int64_t *)c->ptr)[s->rows] = (int64_t)n;
+    return SPMV_OK;
+}
+
+SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes);
+
+/* Packs the nonzeros, which stay in s->packed until the part is built, and sets the part's integers and the sizes of its arrays. */
+static spmv_status spmv__extra_size(const spmv__extra *e, spmv_part *p, spmv__source *s)
+{
+    spmv__extra_csr c = { NULL, NULL, NULL };
+    spmv__extra_matrix *m;
+    char message[200];
+    const char *name = spmv_format_name(p->spec.format);
+    int i, made = 0;
+    spmv_status status = spmv__new(s->h, &s->packed, 1, sizeof *m, 0);
+    if (!status) status = spmv__extra_csr_make(&c, s);
+    m = (spmv__extra_matrix *)s->packed;
+    if (!status)
+        made = e->pack(m, (int64_t)p->rows, (int64_t)p->cols, (const int64_t *)c.ptr, (const int64_t *)c.col, (const double *)c.val,
+                       (int64_t)(spmv__most_bytes(s->v->a, 0) / p->a[SPMV_VAL].width));
+    spmv_free(s->h, c.ptr);
+    spmv_free(s->h, c.col);
+    spmv_free(s->h, c.val);
+    if (status) return status;
+    if (!made)
+        return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: its packer ran out of memory, needs far more than the CSR form, or has a number "
+                        "that does not fit its array", name);
+    if (e->check(m, message, sizeof message))
+        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer made a faulty part: %s", name, message);
+    for (i = 0; e->parameter[i]; i++) {
+        uint64_t dimension;
+        int n = spmv__extra_int(e, p, i, &dimension);
+        if (n >= 0) p->n[n] = (uint64_t)m->parameter[i];
+    }
+    for (i = 0; i < e->arrays; i++)
+        spmv__want(&p->a[i], (uint64_t)m->count[i], i == SPMV_VAL ? p->a[i].width : (uint32_t)e->width[i]);
+    s->grain = p->rows; /* one share fills everything */
+    return SPMV_OK;
+}
+
+/* Copies all arrays but the values. */
+static void spmv__extra_lay(spmv_part *p, spmv__source *s)
+{
+    const spmv__extra_matrix *m = (const spmv__extra_matrix *)s->packed;
+    int i;
+    for (i = SPMV_VAL + 1; i < SPMV_MAX_ARRAYS; i++)
+        if (p->a[i].count) memcpy(p->a[i].data, m->data[i], (size_t)(p->a[i].count * p->a[i].width));
+}
+
+/* Puts each nonzero into the slot where the packer put its number. */
+static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const double *number = (const double *)((const spmv__extra_matrix *)s->packed)->data[SPMV_VAL];
+    uint64_t slot;
+    if (first || end < p->rows) return;
+    for (slot = 0; slot < p->a[SPMV_VAL].count; slot++) {
+        if (number[slot] > 0) spmv__put(to, slot, (uint64_t)number[slot] - 1);
+        else spmv__clear(to, slot, 1);
+    }
+}
+
+/* The record of a format and its functions. Like ell, it takes the first entries of each row with the keys w and fill. What the choice
+ * knows of it is that of csr: its times are those of a tuning table, if there is one. */
+#define SPMV__EXTRA_FORMAT(NAME, name, text)                                                                                        \
+    static void spmv__##name##_release(spmv__extra_matrix *m)                                                                       \
+    {                                                                                                                               \
+        name##_f64_matrix made;                                                                                                     \
+        name##_f64_bind(&made, m->parameter, (const void *const *)m->data, m->count);                                               \
+        name##_f64_free(&made);                                                                                                     \
+    }                                                                                                                               \
+    static int spmv__##name##_pack(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col,       \
+                                   const double *val, int64_t most)                                                                 \
+    {                                                                                                                               \
+        name##_f64_matrix made;                                                                                                     \
+        if (name##_f64_pack(&made, rows, cols, ptr, col, val, most)) return 0;                                                      \
+        name##_f64_unbind(&made, m->parameter, m->data, m->count);                                                                  \
+        m->release = spmv__##name##_release;                                                                                        \
+        return 1;                                                                                                                   \
+    }                                                                                                                               \
+    static int spmv__##name##_check(const spmv__extra_matrix *m, char *message, size_t size)                                        \
+    {                                                                                                                               \
+        name##_f64_matrix bound;                                                                                                    \
+        name##_f64_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                              \
+        return name##_f64_check(&bound, message, size);                                                                             \
+    }                                                                                                                               \
+    static void spmv__##name##_visit(const spmv__extra_matrix *m, spmv__visit visit, void *user)                                    \
+    {                                                                                                                               \
+        name##_f64_matrix bound;                                                                                                    \
+        name##_f64_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                              \
+        name##_f64_each(&bound, visit, user);                                                                                       \
+    }                                                                                                                               \
+    static const spmv__extra spmv__##name##_extra = {                                                                               \
+        name##_f64_parameter_name, name##_f64_array_width, name##_f64_arrays, spmv__##name##_pack, spmv__##name##_check,            \
+        spmv__##name##_visit                                                                                                        \
+    };                                                                                                                              \
+    static const spmv__traits spmv__##name##_traits = {                                                                             \
+        SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W, SPMV__PADS_NONE,               \
+        SPMV__LANES_BY_LENGTH, 0, 0, 0, 0, NULL                                                                                     \
+    };                                                                                                                              \
+    static const spmv_format_layout spmv__##name##_layouts[] = { { #name, SPMV__ALL } };                                            \
+    static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *s) { return spmv__extra_size(&spmv__##name##_extra, p, s); } \
+    static void spmv__##name##_lay(spmv_part *p, spmv__source *s) { spmv__extra_lay(p, s); }                                        \
+    static void spmv__##name##_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)              \
+    {                                                                                                                               \
+        spmv__extra_fill(p, s, to, first, end);                                                                                     \
+    }                                                                                                                               \
+    static void spmv__##name##_each(const spmv_part *p, spmv__visit visit, void *user)                                              \
+    {                                                                                                                               \
+        spmv__extra_matrix m;                                                                                                       \
+        spmv__extra_of(&spmv__##name##_extra, p, &m);                                                                               \
+        spmv__##name##_visit(&m, visit, user);                                                                                      \
+    }                                                                                                                               \
+    static spmv_status spmv__##name##_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out) \
+    {                                                                                                                               \
+        (void)spec;                                                                                                                 \
+        (void)l;                                                                                                                    \
+        return spmv__estimate_entries(f, out);                                                                                      \
+    }
+SPMV_EXTRA_LIST(SPMV__EXTRA_FORMAT)
+#endif
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 #define SPMV__CAT_(a, b) a##b
@@ -4588,7 +4801,7 @@ static const spmv__ops spmv__table[SPMV_FORMAT_COUNT] = {
 enum {
 #define X(NAME, name, text)                                                                                    \
     SPMV__BIT_AGREES_##NAME = 1 / ((SPMV_BIT_##NAME) == 1 << SPMV_##NAME),                                     \
-    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || (SPMV__ONLY & 1 << SPMV_##NAME)),
+    SPMV__CUT_AGREES_##NAME = 1 / (!SPMV__BUILT_##NAME || SPMV_##NAME > SPMV_TCSR || (SPMV__ONLY & 1 << SPMV_##NAME)),
     SPMV_FORMAT_LIST(X)
 #undef X
 };
@@ -4992,6 +5205,9 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->sets);
+#ifdef SPMV_FORMATS_EXTRA
+    spmv__extra_free(src);
+#endif
 }
 
 /* The slots and bytes that a part would have, counted without building it. The statuses of spmv_part_build. */

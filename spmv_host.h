@@ -236,6 +236,21 @@ typedef struct spmv__products {
 #define SPMV__HOST_ROW(NAME, name, text) SPMV__CAT(SPMV__HOST_ROW_, SPMV__BUILT_##NAME)(NAME),
 #define SPMV__HOST_TABLE { SPMV_FORMAT_LIST(SPMV__HOST_ROW) }
 
+#ifdef SPMV_FORMATS_EXTRA
+/* The product of a format of the user's own, by its generated function for the type, which adds to y. */
+#define SPMV__GENERATED(name, what) SPMV__CAT(SPMV__CAT(name##_, SPMV__TYPE), what)
+#define SPMV__EXTRA_PRODUCT(NAME, name, text)                                                                               \
+    static void SPMV__F(name)(const spmv__job *job, uint64_t share, uint64_t shares)                                        \
+    {                                                                                                                       \
+        SPMV__GENERATED(name, _matrix) bound;                                                                               \
+        spmv__extra_matrix m;                                                                                               \
+        spmv__extra_of(&spmv__##name##_extra, job->p, &m);                                                                  \
+        SPMV__GENERATED(name, _bind)(&bound, m.parameter, (const void *const *)m.data, m.count);                            \
+        SPMV__GENERATED(name, _add)(&bound, (SPMV__T)job->alpha, (const SPMV__T *)job->x, (SPMV__T *)job->y, (int64_t)share, \
+                                    (int64_t)shares);                                                                       \
+    }
+#endif
+
 /* This file includes itself for each level and type, for the template at its end, which undefines SPMV__TYPE. */
 #define SPMV__LEVEL plain
 #define SPMV__TYPE f32
@@ -406,6 +421,12 @@ SPMV_API spmv_status spmv_part_mul(const spmv_part *p, double alpha, const void 
         job.most = UINT64_MAX;
         job.row = 0;
         job.partial = NULL;
+#ifdef SPMV_FORMATS_EXTRA
+        if (p->spec.format > SPMV_TCSR) { /* generated products only add */
+            spmv__scale_rows(p->type, p, p->rows, beta, y);
+            job.beta = 1;
+        }
+#endif
         product = (p->reproducible && host->repeat[p->type] ? host->repeat : host->mul)[p->type];
 #ifndef SPMV_NO_CSR
         if (p->spec.format == SPMV_CSR && product == host->mul[p->type] && !p->a[SPMV_CSR_BASE].count) spmv__run_long(&job, product);
@@ -1407,6 +1428,10 @@ static void SPMV__F(repeat_block)(const spmv__job *job, uint64_t share, uint64_t
 }
 #endif
 #endif /* SPMV_REPRODUCIBLE */
+
+#ifdef SPMV_FORMATS_EXTRA
+SPMV_EXTRA_LIST(SPMV__EXTRA_PRODUCT)
+#endif
 
 #undef SPMV__ENTER
 #undef SPMV__TYPE

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/gen.sh messages|c - tests spmvgen. Needs build/spmvgen, and for c build/obj/library.o; ends with "N passed, N failed".
+# tests/gen.sh messages|c|own - tests spmvgen. Needs build/spmvgen, and for c build/obj/library.o; ends with "N passed, N failed".
 #   messages  the messages for malformed descriptions (tests/gen/bad), and the command line
 #   c         the C code for every description of formats/ on arrays that the library stored
+#   own       formats of the user's own in plans of the library (tests/gen/own.c)
 # UPDATE=1 writes the expected texts to tests/gen/bad and tests/gen/odd instead of comparing with them.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -154,10 +155,45 @@ END
     if clang -x c -std=c99 $strict -Wshadow -Wconversion $work/all.cc; then good; else bad "generated code by clang"; fi
 }
 
+# Formats of the user's own: three in one list. Generated headers that the project keeps must be what spmvgen writes now, and what the
+# library cannot take is refused with a reason.
+own() {
+    $gen examples/own_format/ellr.fmt --target library -o $work/ellr.h
+    if cmp $work/ellr.h examples/own_format/ellr.h; then good; else bad "examples/own_format/ellr.h is out of date: make kernels"; fi
+    for f in csr dia; do
+        cp formats/$f.fmt $work/${f}x.fmt
+        if $gen $work/${f}x.fmt --target library -o $work/${f}x.h; then good; else bad "$f for the library"; fi
+    done
+    for f in coo sell bcsr cmrs hyb; do status 1 formats/$f.fmt --target library -o $work/none; done
+    cp formats/csr.fmt $work/Rows.fmt
+    status 1 $work/Rows.fmt --target library -o $work/none
+    status 0 formats/coo.fmt --target library --list
+    [ ! -e $work/none ] || bad "a refused call left a file"
+    {
+        echo '#define SPMV_EXTRA_LIST(X) SPMV_ELLR_FORMAT(X) SPMV_CSRX_FORMAT(X) SPMV_DIAX_FORMAT(X)'
+        for f in ellr csrx diax; do echo "#include \"$work/$f.h\""; done
+    } >$work/list.h
+    flags='-std=c99 -D_POSIX_C_SOURCE=200809L -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I. -DSPMV_NO_SIMD -DSPMV_NO_CUDA'
+    list="-DSPMV_FORMATS_EXTRA=\"$work/list.h\""
+    # PoCL has leaks of its own; tests/gen/own.c counts the library's blocks
+    # shellcheck disable=SC2086
+    if ${CC:-cc} $flags "$list" -g -O0 -fsanitize=address '-DSPMV_ONLY=(SPMV_BIT_CSR|SPMV_BIT_DIA)' tests/gen/own.c -o $work/own -lOpenCL \
+        -lm && ASAN_OPTIONS=detect_leaks=0 $work/own >$work/log 2>&1; then
+        passed=$((passed + $(sed -n 's/^\([0-9]*\) passed, 0 failed$/\1/p' $work/log)))
+    else
+        bad "tests/gen/own.c"
+        tail -n 40 $work/log
+    fi
+    echo '#include "spmv.h"' >$work/own.cc
+    if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -I. "$list" -DSPMV_IMPLEMENTATION -DSPMV_NO_SIMD -DSPMV_ONLY=SPMV_BIT_CSR \
+        -fsyntax-only $work/own.cc; then good; else bad "own formats as C++"; fi
+}
+
 case ${1-} in
 messages) messages ;;
 c) c_code ;;
-*) echo "usage: tests/gen.sh messages|c" >&2; exit 2 ;;
+own) own ;;
+*) echo "usage: tests/gen.sh messages|c|own" >&2; exit 2 ;;
 esac
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tests/generator.sh fresh|quick|all - tests what spmvgen writes for devices. Needs build/spmvgen.
+# tests/generator.sh fresh|quick|all|write - tests what spmvgen writes for devices. Needs build/spmvgen.
 #   fresh  kernels/gen is what spmvgen writes now
 #   quick  some kernels: compiled by clang for OpenCL and CUDA, and multiplied through the library (build/gen/multiply)
 #   all    every description with every legal combination of options; also compiled by NVRTC (build/gen/compile), where it is
+#   write  writes the kernels of all, without testing them, and build/gen/device/write/TARGET.list, which build/gen/multiply takes: to test
+#          on another machine
 # The last line is "N passed, N failed". Refusals are counted by their reasons.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -31,34 +33,33 @@ fi
 rm -rf $work/$mode
 mkdir -p $work/$mode || exit 1
 
-# description | plan | the library's arguments of that format's kernel | constants | knobs
-csr='val,ptr,col,*run_row,*run_at,*base,*long_run,runs,longs'
-sell='val,ptr,col,*slice_row,base,slices'
+# description | plan | constants | knobs
+. tools/gen/arguments.sh
 table="
-csr|csr|$csr||L=4
-csr|csr:rows=sorted|$csr||L=1,WG=32
-coo|coo|val,row,col,num_nonzeros,*carry_row,*carry_sum||ATOMIC=1
-dense|dense|val||V=1,L=4
-dia|dia|val,offset,diagonals,ld||V=1,L=2
-bdia|bdia|val,offset,band_ptr,bands,ld||V=1,STAGE=0,L=2
-ell|ell|val,col,base,width,ld||V=1,L=2
-ell|ell:idx=16,rows=sorted|val,col,base,width,ld|IDX=16|V=1,ZERO=1
-sell|sell|$sell||V=1,STAGE=0,L=2
-sell|sell:h=8,idx=16|$sell|H=8 IDX=16|V=1,STAGE=0,UNROLL=4
-sellv|sell:grow=0.2|val,ptr,col,slice_row,base,slices||V=1,STAGE=0,L=2
-sellv|sell:grow=0.2,idx=16|val,ptr,col,slice_row,base,slices|IDX=16|V=1,STAGE=0
-bell|bell|val,col,base,width,ld||V=1,L=2
-bell|bell:b=3x3,idx=16|val,col,base,width,ld|BH=3 BW=3 IDX=16|V=1
-bell|bell:b=2x8|val,col,base,width,ld|BH=2 BW=8|V=1,ZERO=1
-sbell|sbell|val,ptr,col,base,slices||L=2
-sbell|sbell:b=6x6,idx=16|val,ptr,col,base,slices|BH=6 BW=6 IDX=16|SEQ=4
-bcsr|bcsr|val,ptr,col,base,blocks||L=8
-bcsr|bcsr:b=1x4,idx=16|val,ptr,col,base,blocks|BH=1 IDX=16|L=4,SEQ=4
-bcsr|bcsr:b=2x2|val,ptr,col,base,blocks|BH=2 BW=2|L=2,ZERO=1
-cmrs|cmrs|val,ptr,index,row||STAGE=1,L=8
-cmrs|cmrs:h=16,wide=1,sort=1|val,ptr,index,row|HEIGHT=16 PACKED=0|STAGE=0,L=2
-cmrs|cmrs:h=1|val,ptr,index,row|HEIGHT=1|STAGE=1,L=1
-hyb|||||
+csr|csr||L=4
+csr|csr:rows=sorted||L=1,WG=32
+coo|coo||ATOMIC=1
+dense|dense||V=1,L=4
+dia|dia||V=1,L=2
+bdia|bdia||V=1,STAGE=0,L=2
+ell|ell||V=1,L=2
+ell|ell:idx=16,rows=sorted|IDX=16|V=1,ZERO=1
+sell|sell||V=1,STAGE=0,L=2
+sell|sell:h=8,idx=16|H=8 IDX=16|V=1,STAGE=0,UNROLL=4
+sellv|sell:grow=0.2||V=1,STAGE=0,L=2
+sellv|sell:grow=0.2,idx=16|IDX=16|V=1,STAGE=0
+bell|bell||V=1,L=2
+bell|bell:b=3x3,idx=16|BH=3 BW=3 IDX=16|V=1
+bell|bell:b=2x8|BH=2 BW=8|V=1,ZERO=1
+sbell|sbell||L=2
+sbell|sbell:b=6x6,idx=16|BH=6 BW=6 IDX=16|SEQ=4
+bcsr|bcsr||L=8
+bcsr|bcsr:b=1x4,idx=16|BH=1 IDX=16|L=4,SEQ=4
+bcsr|bcsr:b=2x2|BH=2 BW=2|L=2,ZERO=1
+cmrs|cmrs||STAGE=1,L=8
+cmrs|cmrs:h=16,wide=1,sort=1|HEIGHT=16 PACKED=0|STAGE=0,L=2
+cmrs|cmrs:h=1|HEIGHT=1|STAGE=1,L=1
+hyb|ell:w=5+csr:rows=nonempty||-
 "
 # description | constants and options: the kernels that the quick run multiplies; their plans follow from the table
 some="
@@ -89,6 +90,7 @@ cuda() { # cuda FILE FLAG...
 f64='-DVAL=double -DVEC=double -DF64'
 mixed='-DVAL=float -DVEC=double -DF64'
 syntax() { # syntax TARGET FILE PARTS: compiles it for several types and settings
+    [ $mode != write ] || return 0
     part=0
     while [ $part -lt "$3" ]; do
         if [ "$1" = opencl ]; then
@@ -120,15 +122,16 @@ parts_of() { if [ "$1" = hyb ]; then echo 2; else echo 1; fi; }
 within_of() { case " $1 " in *' within=2 '*) echo 2 ;; *' within=4 '*) echo 4 ;; *) echo 1 ;; esac; }
 set -f
 count=0
-# try DESCRIPTION PLAN ARGUMENTS KNOBS TYPES OPTION...: the kernel for both targets, and a line for the program that multiplies
+# try DESCRIPTION PLAN KNOBS TYPES OPTION...: the kernel for both targets, and a line for the program that multiplies
 try() {
-    name=$1 plan=$2 arguments=$3 knobs=$4 types=$5
-    shift 5
+    name=$1 plan=$2 knobs=$3 types=$4
+    shift 4
     count=$((count + 1))
     file=$work/$mode/$count-$name
     for target in opencl cuda; do
         case "$target $*" in cuda*reuse=constant* | cuda*reuse=image*) continue ;; esac
-        if write $target "$file.$target" "$name" "$arguments" "$@" && syntax $target "$file.$target" "$(parts_of "$name")"; then good
+        if write $target "$file.$target" "$name" "$(library_arguments "$name")" "$@" &&
+            syntax $target "$file.$target" "$(parts_of "$name")"; then good
         else bad "$name $target $*"; fi
     done
     [ -n "$plan" ] || return 0
@@ -147,10 +150,10 @@ if [ "$mode" = quick ]; then
     for line in $(printf '%s' "$some" | tr ' ' '~'); do
         name=${line%%|*} rest=${line#*|}
         constants=$(printf '%s' "${rest%%|*}" | tr '~' ' ') options=$(printf '%s' "${rest#*|}" | tr '~' ' ')
-        row=$(printf '%s' "$table" | awk -F '|' -v n="$name" -v c="$constants" '$1 == n && $4 == c { print; exit }')
-        plan=$(echo "$row" | cut -d '|' -f 2) arguments=$(echo "$row" | cut -d '|' -f 3) knobs=$(echo "$row" | cut -d '|' -f 5)
+        row=$(printf '%s' "$table" | awk -F '|' -v n="$name" -v c="$constants" '$1 == n && $3 == c { print; exit }')
+        plan=$(echo "$row" | cut -d '|' -f 2) knobs=$(echo "$row" | cut -d '|' -f 4)
         # shellcheck disable=SC2086 # options and constants are words
-        try "$name" "$plan" "$arguments" "$knobs" f64 $constants $options
+        try "$name" "$plan" "$knobs" f64 $constants $options
     done
     multiply
     finish
@@ -158,8 +161,8 @@ fi
 
 for line in $(printf '%s' "$table" | tr ' ' '~'); do
     name=${line%%|*}
-    plan=$(echo "$line" | cut -d '|' -f 2) arguments=$(echo "$line" | cut -d '|' -f 3) knobs=$(echo "$line" | cut -d '|' -f 5)
-    constants=$(echo "$line" | cut -d '|' -f 4 | tr '~' ' ')
+    plan=$(echo "$line" | cut -d '|' -f 2) knobs=$(echo "$line" | cut -d '|' -f 4)
+    constants=$(echo "$line" | cut -d '|' -f 3 | tr '~' ' ')
     set --
     for c in $constants; do set -- "$@" --set "$c"; done
     build/spmvgen "formats/$name.fmt" --target opencl --list "$@" >$work/$mode/legal || bad "$name --list"
@@ -167,11 +170,12 @@ for line in $(printf '%s' "$table" | tr ' ' '~'); do
     types=all
     for legal in $(sed -n 's/^  strategy=/strategy=/p' $work/$mode/legal | tr ' ' '~'); do
         # shellcheck disable=SC2046,SC2086
-        try "$name" "$plan" "$arguments" "$knobs" $types $constants $(echo "$legal" | tr '~' ' ')
+        try "$name" "$plan" "$knobs" $types $constants $(echo "$legal" | tr '~' ' ')
         types=f64 # the types have no code of their own
     done
     for target in opencl cuda; do
         file=$work/$mode/$name.$target
+        [ $mode != write ] || continue
         # shellcheck disable=SC2086
         write $target "$file" "$name" "" form=standalone type=f64 offset=64 WG=64 $constants || bad "$name standalone"
         if [ $target = opencl ]; then
@@ -188,6 +192,7 @@ for f in $(set +f; echo formats/*.fmt); do
     name=${f#formats/}
     printf '%s' "$table" | grep -q "^${name%.fmt}|" || bad "$f is not tested"
 done
+[ $mode != write ] || finish
 multiply
 build/gen/compile $work/$mode/cuda.list
 rc=$?

@@ -233,7 +233,7 @@ group() { # group NAME: lists its checks
             check "fuzz/$n" plain "make -s build/fuzz/$n && sh tests/fuzz.sh --replay $n"
         done ;;
     examples)
-        for e in examples/*.c; do
+        for e in examples/*.c examples/own_format/*.c; do
             have "$e" && check "examples/$(basename "$e" .c)" plain "sh tests/example.sh $e"
         done ;;
     readme) check readme/quick-start plain "sh tests/readme.sh" ;;
@@ -246,6 +246,7 @@ group() { # group NAME: lists its checks
     gen)
         check gen/messages sum "make -s build/spmvgen && sh tests/gen.sh messages"
         check gen/c sum "make -s build/spmvgen build/obj/library.o && sh tests/gen.sh c"
+        check gen/own sum "make -s build/spmvgen && $pin sh tests/gen.sh own"
         check gen/fresh sum "make -s build/spmvgen && sh tests/generator.sh fresh"
         check gen/device sum "make -s build/spmvgen build/gen/multiply &&" \
             "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $pin sh tests/generator.sh quick" ;;

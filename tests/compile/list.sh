@@ -78,7 +78,7 @@ for cc in gcc clang; do
     done
     say "$cc/small-cl"    "$cc $w -O2 $i $t/small.c -o $o/$cc-small-cl -pthread -lOpenCL && $o/$cc-small-cl"
     say "$cc/single-no-auto" "$cc $w -O0 -Idist -DSPMV_IO -DSPMV_GROUP -DSPMV_NO_AUTO $t/no_auto.c -o $o/$cc-single-noauto -lOpenCL && $o/$cc-single-noauto && $sym $o/$cc-single-noauto no-choice"
-    say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c | tr '\n' ' ')"
+    say "$cc/examples"   "$cc $w $i -fsyntax-only $(grep -L 'include <mpi.h>' examples/*.c examples/own_format/*.c | tr '\n' ' ')"
     if command -v mpicc >/dev/null 2>&1; then # clang complains of the libraries that mpicc adds
         say "$cc/mpi"    "OMPI_CC=$cc MPICH_CC=$cc mpicc $w $i -Wno-unused-command-line-argument -fsyntax-only examples/mpi.c"
     fi

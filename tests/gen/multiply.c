@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * multiply LIST - multiplies through the library with generated kernels in place of its own, on the first OpenCL device, and compares
- * every element of y with a plain loop. Each line of LIST has five words:
+ * multiply LIST [DEVICE] - multiplies through the library with generated kernels in place of its own, on DEVICE (as spmv_device_open takes
+ * it; the first OpenCL device), and compares every element of y with a plain loop. Each line of LIST has five words:
  *     PLAN  KNOBS  TYPES  WITHIN  FILE
- * PLAN names the format whose arrays the kernel takes; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is the number of entries
- * of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is the generated text.
- * Integers must be exact, reals within the bound of their row. Prints one line for each failure, and the numbers at the end. */
-#define SPMV_NO_CUDA
+ * PLAN names the format whose arrays the kernel takes, or the two of hyb; KNOBS are set, "-": none; TYPES is f32, f64 or all; WITHIN is
+ * the number of entries of a row that the kernel expects together (1: the library's layout; else the arrays are rearranged here); FILE is
+ * the generated text. Integers must be exact, reals within the bound of their row. Prints one line for each failure, and the numbers at
+ * the end. */
 #define SPMV_IMPLEMENTATION
 #include "../../spmv.h"
+
+#include "../../tools/gen/measure/within.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +17,11 @@
 enum { TEXT = 1 << 18, WORD = 512, BOUND_MORE = 4 /* roundings besides one for each nonzero */ };
 
 /* ---- a device whose programs are built from another text ------------------------------------------------------------ */
+static const char *device;   /* which one */
+static const spmv_backend *backend; /* its own, which really builds */
 static char text[TEXT];      /* the generated kernel */
-static const char *replaced; /* the library's file that it takes the place of */
+static const char *replaced; /* the library's file that it takes the place of; "": of any */
+static char file_of_plan[512]; /* the library's file for the format of the plan's only part */
 static unsigned builds;
 static char said[4096];
 
@@ -30,12 +35,12 @@ static void listen(void *user, spmv_status s, const char *message)
 static spmv_status build(const spmv_device *d, const spmv_kernel_source *source, void **program)
 {
     spmv_kernel_source own = *source;
-    if (!strcmp(source->file, replaced)) {
+    if (!*replaced || !strcmp(source->file, replaced)) {
         own.text[3] = text;
         own.size[3] = strlen(text);
         builds++;
     }
-    return spmv_opencl()->build(d, &own, program);
+    return backend->build(d, &own, program);
 }
 
 static int read_text(const char *path)
@@ -111,67 +116,6 @@ static void matrix_free(matrix *m)
     free(m->val);
 }
 
-/* ---- the changed layout: n entries of a row together --------------------------------------------------------------- */
-
-/* Copies a block of height rows (the part has count of them, or room for as many) and width entries, which begins at slot from of a, to
- * slot to of b. */
-static void together(const spmv_array *a, unsigned char *b, uint64_t from, uint64_t to, uint64_t height, uint64_t width, uint64_t n)
-{
-    uint64_t r, k;
-    const unsigned char *data = (const unsigned char *)a->data;
-    for (r = 0; r < height; r++)
-        for (k = 0; k < width; k++)
-            memcpy(b + (to + (k / n * height + r) * n + k % n) * a->width, data + (from + k * height + r) * a->width, a->width);
-}
-
-/* Replaces an array by its rearranged copy, in which what is not set is padding. keep gets the former one. */
-static void rearrange(const spmv_part *p, spmv_array *a, spmv_array *keep, uint64_t n, int fill)
-{
-    uint64_t s, slices = 1, count = 0, *begin;
-    int sliced = p->spec.format == SPMV_SELL;
-    unsigned char *copy;
-    if (sliced) slices = p->n[SPMV_SELL_SLICES];
-    begin = calloc(slices + 1, sizeof *begin);
-    if (!begin) exit(2);
-    for (s = 0; s < slices; s++) {
-        uint64_t height = sliced ? p->n[SPMV_SELL_H] : p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_DIA_LD];
-        uint64_t width = sliced ? (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - spmv__at(&p->a[SPMV_SELL_PTR], s)) / height
-                                : a->count / height;
-        begin[s] = count;
-        count += (width + n - 1) / n * n * height;
-    }
-    begin[slices] = count;
-    copy = malloc((size_t)(count * a->width) + 1);
-    if (!copy) exit(2);
-    memset(copy, fill, (size_t)(count * a->width));
-    for (s = 0; s < slices; s++) {
-        uint64_t from = sliced ? spmv__at(&p->a[SPMV_SELL_PTR], s) : 0;
-        uint64_t height = sliced ? p->n[SPMV_SELL_H] : p->spec.format == SPMV_ELL ? p->n[SPMV_ELL_LD] : p->n[SPMV_DIA_LD];
-        uint64_t width = sliced ? (spmv__at(&p->a[SPMV_SELL_PTR], s + 1) - from) / height : a->count / height;
-        together(a, copy, from, begin[s], height, width, n);
-    }
-    *keep = *a;
-    a->data = copy;
-    a->count = count;
-    free(begin);
-}
-
-/* The slice pointers that belong to the changed layout. */
-static void widen(const spmv_part *p, spmv_array *ptr, spmv_array *keep, uint64_t n)
-{
-    uint64_t s, slices = p->n[SPMV_SELL_SLICES], h = p->n[SPMV_SELL_H];
-    unsigned char *copy = calloc((size_t)slices + 1, ptr->width);
-    if (!copy) exit(2);
-    *keep = *ptr;
-    ptr->data = copy;
-    for (s = 0; s < slices; s++) {
-        uint64_t width = (spmv__at(keep, s + 1) - spmv__at(keep, s)) / h;
-        uint64_t end = spmv__at(ptr, s) + (width + n - 1) / n * n * h;
-        if (ptr->width == 4) ((uint32_t *)ptr->data)[s + 1] = (uint32_t)end;
-        else ((uint64_t *)ptr->data)[s + 1] = end;
-    }
-}
-
 /* ---- products ------------------------------------------------------------------------------------------------------ */
 typedef struct job {
     char plan[WORD], knobs[WORD], types[WORD], file[WORD];
@@ -217,24 +161,83 @@ static int right(const matrix *m, spmv_type t, int real, const double *x, const 
     return 1;
 }
 
-/* Multiplies by an exec, with and without the former y. x and y lie somewhat behind the beginning of their buffers. */
-static void products_of(const job *j, spmv_device *d, spmv_exec *e, const matrix *m, spmv_type t, int real)
+/* ---- composites: a text with a program for each part, which takes its own arguments ---------------------------------- */
+
+/* Sets the arguments of the kernel that was generated for a part of hyb: arrays, parameters, sizes and vectors. */
+static spmv_status composite_arguments(const spmv_device_matrix *a, const spmv_device_part *p, void *kernel, const uint64_t at[2],
+                                       void *const vector[2], double alpha, double beta)
+{
+    const int csr = p->format == SPMV_CSR;
+    spmv__dev_args s = spmv__dev_args_of(a, kernel);
+    spmv__dev_arg_mem(&s, p->a[SPMV_VAL]);
+    if (csr) spmv__dev_arg_mem(&s, p->a[SPMV_CSR_PTR]);
+    spmv__dev_arg_mem(&s, p->a[csr ? SPMV_CSR_COL : SPMV_ELL_COL]);
+    if (csr) spmv__dev_arg_mem(&s, p->list);
+    spmv__dev_arg_count(&s, csr ? a->rows : p->n[SPMV_ELL_WIDTH]);
+    spmv__dev_arg_count(&s, csr ? p->nnz : p->n[SPMV_ELL_LD]);
+    spmv__dev_arg_count(&s, p->rows);
+    spmv__dev_arg_count(&s, a->cols);
+    spmv__dev_arg_mem(&s, vector[0]);
+    spmv__dev_arg_count(&s, at[0]);
+    spmv__dev_arg_mem(&s, vector[1]);
+    spmv__dev_arg_count(&s, at[1]);
+    spmv__dev_arg_real(&s, alpha);
+    spmv__dev_arg_real(&s, beta);
+    return s.s;
+}
+
+/* y = alpha A x + beta y by the text, part after part. */
+static spmv_status composite_multiply(const spmv_device_matrix *a, const uint64_t at[2], void *const vector[2], double alpha, double beta)
+{
+    enum { GROUP = 64, LANES = 2 };
+    static const char *const types[] = {"-DVAL=double -DVEC=double -DF64=1", "-DVAL=float -DVEC=float", "-DVAL=float -DVEC=double -DF64=1"};
+    spmv_device *d = a->device;
+    spmv_order none = {0};
+    spmv_status s = SPMV_OK;
+    size_t i;
+    replaced = "";
+    for (i = 0; !s && i < a->count; i++) {
+        const spmv_device_part *p = &a->part[i];
+        char options[WORD];
+        void *program, *kernel = NULL;
+        snprintf(options, sizeof options, "-DPART=%u -DWG=%d -DL=%d %s -DOFF=uint", (unsigned)i, GROUP, LANES, types[a->type]);
+        s = spmv_device_program(d, p->format, options, &program);
+        if (!s) s = d->info.backend->kernel(d, program, "spmv", &kernel);
+        if (!s) s = composite_arguments(a, p, kernel, at, vector, alpha, i ? 1 : beta);
+        if (!s) s = d->info.backend->launch(d, d->queue, kernel, (p->rows * LANES + GROUP - 1) / GROUP, GROUP, &none, NULL);
+        if (!s) s = spmv_device_finish(d);
+        if (kernel) d->info.backend->kernel_free(d, kernel);
+    }
+    return s;
+}
+
+/* ---- products in general --------------------------------------------------------------------------------------------- */
+
+/* Multiplies by an exec, or by a composite if e is NULL, with and without the former y. x and y lie somewhat behind the beginning of their
+ * buffers. */
+static void products_of(const job *j, spmv_exec *e, const spmv_device_matrix *a, const matrix *m, spmv_type t, int real)
 {
     enum { FRONT = 3 };
     static const double beta[] = {0, 1};
     size_t size = spmv_vector_size(t), xn = (m->cols + FRONT) * size, yn = (m->rows + FRONT) * size, i, b;
     double *x = malloc((m->cols + 1) * sizeof *x), *y = malloc((m->rows + 1) * sizeof *y);
     void *xs = calloc(xn, 1), *ys = calloc(yn, 1), *xd = NULL, *yd = NULL;
+    const spmv_device *d = a->device;
+    const uint64_t front[2] = {FRONT, FRONT};
+    void *vector[2];
     unsigned state = 5;
     if (!x || !y || !xs || !ys) exit(2);
     for (i = 0; i < m->cols; i++) set(xs, t, i + FRONT, x[i] = number(&state, real));
     for (i = 0; i < m->rows; i++) y[i] = number(&state, real);
     if (spmv_buffer_create(d, xn, &xd) || spmv_buffer_create(d, yn, &yd) || spmv_buffer_write(d, xd, xn, xs)) exit(2);
+    vector[0] = xd;
+    vector[1] = yd;
     for (b = 0; b < 2; b++) {
         for (i = 0; i < m->rows; i++) set(ys, t, i + FRONT, beta[b] == 0 ? NAN : y[i]);
         if (spmv_buffer_write(d, yd, yn, ys)) exit(2);
         products++;
-        if (spmv_exec_mul_buffers(e, -2, xd, FRONT, beta[b], yd, FRONT) || spmv_buffer_read(d, yd, yn, ys)) fail(j, m, t, said);
+        if ((e ? spmv_exec_mul_buffers(e, -2, xd, FRONT, beta[b], yd, FRONT) : composite_multiply(a, front, vector, -2, beta[b])) ||
+            spmv_buffer_read(d, yd, yn, ys)) fail(j, m, t, said);
         else if (!right(m, t, real, x, y, (const char *)ys + FRONT * size, -2, beta[b])) fail(j, m, t, said);
     }
     spmv_buffer_free(d, xd);
@@ -245,14 +248,16 @@ static void products_of(const job *j, spmv_device *d, spmv_exec *e, const matrix
     free(ys);
 }
 
-/* Multiplies by a store whose single part has its arrays as the kernel expects them. */
+/* Multiplies by a store whose arrays are as the kernel expects them: of one part, or of the two of hyb. */
 static void multiply(const job *j, spmv_device *d, const spmv_store *st, const matrix *m, spmv_type t, int real)
 {
     spmv_device_matrix a;
     spmv_exec e;
-    spmv_variant v;
-    spmv_status s = spmv_variants_parse(&v, st, strcmp(j->knobs, "-") ? j->knobs : "", &d->hooks);
-    if (!s) s = spmv_device_matrix_create(&a, d, st->rows, st->cols, t, st->part, (size_t)st->count, &v);
+    spmv_variant v[2];
+    spmv_status s;
+    replaced = strchr(j->plan, '+') ? "none" : file_of_plan;
+    s = spmv_variants_parse(v, st, strcmp(j->knobs, "-") ? j->knobs : "", &d->hooks);
+    if (!s) s = spmv_device_matrix_create(&a, d, st->rows, st->cols, t, st->part, (size_t)st->count, v);
     if (s == SPMV_ERR_LIMIT || s == SPMV_ERR_UNSUPPORTED) {
         refused++;
         return;
@@ -261,10 +266,12 @@ static void multiply(const job *j, spmv_device *d, const spmv_store *st, const m
         fail(j, m, t, said);
         return;
     }
-    if (spmv_exec_create(&e, &a, NULL)) {
+    if (strchr(j->plan, '+')) {
+        products_of(j, NULL, &a, m, t, real);
+    } else if (spmv_exec_create(&e, &a, NULL)) {
         fail(j, m, t, said);
     } else {
-        products_of(j, d, &e, m, t, real);
+        products_of(j, &e, &a, m, t, real);
         spmv_exec_free(&e);
     }
     spmv_device_matrix_free(&a);
@@ -277,8 +284,7 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
     spmv_plan plan;
     spmv_csr csr;
     spmv_store st;
-    spmv_array keep[3];
-    int kept = 0;
+    within w;
     in.rows = m->rows;
     in.cols = m->cols;
     in.ptr = m->ptr;
@@ -297,23 +303,10 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
         return;
     }
     if (j->within > 1 && st.count == 1) {
-        spmv_part *p = &st.part[0];
-        int col = p->spec.format == SPMV_ELL ? SPMV_ELL_COL : p->spec.format == SPMV_SELL ? SPMV_SELL_COL : 0;
-        rearrange(p, &p->a[SPMV_VAL], &keep[kept++], (uint64_t)j->within, 0);
-        if (col) rearrange(p, &p->a[col], &keep[kept++], (uint64_t)j->within, 0xff);
-        if (p->spec.format == SPMV_SELL) widen(p, &p->a[SPMV_SELL_PTR], &keep[kept++], (uint64_t)j->within);
+        if (!within_begin(&w, &st.part[0], (uint64_t)j->within)) exit(2);
         multiply(j, d, &st, m, t, real);
-        free(p->a[SPMV_VAL].data);
-        p->a[SPMV_VAL] = keep[0];
-        if (col) {
-            free(p->a[col].data);
-            p->a[col] = keep[1];
-        }
-        if (p->spec.format == SPMV_SELL) {
-            free(p->a[SPMV_SELL_PTR].data);
-            p->a[SPMV_SELL_PTR] = keep[2];
-        }
-    } else if (st.count == 1) {
+        within_end(&w);
+    } else if (st.count == 1 + (strchr(j->plan, '+') != NULL)) {
         multiply(j, d, &st, m, t, real);
     }
     spmv_store_free(&st);
@@ -324,18 +317,18 @@ static void try_matrix(const job *j, spmv_device *d, const matrix *m, spmv_type 
 static int try_job(const job *j)
 {
     static spmv_backend own;
-    static char file[WORD];
     spmv_device d;
     spmv_device_desc desc = {0};
     unsigned kind;
     int t, real;
     desc.hooks.log = listen;
-    if (spmv_device_open(&d, &desc)) return 77; /* no OpenCL device */
-    own = *spmv_opencl();
+    desc.which = device;
+    if (spmv_device_open(&d, &desc)) return 77; /* no such device */
+    backend = d.info.backend;
+    own = *backend;
     own.build = build;
     d.info.backend = &own;
-    snprintf(file, sizeof file, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
-    replaced = file;
+    snprintf(file_of_plan, sizeof file_of_plan, "%.*s.cl", (int)strcspn(j->plan, ":"), j->plan);
     for (t = 0; t < SPMV_TYPE_COUNT; t++) {
         if (strcmp(j->types, "all") && strcmp(j->types, spmv_type_name((spmv_type)t))) continue;
         if (t != SPMV_F32 && !d.info.f64) continue;
@@ -346,7 +339,7 @@ static int try_job(const job *j)
                 matrix_free(&m);
             }
     }
-    d.info.backend = spmv_opencl();
+    d.info.backend = backend;
     spmv_device_close(&d);
     return 0;
 }
@@ -354,13 +347,14 @@ static int try_job(const job *j)
 int main(int argc, char **argv)
 {
     job j;
-    FILE *list = argc == 2 ? fopen(argv[1], "r") : NULL;
+    FILE *list = argc == 2 || argc == 3 ? fopen(argv[1], "r") : NULL;
     unsigned lines = 0;
     int rc = 0;
     if (!list) {
-        fprintf(stderr, "usage: multiply LIST\n");
+        fprintf(stderr, "usage: multiply LIST [DEVICE]\n");
         return 2;
     }
+    device = argc == 3 ? argv[2] : "opencl:";
     while (!rc && fscanf(list, "%511s %511s %511s %d %511s", j.plan, j.knobs, j.types, &j.within, j.file) == 5) {
         lines++;
         if (!read_text(j.file)) {

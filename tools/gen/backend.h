@@ -44,6 +44,6 @@ int backend_accepts(const backend_option *o, const char *value);
 const char *backend_value(const backend *b, const backend_settings *set, const char *option);
 
 /* The back ends, each in a source of its own; spmvgen.c lists them. */
-extern const backend emit_c_backend, emit_cl_backend, emit_cuda_backend;
+extern const backend emit_c_backend, emit_cl_backend, emit_cuda_backend, emit_library_backend;
 
 #endif

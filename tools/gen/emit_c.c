@@ -15,7 +15,9 @@
 /* What a walk through the access is for. */
 typedef enum walk {
     WALK_PRODUCT,
+    WALK_SHARE,   /* the product, for a share of the iterations of the outermost loop */
     WALK_ENTRIES,
+    WALK_VISIT,   /* entries by their slots */
     WALK_CHECK
 } walk;
 
@@ -249,6 +251,14 @@ static void put_row_check(const emit_c *e)
     emit_text_line(&e->text, "if (row < 0 || row >= m->num_rows) @_fail(c, \"_row is outside of the matrix\", row, m->num_rows);");
 }
 
+/* Writes the call of visit for an element. */
+static void put_visit(const emit_c *e, const tree_expr *val)
+{
+    fputs("visit(user, (uint64_t)row, (uint64_t)col, (uint64_t)(", e->text.out);
+    put_expr(e, val->a, WALK_VISIT);
+    fputs("));\n", e->text.out);
+}
+
 /* Writes what happens with a complete element. */
 static void put_element(const emit_c *e, const tree_shape *shape, const tree_expr *val, int sum, walk w)
 {
@@ -272,6 +282,10 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         return;
     }
     begin(e);
+    if (w == WALK_VISIT) {
+        put_visit(e, val);
+        return;
+    }
     if (w == WALK_ENTRIES) {
         fputs("if (n < capacity) {\n", out);
         begin(e);
@@ -304,11 +318,25 @@ static void put_words(const emit_c *e, const char *text, const tree_symbol *loca
     fputs(more, e->text.out);
 }
 
+/* Writes the bounds of a loop of which only a share is to run. */
+static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
+{
+    FILE *out = e->text.out;
+    fputs("const int64_t begin = ", out);
+    put_expr(e, s->a, WALK_SHARE);
+    fputs(", iterations = ", out);
+    put_expr(e, s->b, WALK_SHARE);
+    fputs(" - begin + 1;\n", out);
+    begin(e);
+    put_words(e, "for (int64_t % = begin + iterations * share / shares, last_% = begin + iterations * (share + 1) / shares - 1",
+              s->symbol, "");
+}
+
 /* Writes a loop. To check, its bounds are worked out once and its length may not be negative. */
 static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int sum, walk w)
 {
     FILE *out = e->text.out;
-    const int sums = s == sum_loop(shape), own_sum = sums && w == WALK_PRODUCT;
+    const int sums = s == sum_loop(shape), own_sum = sums && (w == WALK_PRODUCT || w == WALK_SHARE);
     if (sums && w == WALK_CHECK) {
         put_row_check(e);
         put_verdict(e, w);
@@ -316,10 +344,13 @@ static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int 
     if (own_sum) emit_text_line(&e->text, "~ sum = 0;");
     put_line(e, s->place.line, w);
     begin(e);
-    put_words(e, w == WALK_CHECK ? "const int64_t first_% = " : "for (int64_t % = ", s->symbol, "");
-    put_expr(e, s->a, w);
-    put_words(e, ", last_% = ", s->symbol, "");
-    put_expr(e, s->b, w);
+    if (w == WALK_SHARE && s == shape->row_loop[0]) put_shared_bounds(e, s);
+    else {
+        put_words(e, w == WALK_CHECK ? "const int64_t first_% = " : "for (int64_t % = ", s->symbol, "");
+        put_expr(e, s->a, w);
+        put_words(e, ", last_% = ", s->symbol, "");
+        put_expr(e, s->b, w);
+    }
     if (w == WALK_CHECK) {
         fputs(";\n", out);
         begin(e);
@@ -769,6 +800,44 @@ static void put_entries(emit_c *e)
     emit_text_put(&e->text, "    return n;\n}\n");
 }
 
+static void put_share(emit_c *e)
+{
+    emit_text_put(&e->text, "\n/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have "
+                            "different rows. */\n"
+        "static inline void @_add(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
+    e->text.indent = 1;
+    put_parts(e, WALK_SHARE);
+    e->text.indent = 0;
+    emit_text_put(&e->text, "}\n");
+}
+
+static void put_visitor(emit_c *e)
+{
+    emit_text_put(&e->text, "\n/* Calls visit for every stored entry, with its row, its column and its place in the array of values. */\n"
+        "static inline void @_each(const @_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot),\n"
+        "                          void *user)\n{\n");
+    e->text.indent = 1;
+    put_parts(e, WALK_VISIT);
+    e->text.indent = 0;
+    emit_text_put(&e->text, "}\n");
+}
+
+static void unbind_parameter(const emit_c *e, const tree_symbol *s, int number)
+{
+    fprintf(e->text.out, "    parameter[%d] = m->", number);
+    emit_c_member(e, s);
+    fputs(";\n", e->text.out);
+}
+
+static void unbind_array(const emit_c *e, const tree_symbol *s, int number)
+{
+    fprintf(e->text.out, "    data[%d] = (void *)(uintptr_t)m->", number);
+    emit_c_member(e, s);
+    fprintf(e->text.out, ".data;\n    count[%d] = m->", number);
+    emit_c_member(e, s);
+    fputs(".count;\n", e->text.out);
+}
+
 /* The comment at the head: where the code comes from, and the constants in use. */
 static void put_head(const emit_c *e, const char *type)
 {
@@ -808,20 +877,47 @@ static int is_name(const char *text)
     return i > 0 && i < 64;
 }
 
+/* A state for code whose names begin with prefix, in one type. */
+static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits)
+{
+    emit_c e;
+    memset(&e, 0, sizeof e);
+    e.f = f;
+    e.text.out = out;
+    e.text.prefix = prefix;
+    e.text.value = strcmp(type, "f64") ? "float" : "double";
+    e.text.vector = strcmp(type, "f32") ? "double" : "float";
+    e.offset_bits = offset_bits;
+    return e;
+}
+
+void emit_c_for_library(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits, int all)
+{
+    emit_c e = state_of(f, out, prefix, type, offset_bits);
+    e.library = 1;
+    put_struct(&e);
+    put_binding(&e);
+    emit_text_put(&e.text, arithmetic);
+    if (all) put_validator(&e);
+    put_share(&e);
+    if (!all) return;
+    put_visitor(&e);
+    emit_c_pack(&e);
+    emit_text_put(&e.text, "\n/* The counterpart of @_bind. */\n"
+        "static inline void @_unbind(const @_matrix *m, int64_t *parameter, void **data, int64_t *count)\n{\n");
+    each_parameter(&e, unbind_parameter);
+    each_array(&e, unbind_array);
+    emit_text_put(&e.text, "}\n");
+}
+
 /* Writes the whole header. */
 static int emit(const tree_format *f, const backend_settings *set, FILE *out)
 {
     const char *type = backend_value(&emit_c_backend, set, "type"), *pack = backend_value(&emit_c_backend, set, "pack");
     const char *reason = emit_c_pack_reason(f);
     char buffer[66];
-    emit_c e;
-    memset(&e, 0, sizeof e);
-    e.f = f;
-    e.text.out = out;
-    e.text.prefix = prefix_of(f, set, buffer, sizeof buffer);
-    e.text.value = strcmp(type, "f64") ? "float" : "double";
-    e.text.vector = strcmp(type, "f32") ? "double" : "float";
-    e.offset_bits = strcmp(backend_value(&emit_c_backend, set, "offset"), "64") ? 32 : 64;
+    emit_c e = state_of(f, out, prefix_of(f, set, buffer, sizeof buffer), type,
+                        strcmp(backend_value(&emit_c_backend, set, "offset"), "64") ? 32 : 64);
     if (!is_name(e.text.prefix)) {
         fprintf(stderr, "spmvgen: --set prefix=%s: expected a name of C with at most 63 characters\n", e.text.prefix);
         return -1;

@@ -13,6 +13,7 @@ typedef struct emit_c {
     emit_text          text;
     const tree_format *f;
     int                offset_bits;
+    int                library;     /* 1: for emit_library.c: shares of the product, and a limit of the packer */
 } emit_c;
 
 /* The C type of an array's elements. */
@@ -20,8 +21,14 @@ const char *emit_c_type(const emit_c *e, const tree_symbol *array);
 /* Writes the member of the matrix that a parameter or array is, behind "m->". */
 void emit_c_member(const emit_c *e, const tree_symbol *s);
 
+/* Writes what the library needs of a format, under names that begin with prefix: the struct, its binding and shares of the product; if all
+ * is not 0, also the validator, a function that visits every entry, and the packer with its counterpart of the binding. */
+void emit_c_for_library(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits, int all);
+
 /* Says why there is no packer for the description; NULL: there is one. */
 const char *emit_c_pack_reason(const tree_format *f);
+/* 1 if the packer stores zeros between the entries, which a product multiplies by x. */
+int emit_c_pack_fills(const tree_format *f);
 /* Writes the packer, and a function that frees its arrays. */
 void emit_c_pack(const emit_c *e);
 

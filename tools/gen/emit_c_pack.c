@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * tools/gen/emit_c_pack.c - writes the packer from CSR. An access says how stored entries are found; a packer must say where to store
- * them, which follows only if each entry has one obvious place. Five kinds of accesses are recognized:
+ * them, which follows only if each entry has one obvious place. Six kinds of accesses are recognized:
  *   dense   _row and _col are loop variables, and all elements are stored
  *   csr     a loop over pointer[_row] to pointer[_row + 1] - 1, with column and value at the loop variable
  *   coo     one loop over entries, with row, column and value at its variable
  *   ell     a loop up to a width, with column and value at an index made of _row and the variable; padding in the column
+ *   ellr    a loop up to length[_row] - 1, with column and value at an index made of _row and the variable; the arrays have
+ *           width * apart elements
  *   dia     a loop over diagonals, with _col = _row + offset[d]
  */
 #include "tools/gen/emit_c.h"
@@ -18,6 +20,7 @@ typedef enum pack_kind {
     PACK_CSR,
     PACK_COO,
     PACK_ELL,
+    PACK_ELLR,
     PACK_DIA
 } pack_kind;
 
@@ -26,9 +29,9 @@ typedef struct pack {
     pack_kind kind;
     const char *reason;         /* why there is none */
     const tree_symbol *val, *col, *row; /* arrays of values, columns and rows */
-    const tree_symbol *pointer; /* csr: the array of row pointers; dia: the array of offsets */
-    const tree_symbol *count;   /* the parameter that counts entries (coo), entries of a row (ell) or diagonals (dia) */
-    const tree_symbol *apart;   /* ell, dia: the parameter by which slots of one row lie apart; NULL: rows are contiguous (ell) */
+    const tree_symbol *pointer; /* csr: the array of row pointers; dia: the array of offsets; ellr: that of row lengths */
+    const tree_symbol *count;   /* the parameter that counts entries (coo), entries of a row (ell, ellr) or diagonals (dia) */
+    const tree_symbol *apart;   /* ell, ellr, dia: the parameter by which slots of one row lie apart; NULL: rows are contiguous (ell) */
 } pack;
 
 /* ---- recognition ---- */
@@ -161,6 +164,32 @@ static int recognize_ell(pack *p, const tree_part *part, const tree_stmt *loop, 
     return 1;
 }
 
+/* The factor of a product of two parameters that is not the other; NULL: e is no such product. */
+static const tree_symbol *factor_beside(const tree_expr *e, const tree_symbol *other)
+{
+    e = tree_behind(e);
+    if (!other || !is_op(e, TREE_MUL)) return NULL;
+    return is_symbol(e->a, other) ? parameter(e->b) : is_symbol(e->b, other) ? parameter(e->a) : NULL;
+}
+
+/* ellr: [0 : length[_row] - 1], with slots of a row that lie apart. */
+static int recognize_ellr(pack *p, const tree_part *part, const tree_stmt *loop, const tree_symbol *row)
+{
+    const tree_shape *s = &part->shape;
+    const tree_expr *b = tree_behind(loop->b), *col = s->col_let->kind == TREE_LET ? tree_behind(s->col_let->a) : NULL;
+    const tree_stmt *condition;
+    if (!is_number(tree_behind(loop->a), 0) || !is_op(b, TREE_SUB) || !is_number(b->b, 1)) return 0;
+    p->pointer = array_at(b->a, row);
+    if (!p->pointer || !col || col->kind != TREE_ELEMENT || conditions(part, &condition)) return 0;
+    if (!takes_index(p, s->val_let->a->a, row, loop->symbol) || !p->apart || !same_index(p, col->a, row, loop->symbol)) return 0;
+    p->col = col->symbol;
+    p->val = s->val_let->a->symbol;
+    p->count = factor_beside(p->val->size, p->apart);
+    if (!p->count || p->count == p->apart || factor_beside(p->col->size, p->apart) != p->count) return 0;
+    p->kind = PACK_ELLR;
+    return 1;
+}
+
 /* 1 if the condition is "_col >= 0 and _col < num_cols", in this or the other order. */
 static int keeps_inside(const tree_expr *e, const tree_symbol *col, const tree_symbol *num_cols)
 {
@@ -231,7 +260,8 @@ static pack recognize(const tree_format *f)
         p = no_pack("the place of an entry depends on more than its row, its number in the row and one array");
         if (s->row_let->kind != TREE_FOR || counts_to(s->row_let) != f->num_rows) return p;
         p.count = counts_to(loop);
-        if (!recognize_csr(&p, part, loop, row) && !recognize_ell(&p, part, loop, row) && !recognize_dia(&p, f, part, loop, row))
+        if (!recognize_csr(&p, part, loop, row) && !recognize_ell(&p, part, loop, row) && !recognize_dia(&p, f, part, loop, row) &&
+            !recognize_ellr(&p, part, loop, row))
             recognize_dense(&p, f, part, loop, row);
     }
     if (p.kind && !is_all(&p, f, part)) {
@@ -239,6 +269,12 @@ static pack recognize(const tree_format *f)
         p.reason = "it has parameters or arrays whose values do not follow from the entries";
     }
     return p;
+}
+
+int emit_c_pack_fills(const tree_format *f)
+{
+    const pack_kind kind = recognize(f).kind;
+    return kind == PACK_DENSE || kind == PACK_DIA;
 }
 
 const char *emit_c_pack_reason(const tree_format *f)
@@ -266,7 +302,7 @@ static void put_new(const emit_c *e, const tree_symbol *s, const char *count)
     put(e, "    m->%.count = ", s);
     emit_text_put(&e->text, count);
     fprintf(e->text.out, ";\n    %s *const %s_ = (%s *)", emit_c_type(e, s), s->name, emit_c_type(e, s));
-    put(e, "@_new(&failed, m->%.count, ", s);
+    put(e, e->library ? "@_new(&failed, m->%.count > most ? -1 : m->%.count, " : "@_new(&failed, m->%.count, ", s);
     fprintf(e->text.out, "sizeof(%s));\n", emit_c_type(e, s));
     fprintf(e->text.out, "    m->");
     emit_c_member(e, s);
@@ -355,21 +391,29 @@ static void put_coo(const emit_c *e, const pack *p)
     emit_text_put(&e->text, "        }\n");
 }
 
-/* The longest row gives the width; the slots of a row lie as many apart as there are rows, if they are not adjacent. */
+/* The longest row gives the width; the slots of a row lie as many apart as there are rows, if they are not adjacent. Unused slots have
+ * padding in the column, or there is an array of row lengths. */
 static void put_ell(const emit_c *e, const pack *p)
 {
     char pad[64];
     put_fits(e, p->col, "cols");
     emit_text_put(&e->text, "    for (r = 0; r < rows; r++) width = @_max(width, ptr[r + 1] - ptr[r]);\n"
                             "    if (width && rows > @_most / width) {\n        @_free(m);\n        return -1;\n    }\n");
+    if (p->kind == PACK_ELLR) put_fits(e, p->pointer, "width");
     put_parameter(e, p->count, "width");
     put_parameter(e, p->apart, "rows");
     put_new(e, p->val, "width * rows");
     put_new(e, p->col, "width * rows");
+    if (p->kind == PACK_ELLR) put_new(e, p->pointer, "rows");
     emit_text_put(&e->text, leave);
     snprintf(pad, sizeof pad, "%s", most_of(e, p->col));
-    emit_text_put(&e->text, "    for (i = 0; i < width * rows; i++) ");
-    put_store(e, p->col, "i", pad);
+    if (p->kind == PACK_ELLR) {
+        emit_text_put(&e->text, "    for (r = 0; r < rows; r++) ");
+        put_store(e, p->pointer, "r", "(ptr[r + 1] - ptr[r])");
+    } else {
+        emit_text_put(&e->text, "    for (i = 0; i < width * rows; i++) ");
+        put_store(e, p->col, "i", pad);
+    }
     emit_text_put(&e->text,
                   "    for (r = 0; r < rows; r++)\n        for (i = ptr[r]; i < ptr[r + 1]; i++) {\n            const int64_t slot = ");
     emit_text_put(&e->text, p->apart ? "(i - ptr[r]) * rows + r;\n            " : "r * width + i - ptr[r];\n            ");
@@ -427,9 +471,13 @@ void emit_c_pack(const emit_c *e)
         "    if (!p) *failed = 1;\n    return p;\n}\n");
     put_free(e);
     emit_text_put(&e->text,
-        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n"
+        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n");
+    if (e->library) emit_text_put(&e->text, " * most limits the elements of an array.\n");
+    emit_text_put(&e->text,
         " * Returns 0, or -1 if memory is short or a number does not fit its array; m is then zeroed. */\n"
-        "static inline int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val)\n{\n"
+        "static inline int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val");
+    emit_text_put(&e->text, e->library ? ",\n                         int64_t most)\n{\n" : ")\n{\n");
+    emit_text_put(&e->text,
         "    const int64_t nnz = ptr[rows] - ptr[0];\n"
         "    int64_t r, i, width = 0;\n"
         "    int failed = 0;\n"
@@ -443,7 +491,8 @@ void emit_c_pack(const emit_c *e)
     case PACK_DENSE: put_dense(e, &p); break;
     case PACK_CSR: put_csr(e, &p); break;
     case PACK_COO: put_coo(e, &p); break;
-    case PACK_ELL: put_ell(e, &p); break;
+    case PACK_ELL:
+    case PACK_ELLR: put_ell(e, &p); break;
     case PACK_DIA: put_dia(e, &p); break;
     case PACK_NONE: break;
     }

@@ -928,8 +928,7 @@ static void print_unordered(emitter *e)
     fputs("/* Adds alpha A x to y, which is scaled before. */\nKERNEL void spmv(PARAMS, PRODUCT_PARAMS)\n{\n", e->out);
     e->depth = 1;
     line(e, "const ulong item = (ulong)get_group_id(0) * WG + get_local_id(0);\n");
-    line(e, "x += x0;");
-    line(e, "y += y0;");
+    line(e, "BEGIN(x, y);");
     aim(e, all ? TO_Y : TO_Y_ATOMIC, e->p->access);
     e->pr.slot = s->symbol;
     if (all) {

@@ -6,13 +6,15 @@
 #include "tools/gen/check.h"
 #include "tools/gen/front.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DONE = 0, FAILED = 1, USAGE = 2 }; /* exit statuses, as in tools/cli/cli.h */
 
-static const backend *const backends[] = { &emit_c_backend, &emit_cl_backend, &emit_cuda_backend };
+static const backend *const backends[] = { &emit_c_backend, &emit_cl_backend, &emit_cuda_backend, &emit_library_backend };
 enum { BACKENDS = sizeof backends / sizeof backends[0] };
 
 /* What the command line says. */
@@ -30,6 +32,7 @@ static void help(FILE *to)
     fputs("usage: spmvgen FILE.fmt --target TARGET [--set OPTION=VALUE]... -o OUT\n"
           "       spmvgen FILE.fmt --list [--target TARGET]\n"
           "       spmvgen FILE.fmt --explain [--target TARGET] [--set OPTION=VALUE]...\n"
+          "       spmvgen tune FILE.fmt [--device DEVICE] [--type f32|f64] [--set CONSTANT=VALUE]... [-o OUT] MATRIX...\n"
           "\n"
           "Writes code that multiplies sparse matrices of the format that FILE.fmt describes (formats/README.md).\n"
           "\n"
@@ -38,7 +41,9 @@ static void help(FILE *to)
           "  -o OUT              the file to write; - is the standard output\n"
           "  --list              prints the constants and options of the description, and which combinations of options are legal\n"
           "  --explain           prints how the description is understood, and what the generated code reads\n"
-          "  --help              prints this text\n", to);
+          "  --help              prints this text\n"
+          "\n"
+          "tune compiles and times all kernels of a description on a device, prints the best, and writes it to OUT.\n", to);
     for (i = 0; i < (int)BACKENDS; i++) {
         const backend_option *o;
         fprintf(to, "\n--target %s: %s. Options:\n", backends[i]->name, backends[i]->what);
@@ -276,10 +281,34 @@ static int run(request *q)
     return status;
 }
 
+/* Runs the script that tunes, which lies in the source tree beside the folder of the program (build/spmvgen). Returns only if it cannot. */
+static int tune(const char *program, char **argv)
+{
+    static const char script[] = "../tools/gen/tune.sh";
+    const char *slash = strrchr(program, '/');
+    const size_t folder = slash ? (size_t)(slash - program) + 1 : 0;
+    char *path = (char *)malloc(folder + sizeof script);
+    FILE *there;
+    if (!path) return FAILED;
+    memcpy(path, program, folder);
+    memcpy(path + folder, script, sizeof script);
+    there = fopen(path, "r");
+    if (there) {
+        fclose(there);
+        argv[0] = (char *)(uintptr_t)"sh";
+        argv[1] = path;
+        execvp("sh", argv);
+    }
+    fprintf(stderr, "spmvgen: %s: cannot be run; tune needs the project's source tree\n", path);
+    free(path);
+    return FAILED;
+}
+
 int main(int argc, char **argv)
 {
     request q;
     int status;
+    if (argc > 1 && !strcmp(argv[1], "tune")) return tune(argv[0], argv);
     memset(&q, 0, sizeof q);
     q.set.set = (backend_setting *)calloc((size_t)argc, sizeof *q.set.set);
     if (!q.set.set) return FAILED;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/gen/emit_library.c - writes a header by which the library takes a format of the user's own into its plans (SPMV_FORMATS_EXTRA in
+ * spmv_formats.h): names for its lists, the C code for conversions and products, and the text of the kernel.
+ */
+#include "tools/gen/backend.h"
+#include "tools/gen/emit_c.h"
+#include "tools/gen/emit_cl.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_A_LINE = 20 };
+
+/* Options of the C code and those of the kernel that make sense here. The kernel's knobs stay open. */
+static const backend_option library_options[] = {
+    { "offset", "32", "32 64", "bits of OFFSET_TYPE" },
+    { "vector", "1", "1 2 4", "adjacent slots of a row, or elements of a block, that the kernel loads at once" },
+    { NULL, NULL, NULL, NULL }
+};
+
+/* ---- what fits --------------------------------------------------------------------------------------------------------- */
+
+/* The loop among the outermost statements, if there is exactly one; otherwise NULL. */
+static const tree_stmt *outermost_loop(const tree_part *p)
+{
+    const tree_stmt *s, *found = NULL;
+    for (s = p->access; s; s = s->next) {
+        if (s->kind == TREE_FOR && found) return NULL;
+        if (s->kind == TREE_FOR) found = s;
+    }
+    return found;
+}
+
+/* 1 if the name can be that of a format in a plan and, in capital letters, a part of C names. */
+static int is_plan_name(const char *name)
+{
+    size_t i;
+    for (i = 0; name[i]; i++)
+        if (!islower((unsigned char)name[i]) && !(i && isdigit((unsigned char)name[i]))) return 0;
+    return i > 0 && i < 24;
+}
+
+/* Says why the description is nothing that the library can take; NULL: it can. */
+static const char *reason_against(const tree_format *f)
+{
+    const tree_part *p = f->part;
+    int present = 0;
+    const tree_symbol *s;
+    if (!is_plan_name(f->name)) return "the file's name, which names the format in plans, must be small letters and digits, at most 23";
+    if (emit_c_pack_reason(f)) return emit_c_pack_reason(f);
+    if (p->shape.rows == TREE_ROWS_ANY || !p->shape.row_loops || outermost_loop(p) != p->shape.row_loop[0])
+        return "rows must be enumerated by the outermost loop";
+    if (p->arrays->type != TREE_DATA_TYPE) return "the array of values must be declared first";
+    for (s = p->arrays; s; s = s->next) {
+        if (s->absent) return "an array is absent, and would have no place among the kernel's arguments";
+        present++;
+    }
+    if (present > 8 || f->parameters > 7) return "it has more than 8 arrays, or more than 5 parameters besides num_rows and num_cols";
+    return NULL;
+}
+
+/* ---- output -------------------------------------------------------------------------------------------------------------- */
+
+static void put_capitals(FILE *out, const char *name)
+{
+    for (; *name; name++) fputc(toupper((unsigned char)*name), out);
+}
+
+/* Writes text in which @ stands for the format's name and ^ for the same in capital letters. */
+static void put(FILE *out, const tree_format *f, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '@') fputs(f->name, out);
+        else if (*text == '^') put_capitals(out, f->name);
+        else fputc(*text, out);
+    }
+}
+
+/* Writes the lists of integers and arrays. */
+static void put_lists(FILE *out, const tree_format *f)
+{
+    const tree_symbol *s;
+    put(out, f, "#define SPMV_^_INTS(X)");
+    for (s = f->part->parameters; s; s = s->next) {
+        if (s->kind != TREE_PARAMETER || s == f->num_rows || s == f->num_cols) continue;
+        put(out, f, " X(^, ");
+        put_capitals(out, s->name);
+        fprintf(out, ", \"%s\")", s->name);
+    }
+    put(out, f, "\n#define SPMV_^_ARRAYS(X)");
+    for (s = f->part->arrays; s; s = s->next) {
+        put(out, f, " X(^, ");
+        put_capitals(out, s == f->part->arrays ? "val" : s->name);
+        fputs(")", out);
+    }
+    fputs("\n", out);
+}
+
+/* Writes the properties that the library's records of formats have. */
+static void put_properties(FILE *out, const tree_format *f)
+{
+    const tree_symbol *s;
+    int offsets = -1;
+    for (s = f->part->arrays; s; s = s->next)
+        if (s->type == TREE_OFFSET_TYPE && offsets < 0) offsets = s->position;
+    fprintf(out, "/* Flags beside those of every such format, whether the lanes of a row lie apart, the array of offsets. */\n");
+    put(out, f, "#define SPMV__FLAGS_^ ");
+    fputs(emit_c_pack_fills(f) ? "SPMV_HAS_FILL\n" : "0\n", out);
+    put(out, f, "#define SPMV__APART_^ ");
+    fprintf(out, "%d\n", f->part->shape.order != TREE_ORDER_CONTIGUOUS);
+    put(out, f, "#define SPMV__OFFSETS_^ ");
+    fprintf(out, offsets < 0 ? "SPMV__NO_ARRAY\n" : "%d\n", offsets);
+}
+
+/* Writes the kernel's text as an array of bytes, since C99 promises strings of only 4095 characters. Returns 0, or -1 after a message. */
+static int put_kernel(FILE *out, const tree_format *f, const backend_settings *set)
+{
+    FILE *text = tmpfile();
+    int c, n = 0, failed;
+    if (!text) {
+        fprintf(stderr, "spmvgen: there is no place for a temporary file\n");
+        return -1;
+    }
+    failed = emit_cl(&emit_cl_backend, f, set, text);
+    rewind(text);
+    put(out, f, "\n/* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */\n"
+                "static const unsigned char spmv__src_@[] = {");
+    while (!failed && (c = fgetc(text)) != EOF) fprintf(out, "%s%d,", n++ % BYTES_A_LINE ? " " : "\n    ", c);
+    put(out, f, "\n};\n#define SPMV__SRC_^ spmv__src_@, sizeof spmv__src_@\n");
+    failed |= ferror(text);
+    fclose(text);
+    return failed ? -1 : 0;
+}
+
+/* Writes the C code, under one prefix for each type; conversions need only that of f64. */
+static void put_code(FILE *out, const tree_format *f, int offset_bits)
+{
+    static const char *const type[] = { "f64", "f32", "mixed" };
+    char prefix[64];
+    size_t i;
+    for (i = 0; i < sizeof type / sizeof *type; i++) {
+        snprintf(prefix, sizeof prefix, "%s_%s", f->name, type[i]);
+        fprintf(out, "\n/* ==== %s ==== */\n", type[i]);
+        emit_c_for_library(f, out, prefix, type[i], offset_bits, i == 0);
+    }
+}
+
+/* Writes the whole header. */
+static int emit(const tree_format *f, const backend_settings *set, FILE *out)
+{
+    const char *reason = reason_against(f), *bits = backend_value(&emit_library_backend, set, "offset");
+    if (reason) {
+        fprintf(stderr, "%s: error: the library cannot take this format: %s\n", f->file, reason);
+        return -1;
+    }
+    put(out, f, "/* SPDX-License-Identifier: MIT\n * Generated by spmvgen from the description of @; do not edit. A format for plans of the library: compile with\n"
+                " * -DSPMV_FORMATS_EXTRA='\"this file\"'. See formats/README.md. */\n"
+                "#ifndef SPMV_^_FORMAT\n"
+                "#define SPMV_^_FORMAT(X) X(^, @, \"generated from @.fmt\")\n"
+                "#ifndef SPMV_EXTRA_LIST /* a file that includes several such headers defines it before */\n"
+                "#define SPMV_EXTRA_LIST(X) SPMV_^_FORMAT(X)\n"
+                "#endif\n"
+                "#define SPMV_BIT_^ (1 << SPMV_^)\n"
+                "#define SPMV__BUILT_^ 1\n");
+    put_lists(out, f);
+    put_properties(out, f);
+    put(out, f, "#define SPMV__HOST_^ { SPMV__PRODUCTS(@), SPMV__NONE }\n"
+                "#endif\n\n"
+                "#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_^_CODE)\n"
+                "#define SPMV_^_CODE\n\n"
+                "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
+    put_code(out, f, !strcmp(bits, "64") ? 64 : 32);
+    if (put_kernel(out, f, set)) return -1;
+    put(out, f, "#endif\n");
+    return 0;
+}
+
+/* There is one combination for each width of offsets; what the kernel can do is listed by --target opencl. */
+static void list(const tree_format *f, const backend_settings *set, FILE *out)
+{
+    (void)set;
+    if (reason_against(f)) fprintf(out, "  none: %s\n", reason_against(f));
+    else fputs("  offset=32\n  offset=64\n", out);
+}
+
+static void explain(const tree_format *f, const backend_settings *set, FILE *out)
+{
+    (void)set;
+    if (reason_against(f)) fprintf(out, "The library cannot take this format: %s.\n", reason_against(f));
+    else fprintf(out, "The library can take this format as %s.\n", f->name);
+}
+
+const backend emit_library_backend = { "library", "a header that adds the format to the library's (SPMV_FORMATS_EXTRA)",
+                                       library_options, emit, list, explain };
