@@ -197,8 +197,44 @@ SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 #define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
-/* Block rows of bell and sbell that are summed together. */
-#define SPMV__SLAB 32
+#define SPMV__EDGE 8 /* columns of the widest block, and its rows */
+#define SPMV__SLAB 32 /* block rows that are summed together, at most; they have the same base */
+#ifdef SPMV__ANY_BLOCK
+/* Neighbouring block rows of bell, sbell or bcsr. */
+typedef struct spmv__block_slab {
+    uint64_t        count, cols;           /* block rows; columns of the matrix */
+    const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
+    const uint16_t *narrow;
+    uint64_t        base, step;            /* step: slots from one unit of a block to the next */
+    uint64_t        blocks;                /* bell, sbell: blocks of a block row; 0: bcsr */
+    uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
+    uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
+    uint64_t        ptr[SPMV__SLAB + 1];   /* bcsr: where the blocks of each block row begin, counted from the first */
+} spmv__block_slab;
+
+/* Finds the slab that begins with block row s and goes on to block row end at most. Returns the slot of its first block. */
+static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
+{
+    const uint64_t height = spmv__block_group_height(p);
+    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    uint64_t i;
+    b->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
+    b->cols = p->cols;
+    b->col = base->count ? NULL : (const uint32_t *)col->data + first.col;
+    b->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
+    b->base = base->count ? spmv__at(base, s / height) : 0;
+    b->step = first.step;
+    b->blocks = p->spec.format == SPMV_BCSR ? 0 : spmv__block_count(p, s);
+    b->next_col = second.col - first.col;
+    b->next_val = second.val - first.val;
+    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
+    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
+    for (i = 0; p->spec.format == SPMV_BCSR && i <= b->count; i++) b->ptr[i] = spmv__at(&p->a[SPMV_BCSR_PTR], s + i) - first.col;
+    return first.val;
+}
+#endif
+
 #define SPMV__BLOCK_NAME(bh, bw) block_##bh##x##bw
 #ifndef SPMV_NO_BCSR
 #define SPMV__IF_BCSR(text) text
@@ -1033,21 +1069,20 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#define SPMV__EDGE 8 /* columns of the widest block */
 
-/* Fills edge with what blocks at the edge of the matrix read instead of x: SPMV__EDGE elements for a block that is cut by the last
- * column, zeros behind it, then SPMV__EDGE zeros for padding. */
+
+/* Fills edge with what blocks at the edge of the matrix read instead of x: for a block that is cut by the last column, and
+ * zeros behind it. */
 static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
     uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
-    for (j = 0; j < 2 * SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
+    for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
-/* The elements of x for a block that begins in column c. */
-SPMV__SHARED const SPMV__T *SPMV__F(block_x)(const spmv_part *p, const SPMV__T *x, const SPMV__T *edge, uint32_t c, int bw)
-{
-    return c == SPMV_PAD ? edge + SPMV__EDGE : (uint64_t)c + (uint64_t)bw <= p->cols ? x + c : edge;
-}
+/* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
+#define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define SPMV__GET(i) if (bh > i) part[i] = sum[i];
+#define SPMV__PUT(i) if (bh > i) sum[i] = part[i];
 
 /* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
  * All sizes are constants, so that sums stay in registers. */
@@ -1060,117 +1095,99 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #define SPMV__UNIT(i, u, x)                                                                                                        \
     if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
     sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
-#define SPMV__EACH_ROW(i)                                                                                                          \
+#define SPMV__ADD(i)                                                                                                               \
     if (bh > i) {                                                                                                                  \
         SPMV__UNIT(i, 0, x0)                                                                                                       \
         if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
         if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
     }
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+    SPMV__EACH_SUM(SPMV__ADD)
 #undef SPMV__UNIT
-#undef SPMV__EACH_ROW
-}
-
-/* y of the rows of a block row, of which the sums are in lanes. */
-SPMV__FORCE_INLINE void SPMV__F(block_set)(const spmv_part *p, uint64_t s, SPMV__T alpha, const SPMV__O(quad) *sum, SPMV__T beta,
-                                           SPMV__T *y, int bh)
-{
-    const uint64_t first = s * (uint64_t)bh;
-#define SPMV__EACH_ROW(i) if (bh > i && first + i < p->rows) SPMV__F(set)(p, first + i, alpha, SPMV__O(qsum)(sum[i]), beta, y);
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
-#undef SPMV__EACH_ROW
+#undef SPMV__ADD
 }
 
 #ifndef SPMV_NO_BCSR
-/* Block rows s .. end - 1 of bcsr. */
-SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
-                                           SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+/* Sums each block row of bcsr. */
+SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    const uint64_t step = p->n[SPMV_BCSR_BLOCKS] * (uint64_t)uw;
-    SPMV__T edge[2 * SPMV__EDGE];
-    uint64_t k = spmv__at(&p->a[SPMV_BCSR_PTR], s);
-    SPMV__F(block_edge)(p, x, edge);
-    for (; s < end; s++) {
-        const SPMV__O(quad) zero = SPMV__O(qzero)();
-        SPMV__O(quad) sum[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
-        const uint64_t last = spmv__at(&p->a[SPMV_BCSR_PTR], s + 1);
-        for (; k < last; k++) {
-            uint32_t c = spmv__column_at(&p->a[SPMV_BCSR_COL], &p->a[SPMV_BCSR_BASE], k, s / 32, (uint64_t)bw);
-            SPMV__F(block_add)(val + k * (uint64_t)uw, step, 0, SPMV__F(block_x)(p, x, edge, c, bw), sum, bh, bw, uw);
+    const SPMV__O(quad) zero = SPMV__O(qzero)();
+    const uint32_t *col = b->col;
+    const uint16_t *narrow = b->narrow;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count;
+    uint64_t k = 0, i;
+    for (i = 1; i <= count; i++, sum += bh) {
+        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers */
+        const uint64_t end = b->ptr[i];
+        for (; k < end; k++, val += uw) {
+            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
+            SPMV__F(block_add)(val, step, 0, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
         }
-        SPMV__F(block_set)(p, s, alpha, sum, beta, y, bh);
+        SPMV__EACH_SUM(SPMV__PUT)
     }
 }
 #endif
 
 #ifdef SPMV__ANY_BELL
-/* Block rows s .. s + count - 1, at most SPMV__SLAB, whose blocks lie side by side. The first block of all of them is added, then the
+/* The same for bell and sbell. Blocks of neighbouring block rows lie side by side: the first block of all of them is added, then the
  * second of all, so that values are read in order. */
-SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
-                                            SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
+SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *first, int bh, int bw, int uw)
 {
-    const spmv_array *col = &p->a[spmv__block_col(p)];
-    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
-    const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
-    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
-    const uint64_t ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * (uint64_t)uw : second.val - first.val;
-    const SPMV__O(quad) zero = SPMV__O(qzero)();
-    SPMV__O(quad) sum[SPMV__SLAB][8];
-    uint64_t slot = first.col, i, k;
-    int r, found = 1;
-    for (i = 0; i < count; i++)
-        for (r = 0; r < bh; r++) sum[i][r] = zero;
-    for (k = 0; k < blocks && found; k++, slot += second.col - first.col, val += second.val - first.val)
-        for (i = 0, found = 0; i < count; i++) {
-            uint32_t c = spmv__column_at(col, col + 1, slot + i, group, (uint64_t)bw);
-            SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers, which sum[i] would not be */
+    const uint32_t *col = b->col;
+    const uint16_t *narrow = b->narrow;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, ahead = b->ahead, next = b->next_col;
+    uint64_t i, k;
+    int found = 1;
+    for (k = 0; k < b->blocks && found; k++, val += b->next_val) {
+        SPMV__O(quad) *sum = first;
+        for (i = k * next, found = 0; i < k * next + count; i++, sum += bh) {
+            const uint64_t c = col ? col[i] : narrow[i] == SPMV_PAD16 ? SPMV_PAD : base + narrow[i] * (uint64_t)bw;
+            SPMV__O(quad) part[8];
             if (c == SPMV_PAD) continue;
             found = 1;
-            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, ahead, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
-#define SPMV__EACH_ROW(j) if (bh > j) sum[i][j] = SPMV__O(qadd)(sum[i][j], part[j]);
-            SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-            SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
-#undef SPMV__EACH_ROW
+            SPMV__EACH_SUM(SPMV__GET)
+            SPMV__F(block_add)(val + (i - k * next) * (uint64_t)uw, step, ahead, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
+            SPMV__EACH_SUM(SPMV__PUT)
         }
-    for (i = 0; i < count; i++) SPMV__F(block_set)(p, s + i, alpha, sum[i], beta, y, bh);
-}
-
-/* Block rows s .. end - 1 of bell and sbell, by slabs. */
-SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
-                                           SPMV__T *y, int bh, int bw, int uw)
-{
-    const uint64_t height = spmv__block_group_height(p);
-    SPMV__T edge[2 * SPMV__EDGE];
-    SPMV__F(block_edge)(p, x, edge);
-    while (s < end) {
-        uint64_t count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
-        SPMV__F(block_slab)(p, s, count, alpha, x, beta, y, edge, bh, bw, uw);
-        s += count;
     }
 }
 #endif
 
 /* With the block size a constant, a function of its own for each. */
 #define X(bh, bw, uw)                                                                                                              \
-    static void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,   \
-                                                  SPMV__T beta, SPMV__T *y)                                                        \
+    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
+                                                       const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        SPMV__IF_BCSR(if (p->spec.format == SPMV_BCSR) SPMV__F(bcsr_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
-        SPMV__IF_BELL(if (p->spec.format != SPMV_BCSR) SPMV__F(bell_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
+        SPMV__IF_BCSR(if (!b->blocks) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
+        SPMV__IF_BELL(if (b->blocks) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
     }
 SPMV_BLOCK_LIST(X)
 #undef X
+#undef SPMV__EACH_SUM
+#undef SPMV__PUT
+#undef SPMV__GET
 
+/* Block rows s .. end - 1, slab by slab. */
 static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(p, s, end, alpha, x, beta, y); break;
-        SPMV_BLOCK_LIST(X)
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
+    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
+    spmv__block_slab b;
+    uint64_t i, n;
+    SPMV__F(block_edge)(p, x, edge);
+    for (; s < end; s += b.count) {
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
+        for (i = 0; i < spmv__round_up(b.count * bh, 4); i++) lanes[i] = SPMV__O(qzero)();
+        switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
+            SPMV_BLOCK_LIST(X)
 #undef X
+        }
+        n = spmv__smaller(b.count * bh, p->rows - s * bh);
+        for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
+        SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
     }
 }
 
