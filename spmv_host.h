@@ -217,7 +217,7 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
 {
     const uint64_t height = spmv__block_group_height(p);
     const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
-    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)], *ptr = &p->a[SPMV_BCSR_PTR];
     uint64_t i;
     b->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
     b->cols = p->cols;
@@ -230,7 +230,11 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     b->next_val = second.val - first.val;
     /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
     b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
-    for (i = 0; p->spec.format == SPMV_BCSR && i <= b->count; i++) b->ptr[i] = spmv__at(&p->a[SPMV_BCSR_PTR], s + i) - first.col;
+    if (b->blocks) return first.val;
+    if (ptr->width == 4)
+        for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
+    else
+        for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
     return first.val;
 }
 #endif
@@ -1179,7 +1183,7 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
     SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s += b.count) {
         const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        for (i = 0; i < spmv__round_up(b.count * bh, 4); i++) lanes[i] = SPMV__O(qzero)();
+        for (i = b.blocks ? 0 : b.count * bh; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
         switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
             SPMV_BLOCK_LIST(X)
