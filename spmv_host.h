@@ -512,178 +512,174 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * slice       the sums of height rows of a slice with so many slots, in registers */
-#define SPMV__COLUMNS(C, PAD, w)                                                                                                   \
-    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
-                                                 const SPMV__T *SPMV__RESTRICT x)                                                  \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
-        SPMV__T rest = 0;                                                                                                          \
-        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                               \
-            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                              \
-            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                      \
-            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                              \
-            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                              \
-        }                                                                                                                          \
-        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);       \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
-        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
-                                                  const SPMV__T *SPMV__RESTRICT x)                                                 \
-    {                                                                                                                              \
-        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                    \
-        if (n < SPMV__SHORT) {                                                                                                     \
-            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                 \
-            return s0;                                                                                                             \
-        }                                                                                                                          \
-        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                               \
-            s0 += val[0] * x[col[0]];                                                                                              \
-            s1 += val[1] * x[col[1]];                                                                                              \
-            s2 += val[2] * x[col[2]];                                                                                              \
-            s3 += val[3] * x[col[3]];                                                                                              \
-        }                                                                                                                          \
-        if (n > 0) s0 += val[0] * x[col[0]];                                                                                       \
-        if (n > 1) s1 += val[1] * x[col[1]];                                                                                       \
-        if (n > 2) s2 += val[2] * x[col[2]];                                                                                       \
-        return (s0 + s1) + (s2 + s3);                                                                                              \
-    }                                                                                                                              \
+#define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
+    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
+                                                 const SPMV__T *SPMV__RESTRICT x)                                                   \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
+        SPMV__T rest = 0;                                                                                                           \
+        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                                \
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                               \
+            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                       \
+            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                               \
+            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                               \
+        }                                                                                                                           \
+        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);        \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
+        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                   \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,    \
+                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
+    {                                                                                                                               \
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                     \
+        if (n < SPMV__SHORT) {                                                                                                      \
+            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                  \
+            return s0;                                                                                                              \
+        }                                                                                                                           \
+        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                                \
+            s0 += val[0] * x[col[0]];                                                                                               \
+            s1 += val[1] * x[col[1]];                                                                                               \
+            s2 += val[2] * x[col[2]];                                                                                               \
+            s3 += val[3] * x[col[3]];                                                                                               \
+        }                                                                                                                           \
+        if (n > 0) s0 += val[0] * x[col[0]];                                                                                        \
+        if (n > 1) s1 += val[1] * x[col[1]];                                                                                        \
+        if (n > 2) s2 += val[2] * x[col[2]];                                                                                        \
+        return (s0 + s1) + (s2 + s3);                                                                                               \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
-                                                      const SPMV__T *SPMV__RESTRICT x)                                             \
-    {                                                                                                                              \
-        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);           \
-    }                                                                                                                              \
+                                                      const SPMV__T *SPMV__RESTRICT x)                                              \
+    {                                                                                                                               \
+        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);            \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, uint64_t room, \
-                                            const SPMV__T *SPMV__RESTRICT x)                                                       \
-    {                                                                                                                              \
-        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                      \
-        SPMV__T rest = 0;                                                                                                          \
-        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);        \
-        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                          \
-        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                       \
-            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                         \
-        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                              \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
-        return SPMV__O(qsum)(sum) + rest;                                                                                          \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,          \
-                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                      \
-    {                                                                                                                              \
-        int r;                                                                                                                     \
+                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
+    {                                                                                                                               \
+        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                       \
+        SPMV__T rest = 0;                                                                                                           \
+        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);         \
+        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                           \
+        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                        \
+            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                          \
+        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                               \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
+        return SPMV__O(qsum)(sum) + rest;                                                                                           \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,           \
+                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                       \
+    {                                                                                                                               \
+        int r;                                                                                                                      \
         for (r = 0; r < SPMV__EIGHT; r++, val += n, col += n) {                                                                     \
-            SPMV__T s;                                                                                                             \
-            SPMV__NO_VECTORS(val);                                                                                                 \
-            s = val[0] * x[col[0]];                                                                                                \
-            if (n > 1) s += val[1] * x[col[1]];                                                                                    \
-            if (n > 2) s += val[2] * x[col[2]];                                                                                    \
-            if (n > 3) s += val[3] * x[col[3]];                                                                                    \
-            if (n > 4) s += val[4] * x[col[4]];                                                                                    \
-            if (n > 5) s += val[5] * x[col[5]];                                                                                    \
-            if (n > 6) s += val[6] * x[col[6]];                                                                                    \
-            if (n > 7) s += val[7] * x[col[7]];                                                                                    \
-            sum[r] = s;                                                                                                            \
-        }                                                                                                                          \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
-                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, \
-                                               SPMV__T *SPMV__RESTRICT sum)                                                        \
-    {                                                                                                                              \
-        const uint32_t at = ptr[0];                                                                                                \
-        int r;                                                                                                                     \
-        switch (SPMV__L(alike)(ptr)) {                                                                                             \
-        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                   \
-        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                   \
-        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                   \
-        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                   \
-        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                   \
-        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                   \
-        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                   \
-        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                   \
-        default: break;                                                                                                            \
-        }                                                                                                                          \
+            SPMV__T s;                                                                                                              \
+            SPMV__NO_VECTORS(val);                                                                                                  \
+            s = val[0] * x[col[0]];                                                                                                 \
+            if (n > 1) s += val[1] * x[col[1]];                                                                                     \
+            if (n > 2) s += val[2] * x[col[2]];                                                                                     \
+            if (n > 3) s += val[3] * x[col[3]];                                                                                     \
+            if (n > 4) s += val[4] * x[col[4]];                                                                                     \
+            if (n > 5) s += val[5] * x[col[5]];                                                                                     \
+            if (n > 6) s += val[6] * x[col[6]];                                                                                     \
+            if (n > 7) s += val[7] * x[col[7]];                                                                                     \
+            sum[r] = s;                                                                                                             \
+        }                                                                                                                           \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
+                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,  \
+                                               SPMV__T *SPMV__RESTRICT sum)                                                         \
+    {                                                                                                                               \
+        const uint32_t at = ptr[0];                                                                                                 \
+        int r;                                                                                                                      \
+        switch (SPMV__L(alike)(ptr)) {                                                                                              \
+        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                    \
+        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                    \
+        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                    \
+        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                    \
+        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                    \
+        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                    \
+        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                    \
+        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                    \
+        default: break;                                                                                                             \
+        }                                                                                                                           \
         if (SPMV__LANES == 1 || (uint64_t)ptr[SPMV__EIGHT - 1] + 4 > stop || !SPMV__L(short)(ptr)) return 0;                        \
         for (r = 0; r < SPMV__EIGHT; r += 4, ptr += 4)                                                                              \
-            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                           \
-                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                    \
-                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                    \
-                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                   \
-        return 1;                                                                                                                  \
-    }                                                                                                                              \
-    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,            \
-                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
-    {                                                                                                                              \
-        const uint64_t whole = rows - rows % SPMV__LANES;                                                                          \
-        uint64_t i;                                                                                                                \
-        int found = 0;                                                                                                             \
-        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                 \
-            SPMV__O(vec) in;                                                                                                       \
-            if (ahead) {                                                                                                           \
-                SPMV__AHEAD(val + i + ahead);                                                                                      \
-                SPMV__AHEAD(col + i + ahead);                                                                                      \
-            }                                                                                                                      \
-            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                        \
-            else {                                                                                                                 \
-                int pads = SPMV__O(vpads##w)(col + i);                                                                             \
-                if (pads == 2) continue;                                                                                           \
-                in = pads ? SPMV__O(vpick##w)(x, col + i) : SPMV__O(vgather##w)(x, col + i);                                       \
-            }                                                                                                                      \
-            found = 1;                                                                                                             \
-            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                           \
-        }                                                                                                                          \
-        for (; i < rows; i++) {                                                                                                    \
-            if (col[i] == PAD) continue;                                                                                           \
-            found = 1;                                                                                                             \
-            sum[i] += val[i] * x[col[i]];                                                                                          \
-        }                                                                                                                          \
-        return found;                                                                                                              \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,              \
-                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                              \
-    {                                                                                                                              \
-        int pads;                                                                                                                  \
-        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                       \
-        pads = SPMV__O(vpads##w)(col);                                                                                             \
-        if (pads == 2) return sum;                                                                                                 \
-        return SPMV__O(vfma)(SPMV__F(vload)(val), pads ? SPMV__O(vpick##w)(x, col) : SPMV__O(vgather##w)(x, col), sum);            \
-    }                                                                                                                              \
+            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                            \
+                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                     \
+                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                     \
+                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                    \
+        return 1;                                                                                                                   \
+    }                                                                                                                               \
+    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,             \
+                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                 \
+    {                                                                                                                               \
+        const uint64_t whole = rows - rows % SPMV__LANES;                                                                           \
+        uint64_t i;                                                                                                                 \
+        int found = 0;                                                                                                              \
+        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                  \
+            SPMV__O(vec) in;                                                                                                        \
+            if (ahead) {                                                                                                            \
+                SPMV__AHEAD(val + i + ahead);                                                                                       \
+                SPMV__AHEAD(col + i + ahead);                                                                                       \
+            }                                                                                                                       \
+            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                         \
+            else {                                                                                                                  \
+                int pads = SPMV__O(vpads##w)(col + i);                                                                              \
+                if (pads == 2) continue;                                                                                            \
+                in = SPMV__O(vpick##w)(x, col + i, pads);                                                                           \
+            }                                                                                                                       \
+            found = 1;                                                                                                              \
+            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                            \
+        }                                                                                                                           \
+        for (; i < rows; i++) {                                                                                                     \
+            if (col[i] == PAD) continue;                                                                                            \
+            found = 1;                                                                                                              \
+            sum[i] += val[i] * x[col[i]];                                                                                           \
+        }                                                                                                                           \
+        return found;                                                                                                               \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,               \
+                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                               \
+    {                                                                                                                               \
+        int pads;                                                                                                                   \
+        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                        \
+        pads = SPMV__O(vpads##w)(col);                                                                                              \
+        if (pads == 2) return sum;                                                                                                  \
+        return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vpick##w)(x, col, pads), sum);                                            \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
-                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)        \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
-        uint64_t at;                                                                                                               \
-        for (at = 0; at < slots; at += height) {                                                                                   \
-            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                     \
-            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                            \
-            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                    \
-            if (vectors > 3) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                    \
-        }                                                                                                                          \
-        SPMV__O(vput)(sum, s0);                                                                                                    \
-        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                               \
-        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                           \
-        if (vectors > 3) SPMV__O(vput)(sum + 3 * L, s3);                                                                           \
-    }                                                                                                                              \
-    SPMV__SHARED void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,           \
-                                        uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)              \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        uint64_t i = 0, at;                                                                                                        \
-        if (height == L) { /* a constant height, for the compiler */                                                               \
-            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                 \
-            return;                                                                                                                \
-        }                                                                                                                          \
-        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);            \
-        if (i + 2 * L <= height) {                                                                                                 \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                \
-            i += 2 * L;                                                                                                            \
-        }                                                                                                                          \
-        if (i + L <= height) {                                                                                                     \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                \
-            i += L;                                                                                                                \
-        }                                                                                                                          \
-        for (; i < height; i++)                                                                                                    \
-            for (sum[i] = 0, at = i; at < slots; at += height)                                                                     \
-                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                \
+                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)         \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
+        uint64_t at;                                                                                                                \
+        for (at = 0; at < slots; at += height) {                                                                                    \
+            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                      \
+            if (vectors > 1) {                                                                                                      \
+                s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                                          \
+                s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                                  \
+                s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                                  \
+            }                                                                                                                       \
+        }                                                                                                                           \
+        SPMV__O(vput)(sum, s0);                                                                                                     \
+        if (vectors == 1) return;                                                                                                   \
+        SPMV__O(vput)(sum + L, s1);                                                                                                 \
+        SPMV__O(vput)(sum + 2 * L, s2);                                                                                             \
+        SPMV__O(vput)(sum + 3 * L, s3);                                                                                             \
+    }                                                                                                                               \
+    SPMV__APART void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,             \
+                                       uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        uint64_t i = 0, at;                                                                                                         \
+        if (height == L) { /* a constant height, for the compiler */                                                                \
+            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                  \
+            return;                                                                                                                 \
+        }                                                                                                                           \
+        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);             \
+        for (; i + L <= height; i += L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                     \
+        for (; i < height; i++)                                                                                                     \
+            for (sum[i] = 0, at = i; at < slots; at += height)                                                                      \
+                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                 \
     }
 SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
