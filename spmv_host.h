@@ -654,32 +654,38 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         uint64_t at;                                                                                                                \
         for (at = 0; at < slots; at += height) {                                                                                    \
             s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                      \
-            if (vectors > 1) {                                                                                                      \
-                s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                                          \
-                s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                                  \
-                s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                                  \
-            }                                                                                                                       \
+            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                             \
+            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                     \
+            if (vectors > 2) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                     \
         }                                                                                                                           \
         SPMV__O(vput)(sum, s0);                                                                                                     \
-        if (vectors == 1) return;                                                                                                   \
-        SPMV__O(vput)(sum + L, s1);                                                                                                 \
-        SPMV__O(vput)(sum + 2 * L, s2);                                                                                             \
-        SPMV__O(vput)(sum + 3 * L, s3);                                                                                             \
+        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                                \
+        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                            \
+        if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);                                                                            \
     }                                                                                                                               \
-    SPMV__APART void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,             \
-                                       uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
+    SPMV__APART void SPMV__F(high_slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,        \
+                                            uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)           \
     {                                                                                                                               \
         const uint64_t L = SPMV__LANES;                                                                                             \
         uint64_t i = 0, at;                                                                                                         \
-        if (height == L) { /* a constant height, for the compiler */                                                                \
-            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                  \
-            return;                                                                                                                 \
-        }                                                                                                                           \
         for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);             \
-        for (; i + L <= height; i += L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                     \
+        if (i + 2 * L <= height) {                                                                                                  \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                 \
+            i += 2 * L;                                                                                                             \
+        }                                                                                                                           \
+        if (i + L <= height) {                                                                                                      \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                 \
+            i += L;                                                                                                                 \
+        }                                                                                                                           \
         for (; i < height; i++)                                                                                                     \
             for (sum[i] = 0, at = i; at < slots; at += height)                                                                      \
                 if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                 \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,      \
+                                              uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)         \
+    {                                                                                                                               \
+        if (height == SPMV__LANES) SPMV__F(slice_rows##w)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */ \
+        else SPMV__F(high_slice##w)(val, col, height, slots, x, sum);                                                               \
     }
 SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
@@ -1016,7 +1022,7 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 /* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
-static void SPMV__F(high_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
@@ -1052,7 +1058,7 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
             held = 0;
         }
         if (height > SPMV__TILE) {
-            SPMV__F(high_slice)(p, t, alpha, x, beta, y);
+            SPMV__F(tall_slice)(p, t, alpha, x, beta, y);
             first = spmv__slice_end(p, t);
         } else {
             if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);

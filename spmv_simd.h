@@ -261,12 +261,14 @@ SPMV__FORCE_INLINE __m256i spmv__without_pads16_avx2(uint16_t *to, const uint16_
     SPMV__FORCE_INLINE vec spmv__vpick##w##_##S(const T *x, const C *c, int pads)                                                  \
     {                                                                                                                              \
         C columns[8];                                                                                                              \
+        vec v;                                                                                                                     \
         __m256i none = _mm256_setzero_si256();                                                                                     \
         if (pads) {                                                                                                                \
             none = without(columns, c);                                                                                            \
             c = columns;                                                                                                           \
         }                                                                                                                          \
-        return spmv__clear_##S(spmv__vgather##w##_##S(x, c), none);                                                                \
+        v = spmv__vgather##w##_##S(x, c);                                                                                          \
+        return pads ? spmv__clear_##S(v, none) : v;                                                                                \
     }
 SPMV__FORCE_INLINE __m256 spmv__clear_f32_avx2(__m256 v, __m256i none) { return _mm256_andnot_ps(_mm256_castsi256_ps(none), v); }
 SPMV__AVX2_PICK(, float, uint32_t, __m256, f32_avx2, spmv__without_pads_avx2)
