@@ -206,7 +206,8 @@ typedef struct spmv__block_slab {
     const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
     const uint16_t *narrow;
     uint64_t        base, step;            /* step: slots from one unit of a block to the next */
-    uint64_t        blocks;                /* bell, sbell: blocks of a block row; 0: bcsr */
+    int             is_bcsr;
+    uint64_t        blocks;                /* bell, sbell: blocks of a block row */
     uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
     uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
     uint64_t        ptr[SPMV__SLAB + 1];   /* bcsr: where the blocks of each block row begin, counted from the first */
@@ -225,12 +226,13 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     b->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
     b->base = base->count ? spmv__at(base, s / height) : 0;
     b->step = first.step;
-    b->blocks = p->spec.format == SPMV_BCSR ? 0 : spmv__block_count(p, s);
+    b->is_bcsr = p->spec.format == SPMV_BCSR;
+    b->blocks = spmv__block_count(p, s);
     b->next_col = second.col - first.col;
     b->next_val = second.val - first.val;
     /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
     b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
-    if (b->blocks) return first.val;
+    if (!b->is_bcsr) return first.val;
     if (ptr->width == 4)
         for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
     else
@@ -1165,8 +1167,8 @@ SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV
     SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
                                                        const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        SPMV__IF_BCSR(if (!b->blocks) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
-        SPMV__IF_BELL(if (b->blocks) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
+        SPMV__IF_BCSR(if (b->is_bcsr) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
+        SPMV__IF_BELL(if (!b->is_bcsr) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
     }
 SPMV_BLOCK_LIST(X)
 #undef X
@@ -1185,7 +1187,7 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
     SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s += b.count) {
         const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        for (i = b.blocks ? 0 : b.count * bh; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
+        for (i = b.is_bcsr ? b.count * bh : 0; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
         switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
             SPMV_BLOCK_LIST(X)
