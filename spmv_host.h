@@ -693,6 +693,13 @@ SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
 
+/* dot, for rows that are long or rare enough for a call. */
+SPMV__APART SPMV__T SPMV__F(far_dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n, uint64_t room,
+                                     const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__F(dot)(val, col, n, room, x);
+}
+
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
@@ -794,7 +801,10 @@ static void SPMV__F(csr_each)(const spmv_part *p, uint64_t i, uint64_t end, uint
     for (first = spmv__at(&p->a[SPMV_CSR_PTR], i); i < end; i++, first = next) {
         next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         if (next - first <= most)
-            SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, p->nnz - first, x), beta, y);
+            SPMV__F(set)(p, i, alpha,
+                         next - first > SPMV__PIECE ? SPMV__F(csr_pieces)(val + first, col + first, next - first, x)
+                                                    : SPMV__F(far_dot)(val + first, col + first, next - first, p->nnz - first, x),
+                         beta, y);
     }
 }
 
@@ -818,7 +828,7 @@ static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SP
     for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT, ptr += SPMV__EIGHT)
         if (!SPMV__F(eight_rows)(val, col, ptr, p->nnz, x, sum + r))
             for (k = 0; k < SPMV__EIGHT; k++)
-                sum[r + k] = SPMV__F(dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
+                sum[r + k] = SPMV__F(far_dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
 }
 
 /* The blocks from row i on, up to the first that does not fit, and at most SPMV__TILE rows. Returns the row behind them. Their sums are
@@ -857,7 +867,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
     x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
     if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
-        const SPMV__T piece = SPMV__F(dot16)(val + at, col + at, stop - at, stop - at, x);
+        const SPMV__T piece = SPMV__F(long_dot16)(val + at, col + at, stop - at, x);
         SPMV__F(set)(p, i, alpha, piece, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
@@ -1223,6 +1233,42 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. Long rows are added by quads: for short
+ * ones, more branches cost more than that saves. */
+#define SPMV__CMRS_ROW(name, ROW, COL)                                                                                             \
+    SPMV__FORCE_INLINE uint64_t SPMV__F(name)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,             \
+                                              const uint8_t *SPMV__RESTRICT row, uint64_t k, uint64_t last,                        \
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
+    {                                                                                                                              \
+        const uint32_t r = ROW(k);                                                                                                 \
+        SPMV__T rest = 0;                                                                                                          \
+        (void)row;                                                                                                                 \
+        if (SPMV__LANES == 1 || k + SPMV__LONG / 2 > last || ROW(k + SPMV__LONG / 2 - 1) != r) {                                   \
+            do rest += val[k] * x[COL(k)]; while (++k < last && ROW(k) == r);                                                      \
+        } else {                                                                                                                   \
+            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                 \
+            do {                                                                                                                   \
+                const uint32_t col[4] = { COL(k), COL(k + 1), COL(k + 2), COL(k + 3) };                                            \
+                part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);                                  \
+                k += 4;                                                                                                            \
+            } while (k + 4 <= last && ROW(k + 3) == r);                                                                            \
+            for (rest = SPMV__O(qsum)(part); k < last && ROW(k) == r; k++) rest += val[k] * x[COL(k)];                             \
+        }                                                                                                                          \
+        sum[r] += rest;                                                                                                            \
+        return k;                                                                                                                  \
+    }
+#define SPMV__ROW(k) row[k]
+#define SPMV__COL(k) index[k]
+#define SPMV__PACKED_ROW(k) (index[k] & 15)
+#define SPMV__PACKED_COL(k) (index[k] >> 4)
+SPMV__CMRS_ROW(cmrs_row, SPMV__ROW, SPMV__COL)
+SPMV__CMRS_ROW(cmrs_row_packed, SPMV__PACKED_ROW, SPMV__PACKED_COL)
+#undef SPMV__PACKED_COL
+#undef SPMV__PACKED_ROW
+#undef SPMV__COL
+#undef SPMV__ROW
+#undef SPMV__CMRS_ROW
+
 /* Shares of cmrs are strips. */
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -1234,14 +1280,10 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
     uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
     for (; s < end; s++) {
         SPMV__T sum[16] = { 0 };
-        uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
-        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
-            uint32_t r = packed ? index[k] & 15 : row[k];
-            SPMV__T part = 0;
-            if (packed) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
-            else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
-            sum[r] += part;
-        }
+        const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
+            if (packed) k = SPMV__F(cmrs_row_packed)(val, index, NULL, k, last, x, sum);
+            else k = SPMV__F(cmrs_row)(val, index, row, k, last, x, sum);
         for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
 }
@@ -1265,7 +1307,7 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, end - at, x), beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(far_dot)(val + at, col + at, end - at, end - at, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */
