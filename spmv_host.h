@@ -1233,17 +1233,17 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. Long rows are added by quads: for short
- * ones, more branches cost more than that saves. */
+/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the rows
+ * of a strip are together, long ones are added by quads; for short ones, more branches cost more than that saves. */
 #define SPMV__CMRS_ROW(name, ROW, COL)                                                                                             \
     SPMV__FORCE_INLINE uint64_t SPMV__F(name)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,             \
-                                              const uint8_t *SPMV__RESTRICT row, uint64_t k, uint64_t last,                        \
+                                              const uint8_t *SPMV__RESTRICT row, int together, uint64_t k, uint64_t last,          \
                                               const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
     {                                                                                                                              \
         const uint32_t r = ROW(k);                                                                                                 \
         SPMV__T rest = 0;                                                                                                          \
         (void)row;                                                                                                                 \
-        if (SPMV__LANES == 1 || k + SPMV__LONG / 2 > last || ROW(k + SPMV__LONG / 2 - 1) != r) {                                   \
+        if (!together || k + SPMV__LONG / 2 > last || ROW(k + SPMV__LONG / 2 - 1) != r) {                                          \
             do rest += val[k] * x[COL(k)]; while (++k < last && ROW(k) == r);                                                      \
         } else {                                                                                                                   \
             SPMV__O(quad) part = SPMV__O(qzero)();                                                                                 \
@@ -1276,14 +1276,15 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
     const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
     const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
     const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
+    const int together = SPMV__LANES > 1 && !p->spec.key[SPMV_KEY_SORT];
     uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
     uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
     for (; s < end; s++) {
         SPMV__T sum[16] = { 0 };
         const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
         for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
-            if (packed) k = SPMV__F(cmrs_row_packed)(val, index, NULL, k, last, x, sum);
-            else k = SPMV__F(cmrs_row)(val, index, row, k, last, x, sum);
+            if (packed) k = SPMV__F(cmrs_row_packed)(val, index, NULL, together, k, last, x, sum);
+            else k = SPMV__F(cmrs_row)(val, index, row, together, k, last, x, sum);
         for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
 }
