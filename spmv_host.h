@@ -1233,8 +1233,8 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
-/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the rows
- * of a strip are together, long ones are added by quads; for short ones, more branches cost more than that saves. */
+/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
+ * long rows are added by quads; for short ones, more branches cost more than that saves. */
 #define SPMV__CMRS_ROW(name, ROW, COL)                                                                                             \
     SPMV__FORCE_INLINE uint64_t SPMV__F(name)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,             \
                                               const uint8_t *SPMV__RESTRICT row, int together, uint64_t k, uint64_t last,          \

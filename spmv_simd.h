@@ -76,8 +76,8 @@
     SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c, int pads) { return pads ? 0 : x[*c]; }                     \
     SPMV__FORCE_INLINE int spmv__vpads_##S(const uint32_t *c) { return *c == SPMV_PAD ? 2 : 0; }                                   \
     SPMV__FORCE_INLINE int spmv__vpads16_##S(const uint16_t *c) { return *c == SPMV_PAD16 ? 2 : 0; }                               \
-    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                           \
-    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                       \
+    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                                        \
+    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                                      \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qzero_##S(void)                                                                        \
     {                                                                                                                              \
         spmv__quad_##S q = { 0, 0, 0, 0 };                                                                                         \
@@ -365,7 +365,8 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather_f64_avx2(const double *x, co
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather16_f64_avx2(const double *x, const uint16_t *c) { return SPMV__PAIR(SPMV__AT); }
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__clear_f64_avx2(spmv__vec_f64_avx2 v, __m256i none)
 {
-    const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(none)), high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(none, 1));
+    const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(none));
+    const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(none, 1));
     return spmv__pair_f64_avx2(_mm256_andnot_pd(_mm256_castsi256_pd(low), v.low), _mm256_andnot_pd(_mm256_castsi256_pd(high), v.high));
 }
 SPMV__AVX2_PICK(, double, uint32_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads_avx2)
