@@ -138,17 +138,33 @@ build/obj/flags: flags
 
 -include $(OBJECTS:.o=.d) $(DEFECTS:.o=.d)
 
-# What is not about products on the host is compiled with their plain form alone, which takes half the time.
-SIMD = -DSPMV_NO_SIMD
-build/tests/test_formats build/san/test_formats: SIMD =
+# Tests that do not define SPMV_IMPLEMENTATION are linked with the library that tests/library.c compiles once for all. The others are not
+# about products on the host, so they compile only the plain form of these, which takes less time.
+LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -L 'define SPMV_IMPLEMENTATION' tests/test_*.c))
+TEST_CC  = $(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS)
+SAN_CC   = $(CC) $(C99) $(SAN) $(WARN) $(CFLAGS)
+TEST_HEADERS = $(HEADERS) $(wildcard tests/*.h tests/self/*.h tools/library.*)
+SIMD     = -DSPMV_NO_SIMD
+$(LIBRARY_TESTS:%=build/tests/%): build/tests/library.o
+$(LIBRARY_TESTS:%=build/tests/%): EXTRA = build/tests/library.o
+$(LIBRARY_TESTS:%=build/san/%): build/san/library.o
+$(LIBRARY_TESTS:%=build/san/%): EXTRA = build/san/library.o
 
-build/tests/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
+build/tests/library.o: tests/library.c $(TEST_HEADERS)
 	@mkdir -p build/tests
-	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(TEST_CC) -c $< -o $(NEW) && mv $(NEW) $@
 
-build/san/%: tests/%.c $(HEADERS) $(wildcard tests/*.h tests/self/*.h)
+build/san/library.o: tests/library.c $(TEST_HEADERS)
 	@mkdir -p build/san
-	$(CC) $(C99) $(SAN) $(WARN) $(CFLAGS) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(SAN_CC) -c $< -o $(NEW) && mv $(NEW) $@
+
+build/tests/%: tests/%.c $(TEST_HEADERS)
+	@mkdir -p build/tests
+	$(TEST_CC) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+
+build/san/%: tests/%.c $(TEST_HEADERS)
+	@mkdir -p build/san
+	$(SAN_CC) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 # A driver and a compiler of CUDA that compute nothing. The compiler is in a folder of its own, so that a program finds it only if
 # it is to: tests/cuda/compile.c wants NVIDIA's.
@@ -168,9 +184,9 @@ FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
 build/tests/test_cuda build/san/test_cuda: EXTRA = $(FAKE_CUDA)
 
-# test_tools tests a module of the command line, which is compiled with it, as is the library that the module calls
-build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h tools/library.c
-build/tests/test_tools build/san/test_tools: EXTRA = tools/cli/cli.c tools/library.c
+# test_tools tests a module of the command line, which is compiled with it
+build/tests/test_tools build/san/test_tools: tools/cli/cli.c tools/cli/cli.h
+build/tests/test_tools build/san/test_tools: EXTRA += tools/cli/cli.c
 
 build/fuzz/%: tests/fuzz/%.c $(HEADERS)
 	@mkdir -p build/fuzz

@@ -197,8 +197,50 @@ SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 #define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
-/* Block rows of bell and sbell that are summed together. */
-#define SPMV__SLAB 32
+#define SPMV__EDGE 8 /* columns of the widest block, and its rows */
+#define SPMV__SLAB 32 /* block rows that are summed together, at most; they have the same base */
+#ifdef SPMV__ANY_BLOCK
+/* Neighbouring block rows of bell, sbell or bcsr. */
+typedef struct spmv__block_slab {
+    uint64_t        count, cols;           /* block rows; columns of the matrix */
+    const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
+    const uint16_t *narrow;
+    uint64_t        base, step;            /* step: slots from one unit of a block to the next */
+    int             is_bcsr;
+    uint64_t        blocks;                /* bell, sbell: blocks of a block row */
+    uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
+    uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
+    uint64_t        ptr[SPMV__SLAB + 1];   /* bcsr: where the blocks of each block row begin, counted from the first */
+} spmv__block_slab;
+
+/* Finds the slab that begins with block row s and goes on to block row end at most. Returns the slot of its first block. */
+static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, uint64_t s, uint64_t end)
+{
+    const uint64_t height = spmv__block_group_height(p);
+    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
+    const spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)], *ptr = &p->a[SPMV_BCSR_PTR];
+    uint64_t i;
+    b->count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
+    b->cols = p->cols;
+    b->col = base->count ? NULL : (const uint32_t *)col->data + first.col;
+    b->narrow = base->count ? (const uint16_t *)col->data + first.col : NULL;
+    b->base = base->count ? spmv__at(base, s / height) : 0;
+    b->step = first.step;
+    b->is_bcsr = p->spec.format == SPMV_BCSR;
+    b->blocks = spmv__block_count(p, s);
+    b->next_col = second.col - first.col;
+    b->next_val = second.val - first.val;
+    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
+    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
+    if (!b->is_bcsr) return first.val;
+    if (ptr->width == 4)
+        for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
+    else
+        for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
+    return first.val;
+}
+#endif
+
 #define SPMV__BLOCK_NAME(bh, bw) block_##bh##x##bw
 #ifndef SPMV_NO_BCSR
 #define SPMV__IF_BCSR(text) text
@@ -493,182 +535,191 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * slice       the sums of height rows of a slice with so many slots, in registers */
-#define SPMV__COLUMNS(C, PAD, w)                                                                                                   \
-    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,           \
-                                                 const SPMV__T *SPMV__RESTRICT x)                                                  \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
-        SPMV__T rest = 0;                                                                                                          \
-        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                               \
-            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                              \
-            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                      \
-            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                              \
-            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                              \
-        }                                                                                                                          \
-        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);       \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
-        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,   \
-                                                  const SPMV__T *SPMV__RESTRICT x)                                                 \
-    {                                                                                                                              \
-        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                    \
-        if (n < SPMV__SHORT) {                                                                                                     \
-            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                 \
-            return s0;                                                                                                             \
-        }                                                                                                                          \
-        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                               \
-            s0 += val[0] * x[col[0]];                                                                                              \
-            s1 += val[1] * x[col[1]];                                                                                              \
-            s2 += val[2] * x[col[2]];                                                                                              \
-            s3 += val[3] * x[col[3]];                                                                                              \
-        }                                                                                                                          \
-        if (n > 0) s0 += val[0] * x[col[0]];                                                                                       \
-        if (n > 1) s1 += val[1] * x[col[1]];                                                                                       \
-        if (n > 2) s2 += val[2] * x[col[2]];                                                                                       \
-        return (s0 + s1) + (s2 + s3);                                                                                              \
-    }                                                                                                                              \
+#define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
+    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
+                                                 const SPMV__T *SPMV__RESTRICT x)                                                   \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
+        SPMV__T rest = 0;                                                                                                           \
+        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                                \
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                               \
+            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                       \
+            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                               \
+            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                               \
+        }                                                                                                                           \
+        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);        \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
+        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                   \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,    \
+                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
+    {                                                                                                                               \
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                     \
+        if (n < SPMV__SHORT) {                                                                                                      \
+            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                  \
+            return s0;                                                                                                              \
+        }                                                                                                                           \
+        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                                \
+            s0 += val[0] * x[col[0]];                                                                                               \
+            s1 += val[1] * x[col[1]];                                                                                               \
+            s2 += val[2] * x[col[2]];                                                                                               \
+            s3 += val[3] * x[col[3]];                                                                                               \
+        }                                                                                                                           \
+        if (n > 0) s0 += val[0] * x[col[0]];                                                                                        \
+        if (n > 1) s1 += val[1] * x[col[1]];                                                                                        \
+        if (n > 2) s2 += val[2] * x[col[2]];                                                                                        \
+        return (s0 + s1) + (s2 + s3);                                                                                               \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
-                                                      const SPMV__T *SPMV__RESTRICT x)                                             \
-    {                                                                                                                              \
-        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);           \
-    }                                                                                                                              \
+                                                      const SPMV__T *SPMV__RESTRICT x)                                              \
+    {                                                                                                                               \
+        return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);            \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, uint64_t room, \
-                                            const SPMV__T *SPMV__RESTRICT x)                                                       \
-    {                                                                                                                              \
-        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                      \
-        SPMV__T rest = 0;                                                                                                          \
-        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);        \
-        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                          \
-        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                       \
-            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                         \
-        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                              \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                   \
-        return SPMV__O(qsum)(sum) + rest;                                                                                          \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,          \
-                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                      \
-    {                                                                                                                              \
-        int r;                                                                                                                     \
+                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
+    {                                                                                                                               \
+        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                       \
+        SPMV__T rest = 0;                                                                                                           \
+        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);         \
+        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                           \
+        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                        \
+            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                          \
+        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                               \
+        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
+        return SPMV__O(qsum)(sum) + rest;                                                                                           \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,           \
+                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                       \
+    {                                                                                                                               \
+        int r;                                                                                                                      \
         for (r = 0; r < SPMV__EIGHT; r++, val += n, col += n) {                                                                     \
-            SPMV__T s;                                                                                                             \
-            SPMV__NO_VECTORS(val);                                                                                                 \
-            s = val[0] * x[col[0]];                                                                                                \
-            if (n > 1) s += val[1] * x[col[1]];                                                                                    \
-            if (n > 2) s += val[2] * x[col[2]];                                                                                    \
-            if (n > 3) s += val[3] * x[col[3]];                                                                                    \
-            if (n > 4) s += val[4] * x[col[4]];                                                                                    \
-            if (n > 5) s += val[5] * x[col[5]];                                                                                    \
-            if (n > 6) s += val[6] * x[col[6]];                                                                                    \
-            if (n > 7) s += val[7] * x[col[7]];                                                                                    \
-            sum[r] = s;                                                                                                            \
-        }                                                                                                                          \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
-                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, \
-                                               SPMV__T *SPMV__RESTRICT sum)                                                        \
-    {                                                                                                                              \
-        const uint32_t at = ptr[0];                                                                                                \
-        int r;                                                                                                                     \
-        switch (SPMV__L(alike)(ptr)) {                                                                                             \
-        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                   \
-        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                   \
-        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                   \
-        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                   \
-        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                   \
-        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                   \
-        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                   \
-        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                   \
-        default: break;                                                                                                            \
-        }                                                                                                                          \
+            SPMV__T s;                                                                                                              \
+            SPMV__NO_VECTORS(val);                                                                                                  \
+            s = val[0] * x[col[0]];                                                                                                 \
+            if (n > 1) s += val[1] * x[col[1]];                                                                                     \
+            if (n > 2) s += val[2] * x[col[2]];                                                                                     \
+            if (n > 3) s += val[3] * x[col[3]];                                                                                     \
+            if (n > 4) s += val[4] * x[col[4]];                                                                                     \
+            if (n > 5) s += val[5] * x[col[5]];                                                                                     \
+            if (n > 6) s += val[6] * x[col[6]];                                                                                     \
+            if (n > 7) s += val[7] * x[col[7]];                                                                                     \
+            sum[r] = s;                                                                                                             \
+        }                                                                                                                           \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
+                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,  \
+                                               SPMV__T *SPMV__RESTRICT sum)                                                         \
+    {                                                                                                                               \
+        const uint32_t at = ptr[0];                                                                                                 \
+        int r;                                                                                                                      \
+        switch (SPMV__L(alike)(ptr)) {                                                                                              \
+        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                    \
+        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                    \
+        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                    \
+        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                    \
+        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                    \
+        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                    \
+        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                    \
+        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                    \
+        default: break;                                                                                                             \
+        }                                                                                                                           \
         if (SPMV__LANES == 1 || (uint64_t)ptr[SPMV__EIGHT - 1] + 4 > stop || !SPMV__L(short)(ptr)) return 0;                        \
         for (r = 0; r < SPMV__EIGHT; r += 4, ptr += 4)                                                                              \
-            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                           \
-                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                    \
-                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                    \
-                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                   \
-        return 1;                                                                                                                  \
-    }                                                                                                                              \
-    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,            \
-                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                \
-    {                                                                                                                              \
-        const uint64_t whole = rows - rows % SPMV__LANES;                                                                          \
-        uint64_t i;                                                                                                                \
-        int found = 0;                                                                                                             \
-        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                 \
-            SPMV__O(vec) in;                                                                                                       \
-            if (ahead) {                                                                                                           \
-                SPMV__AHEAD(val + i + ahead);                                                                                      \
-                SPMV__AHEAD(col + i + ahead);                                                                                      \
-            }                                                                                                                      \
-            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                        \
-            else {                                                                                                                 \
-                int pads = SPMV__O(vpads##w)(col + i);                                                                             \
-                if (pads == 2) continue;                                                                                           \
-                in = pads ? SPMV__O(vpick##w)(x, col + i) : SPMV__O(vgather##w)(x, col + i);                                       \
-            }                                                                                                                      \
-            found = 1;                                                                                                             \
-            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                           \
-        }                                                                                                                          \
-        for (; i < rows; i++) {                                                                                                    \
-            if (col[i] == PAD) continue;                                                                                           \
-            found = 1;                                                                                                             \
-            sum[i] += val[i] * x[col[i]];                                                                                          \
-        }                                                                                                                          \
-        return found;                                                                                                              \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,              \
-                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                              \
-    {                                                                                                                              \
-        int pads;                                                                                                                  \
-        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                       \
-        pads = SPMV__O(vpads##w)(col);                                                                                             \
-        if (pads == 2) return sum;                                                                                                 \
-        return SPMV__O(vfma)(SPMV__F(vload)(val), pads ? SPMV__O(vpick##w)(x, col) : SPMV__O(vgather##w)(x, col), sum);            \
-    }                                                                                                                              \
+            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                            \
+                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                     \
+                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                     \
+                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                    \
+        return 1;                                                                                                                   \
+    }                                                                                                                               \
+    static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,             \
+                                      uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                 \
+    {                                                                                                                               \
+        const uint64_t whole = rows - rows % SPMV__LANES;                                                                           \
+        uint64_t i;                                                                                                                 \
+        int found = 0;                                                                                                              \
+        for (i = 0; i < whole; i += SPMV__LANES) {                                                                                  \
+            SPMV__O(vec) in;                                                                                                        \
+            if (ahead) {                                                                                                            \
+                SPMV__AHEAD(val + i + ahead);                                                                                       \
+                SPMV__AHEAD(col + i + ahead);                                                                                       \
+            }                                                                                                                       \
+            if (SPMV__O(vrun##w)(col + i)) in = SPMV__O(vfrom)(x + col[i]);                                                         \
+            else {                                                                                                                  \
+                int pads = SPMV__O(vpads##w)(col + i);                                                                              \
+                if (pads == 2) continue;                                                                                            \
+                in = SPMV__O(vpick##w)(x, col + i, pads);                                                                           \
+            }                                                                                                                       \
+            found = 1;                                                                                                              \
+            SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), in, SPMV__O(vfrom)(sum + i)));                            \
+        }                                                                                                                           \
+        for (; i < rows; i++) {                                                                                                     \
+            if (col[i] == PAD) continue;                                                                                            \
+            found = 1;                                                                                                              \
+            sum[i] += val[i] * x[col[i]];                                                                                           \
+        }                                                                                                                           \
+        return found;                                                                                                               \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE SPMV__O(vec) SPMV__F(entry##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,               \
+                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__O(vec) sum)                               \
+    {                                                                                                                               \
+        int pads;                                                                                                                   \
+        if (SPMV__O(vrun##w)(col)) return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vfrom)(x + *col), sum);                        \
+        pads = SPMV__O(vpads##w)(col);                                                                                              \
+        if (pads == 2) return sum;                                                                                                  \
+        return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vpick##w)(x, col, pads), sum);                                            \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
-                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)        \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                             \
-        uint64_t at;                                                                                                               \
-        for (at = 0; at < slots; at += height) {                                                                                   \
-            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                     \
-            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                            \
-            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                    \
-            if (vectors > 3) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                    \
-        }                                                                                                                          \
-        SPMV__O(vput)(sum, s0);                                                                                                    \
-        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                               \
-        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                           \
-        if (vectors > 3) SPMV__O(vput)(sum + 3 * L, s3);                                                                           \
-    }                                                                                                                              \
-    SPMV__SHARED void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,           \
-                                        uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)              \
-    {                                                                                                                              \
-        const uint64_t L = SPMV__LANES;                                                                                            \
-        uint64_t i = 0, at;                                                                                                        \
-        if (height == L) { /* a constant height, for the compiler */                                                               \
-            SPMV__F(slice_rows##w)(val, col, L, slots, x, sum, 1);                                                                 \
-            return;                                                                                                                \
-        }                                                                                                                          \
-        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);            \
-        if (i + 2 * L <= height) {                                                                                                 \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                \
-            i += 2 * L;                                                                                                            \
-        }                                                                                                                          \
-        if (i + L <= height) {                                                                                                     \
-            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                \
-            i += L;                                                                                                                \
-        }                                                                                                                          \
-        for (; i < height; i++)                                                                                                    \
-            for (sum[i] = 0, at = i; at < slots; at += height)                                                                     \
-                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                \
+                                                uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)         \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
+        uint64_t at;                                                                                                                \
+        for (at = 0; at < slots; at += height) {                                                                                    \
+            s0 = SPMV__F(entry##w)(val + at, col + at, x, s0);                                                                      \
+            if (vectors > 1) s1 = SPMV__F(entry##w)(val + at + L, col + at + L, x, s1);                                             \
+            if (vectors > 2) s2 = SPMV__F(entry##w)(val + at + 2 * L, col + at + 2 * L, x, s2);                                     \
+            if (vectors > 2) s3 = SPMV__F(entry##w)(val + at + 3 * L, col + at + 3 * L, x, s3);                                     \
+        }                                                                                                                           \
+        SPMV__O(vput)(sum, s0);                                                                                                     \
+        if (vectors > 1) SPMV__O(vput)(sum + L, s1);                                                                                \
+        if (vectors > 2) SPMV__O(vput)(sum + 2 * L, s2);                                                                            \
+        if (vectors > 2) SPMV__O(vput)(sum + 3 * L, s3);                                                                            \
+    }                                                                                                                               \
+    SPMV__APART void SPMV__F(high_slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,        \
+                                            uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)           \
+    {                                                                                                                               \
+        const uint64_t L = SPMV__LANES;                                                                                             \
+        uint64_t i = 0, at;                                                                                                         \
+        for (; i + 4 * L <= height; i += 4 * L) SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 4);             \
+        if (i + 2 * L <= height) {                                                                                                  \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 2);                                                 \
+            i += 2 * L;                                                                                                             \
+        }                                                                                                                           \
+        if (i + L <= height) {                                                                                                      \
+            SPMV__F(slice_rows##w)(val + i, col + i, height, slots, x, sum + i, 1);                                                 \
+            i += L;                                                                                                                 \
+        }                                                                                                                           \
+        for (; i < height; i++)                                                                                                     \
+            for (sum[i] = 0, at = i; at < slots; at += height)                                                                      \
+                if (col[at] != PAD) sum[i] += val[at] * x[col[at]];                                                                 \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(slice##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height,      \
+                                              uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)         \
+    {                                                                                                                               \
+        if (height == SPMV__LANES) SPMV__F(slice_rows##w)(val, col, SPMV__LANES, slots, x, sum, 1); /* constants, for the compiler */ \
+        else SPMV__F(high_slice##w)(val, col, height, slots, x, sum);                                                               \
     }
 SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
+
+/* dot, for rows that are long or rare enough for a call. */
+SPMV__APART SPMV__T SPMV__F(far_dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n, uint64_t room,
+                                     const SPMV__T *SPMV__RESTRICT x)
+{
+    return SPMV__F(dot)(val, col, n, room, x);
+}
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
@@ -771,7 +822,10 @@ static void SPMV__F(csr_each)(const spmv_part *p, uint64_t i, uint64_t end, uint
     for (first = spmv__at(&p->a[SPMV_CSR_PTR], i); i < end; i++, first = next) {
         next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
         if (next - first <= most)
-            SPMV__F(set)(p, i, alpha, SPMV__F(csr_row)(val + first, col + first, next - first, p->nnz - first, x), beta, y);
+            SPMV__F(set)(p, i, alpha,
+                         next - first > SPMV__PIECE ? SPMV__F(csr_pieces)(val + first, col + first, next - first, x)
+                                                    : SPMV__F(far_dot)(val + first, col + first, next - first, p->nnz - first, x),
+                         beta, y);
     }
 }
 
@@ -795,7 +849,7 @@ static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SP
     for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT, ptr += SPMV__EIGHT)
         if (!SPMV__F(eight_rows)(val, col, ptr, p->nnz, x, sum + r))
             for (k = 0; k < SPMV__EIGHT; k++)
-                sum[r + k] = SPMV__F(dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
+                sum[r + k] = SPMV__F(far_dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
 }
 
 /* The blocks from row i on, up to the first that does not fit, and at most SPMV__TILE rows. Returns the row behind them. Their sums are
@@ -834,7 +888,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
     x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
     if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
-        const SPMV__T piece = SPMV__F(dot16)(val + at, col + at, stop - at, stop - at, x);
+        const SPMV__T piece = SPMV__F(long_dot16)(val + at, col + at, stop - at, x);
         SPMV__F(set)(p, i, alpha, piece, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
         return;
     }
@@ -1001,7 +1055,7 @@ static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #ifndef SPMV_NO_SELL
 #define SPMV__HOST_SELL { SPMV__PRODUCTS(sell), SPMV__REPEAT(sell) }
 /* The sums of a slice that is higher than SPMV__TILE, so many rows at a time. */
-static void SPMV__F(high_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
+static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const uint32_t *col = (const uint32_t *)p->a[SPMV_SELL_COL].data, *base = (const uint32_t *)p->a[SPMV_SELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
@@ -1037,7 +1091,7 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
             held = 0;
         }
         if (height > SPMV__TILE) {
-            SPMV__F(high_slice)(p, t, alpha, x, beta, y);
+            SPMV__F(tall_slice)(p, t, alpha, x, beta, y);
             first = spmv__slice_end(p, t);
         } else {
             if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);
@@ -1054,21 +1108,20 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_BELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
-#define SPMV__EDGE 8 /* columns of the widest block */
 
-/* Fills edge with what blocks at the edge of the matrix read instead of x: SPMV__EDGE elements for a block that is cut by the last
- * column, zeros behind it, then SPMV__EDGE zeros for padding. */
+
+/* Fills edge with what blocks at the edge of the matrix read instead of x: for a block that is cut by the last column, and
+ * zeros behind it. */
 static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
     uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
-    for (j = 0; j < 2 * SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
+    for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
-/* The elements of x for a block that begins in column c. */
-SPMV__SHARED const SPMV__T *SPMV__F(block_x)(const spmv_part *p, const SPMV__T *x, const SPMV__T *edge, uint32_t c, int bw)
-{
-    return c == SPMV_PAD ? edge + SPMV__EDGE : (uint64_t)c + (uint64_t)bw <= p->cols ? x + c : edge;
-}
+/* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
+#define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define SPMV__GET(i) if (bh > i) part[i] = sum[i];
+#define SPMV__PUT(i) if (bh > i) sum[i] = part[i];
 
 /* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
  * All sizes are constants, so that sums stay in registers. */
@@ -1081,117 +1134,99 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #define SPMV__UNIT(i, u, x)                                                                                                        \
     if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
     sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
-#define SPMV__EACH_ROW(i)                                                                                                          \
+#define SPMV__ADD(i)                                                                                                               \
     if (bh > i) {                                                                                                                  \
         SPMV__UNIT(i, 0, x0)                                                                                                       \
         if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
         if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
     }
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
+    SPMV__EACH_SUM(SPMV__ADD)
 #undef SPMV__UNIT
-#undef SPMV__EACH_ROW
-}
-
-/* y of the rows of a block row, of which the sums are in lanes. */
-SPMV__FORCE_INLINE void SPMV__F(block_set)(const spmv_part *p, uint64_t s, SPMV__T alpha, const SPMV__O(quad) *sum, SPMV__T beta,
-                                           SPMV__T *y, int bh)
-{
-    const uint64_t first = s * (uint64_t)bh;
-#define SPMV__EACH_ROW(i) if (bh > i && first + i < p->rows) SPMV__F(set)(p, first + i, alpha, SPMV__O(qsum)(sum[i]), beta, y);
-    SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-    SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
-#undef SPMV__EACH_ROW
+#undef SPMV__ADD
 }
 
 #ifndef SPMV_NO_BCSR
-/* Block rows s .. end - 1 of bcsr. */
-SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,
-                                           SPMV__T beta, SPMV__T *y, int bh, int bw, int uw)
+/* Sums each block row of bcsr. */
+SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    const uint64_t step = p->n[SPMV_BCSR_BLOCKS] * (uint64_t)uw;
-    SPMV__T edge[2 * SPMV__EDGE];
-    uint64_t k = spmv__at(&p->a[SPMV_BCSR_PTR], s);
-    SPMV__F(block_edge)(p, x, edge);
-    for (; s < end; s++) {
-        const SPMV__O(quad) zero = SPMV__O(qzero)();
-        SPMV__O(quad) sum[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
-        const uint64_t last = spmv__at(&p->a[SPMV_BCSR_PTR], s + 1);
-        for (; k < last; k++) {
-            uint32_t c = spmv__column_at(&p->a[SPMV_BCSR_COL], &p->a[SPMV_BCSR_BASE], k, s / 32, (uint64_t)bw);
-            SPMV__F(block_add)(val + k * (uint64_t)uw, step, 0, SPMV__F(block_x)(p, x, edge, c, bw), sum, bh, bw, uw);
+    const SPMV__O(quad) zero = SPMV__O(qzero)();
+    const uint32_t *col = b->col;
+    const uint16_t *narrow = b->narrow;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count;
+    uint64_t k = 0, i;
+    for (i = 1; i <= count; i++, sum += bh) {
+        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers */
+        const uint64_t end = b->ptr[i];
+        for (; k < end; k++, val += uw) {
+            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
+            SPMV__F(block_add)(val, step, 0, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
         }
-        SPMV__F(block_set)(p, s, alpha, sum, beta, y, bh);
+        SPMV__EACH_SUM(SPMV__PUT)
     }
 }
 #endif
 
 #ifdef SPMV__ANY_BELL
-/* Block rows s .. s + count - 1, at most SPMV__SLAB, whose blocks lie side by side. The first block of all of them is added, then the
+/* The same for bell and sbell. Blocks of neighbouring block rows lie side by side: the first block of all of them is added, then the
  * second of all, so that values are read in order. */
-SPMV__FORCE_INLINE void SPMV__F(block_slab)(const spmv_part *p, uint64_t s, uint64_t count, SPMV__T alpha, const SPMV__T *x,
-                                            SPMV__T beta, SPMV__T *y, const SPMV__T *edge, int bh, int bw, int uw)
+SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *first, int bh, int bw, int uw)
 {
-    const spmv_array *col = &p->a[spmv__block_col(p)];
-    const spmv__block first = spmv__block_at(p, s, 0), second = spmv__block_at(p, s, 1);
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + first.val;
-    const uint64_t blocks = spmv__block_count(p, s), group = spmv__block_group(p, s);
-    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
-    const uint64_t ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * (uint64_t)uw : second.val - first.val;
-    const SPMV__O(quad) zero = SPMV__O(qzero)();
-    SPMV__O(quad) sum[SPMV__SLAB][8];
-    uint64_t slot = first.col, i, k;
-    int r, found = 1;
-    for (i = 0; i < count; i++)
-        for (r = 0; r < bh; r++) sum[i][r] = zero;
-    for (k = 0; k < blocks && found; k++, slot += second.col - first.col, val += second.val - first.val)
-        for (i = 0, found = 0; i < count; i++) {
-            uint32_t c = spmv__column_at(col, col + 1, slot + i, group, (uint64_t)bw);
-            SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers, which sum[i] would not be */
+    const uint32_t *col = b->col;
+    const uint16_t *narrow = b->narrow;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, ahead = b->ahead, next = b->next_col;
+    uint64_t i, k;
+    int found = 1;
+    for (k = 0; k < b->blocks && found; k++, val += b->next_val) {
+        SPMV__O(quad) *sum = first;
+        for (i = k * next, found = 0; i < k * next + count; i++, sum += bh) {
+            const uint64_t c = col ? col[i] : narrow[i] == SPMV_PAD16 ? SPMV_PAD : base + narrow[i] * (uint64_t)bw;
+            SPMV__O(quad) part[8];
             if (c == SPMV_PAD) continue;
             found = 1;
-            SPMV__F(block_add)(val + i * (uint64_t)uw, first.step, ahead, SPMV__F(block_x)(p, x, edge, c, bw), part, bh, bw, uw);
-#define SPMV__EACH_ROW(j) if (bh > j) sum[i][j] = SPMV__O(qadd)(sum[i][j], part[j]);
-            SPMV__EACH_ROW(0) SPMV__EACH_ROW(1) SPMV__EACH_ROW(2) SPMV__EACH_ROW(3)
-            SPMV__EACH_ROW(4) SPMV__EACH_ROW(5) SPMV__EACH_ROW(6) SPMV__EACH_ROW(7)
-#undef SPMV__EACH_ROW
+            SPMV__EACH_SUM(SPMV__GET)
+            SPMV__F(block_add)(val + (i - k * next) * (uint64_t)uw, step, ahead, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
+            SPMV__EACH_SUM(SPMV__PUT)
         }
-    for (i = 0; i < count; i++) SPMV__F(block_set)(p, s + i, alpha, sum[i], beta, y, bh);
-}
-
-/* Block rows s .. end - 1 of bell and sbell, by slabs. */
-SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
-                                           SPMV__T *y, int bh, int bw, int uw)
-{
-    const uint64_t height = spmv__block_group_height(p);
-    SPMV__T edge[2 * SPMV__EDGE];
-    SPMV__F(block_edge)(p, x, edge);
-    while (s < end) {
-        uint64_t count = spmv__smaller(spmv__smaller(height - s % height, SPMV__SLAB), end - s);
-        SPMV__F(block_slab)(p, s, count, alpha, x, beta, y, edge, bh, bw, uw);
-        s += count;
     }
 }
 #endif
 
 /* With the block size a constant, a function of its own for each. */
 #define X(bh, bw, uw)                                                                                                              \
-    static void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x,   \
-                                                  SPMV__T beta, SPMV__T *y)                                                        \
+    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
+                                                       const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        SPMV__IF_BCSR(if (p->spec.format == SPMV_BCSR) SPMV__F(bcsr_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
-        SPMV__IF_BELL(if (p->spec.format != SPMV_BCSR) SPMV__F(bell_rows)(p, s, end, alpha, x, beta, y, bh, bw, uw);)              \
+        SPMV__IF_BCSR(if (b->is_bcsr) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
+        SPMV__IF_BELL(if (!b->is_bcsr) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
     }
 SPMV_BLOCK_LIST(X)
 #undef X
+#undef SPMV__EACH_SUM
+#undef SPMV__PUT
+#undef SPMV__GET
 
+/* Block rows s .. end - 1, slab by slab. */
 static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    switch (p->n[SPMV_BLOCK_BH] << 8 | p->n[SPMV_BLOCK_BW]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(p, s, end, alpha, x, beta, y); break;
-        SPMV_BLOCK_LIST(X)
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
+    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
+    spmv__block_slab b;
+    uint64_t i, n;
+    SPMV__F(block_edge)(p, x, edge);
+    for (; s < end; s += b.count) {
+        const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
+        for (i = b.is_bcsr ? b.count * bh : 0; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
+        switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
+            SPMV_BLOCK_LIST(X)
 #undef X
+        }
+        n = spmv__smaller(b.count * bh, p->rows - s * bh);
+        for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
+        SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
     }
 }
 
@@ -1219,6 +1254,42 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_CMRS
 #define SPMV__HOST_CMRS { SPMV__PRODUCTS(cmrs), SPMV__NONE }
+/* Adds the nonzeros from k on that are of one row to its sum and returns the nonzero behind them. If the nonzeros of each row are together,
+ * long rows are added by quads; for short ones, more branches cost more than that saves. */
+#define SPMV__CMRS_ROW(name, ROW, COL)                                                                                             \
+    SPMV__FORCE_INLINE uint64_t SPMV__F(name)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT index,             \
+                                              const uint8_t *SPMV__RESTRICT row, int together, uint64_t k, uint64_t last,          \
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
+    {                                                                                                                              \
+        const uint32_t r = ROW(k);                                                                                                 \
+        SPMV__T rest = 0;                                                                                                          \
+        (void)row;                                                                                                                 \
+        if (!together || k + SPMV__LONG / 2 > last || ROW(k + SPMV__LONG / 2 - 1) != r) {                                          \
+            do rest += val[k] * x[COL(k)]; while (++k < last && ROW(k) == r);                                                      \
+        } else {                                                                                                                   \
+            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                 \
+            do {                                                                                                                   \
+                const uint32_t col[4] = { COL(k), COL(k + 1), COL(k + 2), COL(k + 3) };                                            \
+                part = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather)(x, col), part);                                  \
+                k += 4;                                                                                                            \
+            } while (k + 4 <= last && ROW(k + 3) == r);                                                                            \
+            for (rest = SPMV__O(qsum)(part); k < last && ROW(k) == r; k++) rest += val[k] * x[COL(k)];                             \
+        }                                                                                                                          \
+        sum[r] += rest;                                                                                                            \
+        return k;                                                                                                                  \
+    }
+#define SPMV__ROW(k) row[k]
+#define SPMV__COL(k) index[k]
+#define SPMV__PACKED_ROW(k) (index[k] & 15)
+#define SPMV__PACKED_COL(k) (index[k] >> 4)
+SPMV__CMRS_ROW(cmrs_row, SPMV__ROW, SPMV__COL)
+SPMV__CMRS_ROW(cmrs_row_packed, SPMV__PACKED_ROW, SPMV__PACKED_COL)
+#undef SPMV__PACKED_COL
+#undef SPMV__PACKED_ROW
+#undef SPMV__COL
+#undef SPMV__ROW
+#undef SPMV__CMRS_ROW
+
 /* Shares of cmrs are strips. */
 static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
@@ -1226,18 +1297,15 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
     const uint32_t *index = (const uint32_t *)p->a[SPMV_CMRS_INDEX].data;
     const uint8_t *row = (const uint8_t *)p->a[SPMV_CMRS_ROW].data;
     const uint64_t height = p->n[SPMV_CMRS_HEIGHT], strips = spmv__ceil_div(p->rows, height), packed = p->n[SPMV_CMRS_PACKED];
+    const int together = SPMV__LANES > 1 && !p->spec.key[SPMV_KEY_SORT];
     uint64_t s = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share, shares), k, i;
     uint64_t end = spmv__weighted(&p->a[SPMV_CMRS_PTR], strips, share + 1, shares);
     for (; s < end; s++) {
         SPMV__T sum[16] = { 0 };
-        uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
-        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;) { /* neighbours mostly are of one row: sum them in a register */
-            uint32_t r = packed ? index[k] & 15 : row[k];
-            SPMV__T part = 0;
-            if (packed) do part += val[k] * x[index[k] >> 4]; while (++k < last && (index[k] & 15) == r);
-            else do part += val[k] * x[index[k]]; while (++k < last && row[k] == r);
-            sum[r] += part;
-        }
+        const uint64_t last = spmv__at(&p->a[SPMV_CMRS_PTR], s + 1);
+        for (k = spmv__at(&p->a[SPMV_CMRS_PTR], s); k < last;)
+            if (packed) k = SPMV__F(cmrs_row_packed)(val, index, NULL, together, k, last, x, sum);
+            else k = SPMV__F(cmrs_row)(val, index, row, together, k, last, x, sum);
         for (i = 0; i < height && s * height + i < p->rows; i++) SPMV__F(set)(p, s * height + i, alpha, sum[i], beta, y);
     }
 }
@@ -1261,7 +1329,7 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, end - at, x), beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(far_dot)(val + at, col + at, end - at, end - at, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */

@@ -15,7 +15,7 @@
  *   vadd(a, b)               a + b
  *   vsum(v)                  the sum of its lanes, always in the same order
  *   vgather(x, c)            the elements of x at so many columns (vgather16: columns of 16 bits)
- *   vpick(x, c)              the same with 0 for padding, for which x is not read (vpick16)
+ *   vpick(x, c, pads)        the same with 0 for padding, if pads is not 0 (vpick16)
  *   vrun(c)                  1 if each of these columns is one more than the column before, and none is padding; always 0 with one
  *                            lane (vrun16)
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
@@ -75,12 +75,12 @@
     SPMV__FORCE_INLINE T spmv__vsum_##S(T v) { return v; }                                                                         \
     SPMV__FORCE_INLINE T spmv__vgather_##S(const T *x, const uint32_t *c) { return x[*c]; }                                        \
     SPMV__FORCE_INLINE T spmv__vgather16_##S(const T *x, const uint16_t *c) { return x[*c]; }                                      \
-    SPMV__FORCE_INLINE T spmv__vpick_##S(const T *x, const uint32_t *c) { return *c == SPMV_PAD ? 0 : x[*c]; }                     \
-    SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c) { return *c == SPMV_PAD16 ? 0 : x[*c]; }                 \
+    SPMV__FORCE_INLINE T spmv__vpick_##S(const T *x, const uint32_t *c, int pads) { return pads ? 0 : x[*c]; }                       \
+    SPMV__FORCE_INLINE T spmv__vpick16_##S(const T *x, const uint16_t *c, int pads) { return pads ? 0 : x[*c]; }                     \
     SPMV__FORCE_INLINE int spmv__vpads_##S(const uint32_t *c) { return *c == SPMV_PAD ? 2 : 0; }                                   \
     SPMV__FORCE_INLINE int spmv__vpads16_##S(const uint16_t *c) { return *c == SPMV_PAD16 ? 2 : 0; }                               \
-    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                           \
-    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                       \
+    SPMV__FORCE_INLINE int spmv__vrun_##S(const uint32_t *c) { return !c; }                                                        \
+    SPMV__FORCE_INLINE int spmv__vrun16_##S(const uint16_t *c) { return !c; }                                                      \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qzero_##S(void)                                                                        \
     {                                                                                                                              \
         spmv__quad_##S q = { 0, 0, 0, 0 };                                                                                         \
@@ -175,20 +175,22 @@ SPMV__PLAIN_LOAD(mixed_plain, f64_plain, float, double)
     {                                                                                                                              \
         spmv__vec_##S v = { SPMV__GET##n(SPMV__AT) };                                                                              \
         return v;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick_##S(const T *x, const uint32_t *c)                                                \
+    }
+/* Picks of n lanes. */
+#define SPMV__PICKS(S, T, n)                                                                                                       \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick_##S(const T *x, const uint32_t *c, int pads)                                      \
     {                                                                                                                              \
         static const T none = 0;                                                                                                   \
         const uint32_t pad = SPMV_PAD;                                                                                             \
         spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
-        return v;                                                                                                                  \
+        return pads ? v : spmv__vgather_##S(x, c);                                                                                 \
     }                                                                                                                              \
-    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick16_##S(const T *x, const uint16_t *c)                                              \
+    SPMV__FORCE_INLINE spmv__vec_##S spmv__vpick16_##S(const T *x, const uint16_t *c, int pads)                                    \
     {                                                                                                                              \
         static const T none = 0;                                                                                                   \
         const uint16_t pad = SPMV_PAD16;                                                                                           \
         spmv__vec_##S v = { SPMV__GET##n(SPMV__AT_OR_0) };                                                                         \
-        return v;                                                                                                                  \
+        return pads ? v : spmv__vgather16_##S(x, c);                                                                               \
     }
 #endif
 
@@ -245,6 +247,35 @@ SPMV__FORCE_INLINE float spmv__vsum_f32_avx2(__m256 v)
     return spmv__qsum_f32_avx2(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 SPMV__GATHERS(f32_avx2, float, 8)
+/* Stores eight columns with 0 in the place of padding, and returns -1 for each that was padding: one gather does for both cases. */
+SPMV__FORCE_INLINE __m256i spmv__without_pads_avx2(uint32_t *to, const uint32_t *c)
+{
+    const __m256i columns = _mm256_loadu_si256((const __m256i *)c), pads = _mm256_cmpeq_epi32(columns, _mm256_set1_epi32(-1));
+    _mm256_storeu_si256((__m256i *)to, _mm256_andnot_si256(pads, columns));
+    return pads;
+}
+SPMV__FORCE_INLINE __m256i spmv__without_pads16_avx2(uint16_t *to, const uint16_t *c)
+{
+    const __m128i columns = _mm_loadu_si128((const __m128i *)c), pads = _mm_cmpeq_epi16(columns, _mm_set1_epi16(-1));
+    _mm_storeu_si128((__m128i *)to, _mm_andnot_si128(pads, columns));
+    return _mm256_cvtepi16_epi32(pads);
+}
+#define SPMV__AVX2_PICK(w, T, C, vec, S, without)                                                                                  \
+    SPMV__FORCE_INLINE vec spmv__vpick##w##_##S(const T *x, const C *c, int pads)                                                  \
+    {                                                                                                                              \
+        C columns[8];                                                                                                              \
+        vec v;                                                                                                                     \
+        __m256i none = _mm256_setzero_si256();                                                                                     \
+        if (pads) {                                                                                                                \
+            none = without(columns, c);                                                                                            \
+            c = columns;                                                                                                           \
+        }                                                                                                                          \
+        v = spmv__vgather##w##_##S(x, c);                                                                                          \
+        return pads ? spmv__clear_##S(v, none) : v;                                                                                \
+    }
+SPMV__FORCE_INLINE __m256 spmv__clear_f32_avx2(__m256 v, __m256i none) { return _mm256_andnot_ps(_mm256_castsi256_ps(none), v); }
+SPMV__AVX2_PICK(, float, uint32_t, __m256, f32_avx2, spmv__without_pads_avx2)
+SPMV__AVX2_PICK(16, float, uint16_t, __m256, f32_avx2, spmv__without_pads16_avx2)
 SPMV__FORCE_INLINE int spmv__vrun_f32_avx2(const uint32_t *c)
 {
     const __m256i run = _mm256_add_epi32(_mm256_set1_epi32((int)*c), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -335,18 +366,14 @@ SPMV__FORCE_INLINE double spmv__vsum_f64_avx2(spmv__vec_f64_avx2 v) { return spm
 #define SPMV__PAIR(G) spmv__pair_f64_avx2(_mm256_setr_pd(SPMV__GET4(G)), _mm256_setr_pd(G(4), G(5), G(6), G(7)))
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather_f64_avx2(const double *x, const uint32_t *c) { return SPMV__PAIR(SPMV__AT); }
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vgather16_f64_avx2(const double *x, const uint16_t *c) { return SPMV__PAIR(SPMV__AT); }
-SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick_f64_avx2(const double *x, const uint32_t *c)
+SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__clear_f64_avx2(spmv__vec_f64_avx2 v, __m256i none)
 {
-    static const double none = 0;
-    const uint32_t pad = SPMV_PAD;
-    return SPMV__PAIR(SPMV__AT_OR_0);
+    const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(none));
+    const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(none, 1));
+    return spmv__pair_f64_avx2(_mm256_andnot_pd(_mm256_castsi256_pd(low), v.low), _mm256_andnot_pd(_mm256_castsi256_pd(high), v.high));
 }
-SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vpick16_f64_avx2(const double *x, const uint16_t *c)
-{
-    static const double none = 0;
-    const uint16_t pad = SPMV_PAD16;
-    return SPMV__PAIR(SPMV__AT_OR_0);
-}
+SPMV__AVX2_PICK(, double, uint32_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads_avx2)
+SPMV__AVX2_PICK(16, double, uint16_t, spmv__vec_f64_avx2, f64_avx2, spmv__without_pads16_avx2)
 #undef SPMV__PAIR
 #define spmv__vrun_f64_avx2 spmv__vrun_f32_avx2 /* as many columns */
 #define spmv__vrun16_f64_avx2 spmv__vrun16_f32_avx2
@@ -405,6 +432,7 @@ SPMV__FORCE_INLINE __m512 spmv__vmul_f32_avx512(__m512 a, __m512 b) { return _mm
 SPMV__FORCE_INLINE __m512 spmv__vadd_f32_avx512(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 SPMV__FORCE_INLINE float spmv__vsum_f32_avx512(__m512 v) { return _mm512_reduce_add_ps(v); }
 SPMV__GATHERS(f32_avx512, float, 16)
+SPMV__PICKS(f32_avx512, float, 16)
 SPMV__FORCE_INLINE int spmv__vrun_f32_avx512(const uint32_t *c)
 {
     return spmv__vrun_f32_avx2(c) && c[8] == *c + 8 && spmv__vrun_f32_avx2(c + 8);
@@ -448,6 +476,7 @@ SPMV__FORCE_INLINE __m512d spmv__vmul_f64_avx512(__m512d a, __m512d b) { return 
 SPMV__FORCE_INLINE __m512d spmv__vadd_f64_avx512(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
 SPMV__FORCE_INLINE double spmv__vsum_f64_avx512(__m512d v) { return _mm512_reduce_add_pd(v); }
 SPMV__GATHERS(f64_avx512, double, 8)
+SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__vrun_f64_avx512 spmv__vrun_f32_avx2 /* as many columns */
 #define spmv__vrun16_f64_avx512 spmv__vrun16_f32_avx2
 #define spmv__vpads_f64_avx512 spmv__vpads_f32_avx2
@@ -490,6 +519,7 @@ SPMV__FORCE_INLINE float32x4_t spmv__vmul_f32_neon(float32x4_t a, float32x4_t b)
 SPMV__FORCE_INLINE float32x4_t spmv__vadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float spmv__vsum_f32_neon(float32x4_t v) { return vaddvq_f32(v); }
 SPMV__GATHERS(f32_neon, float, 4)
+SPMV__PICKS(f32_neon, float, 4)
 SPMV__FORCE_INLINE int spmv__vrun_f32_neon(const uint32_t *c)
 {
     static const uint32_t rise[4] = { 0, 1, 2, 3 };
@@ -546,6 +576,7 @@ SPMV__FORCE_INLINE float64x2_t spmv__vmul_f64_neon(float64x2_t a, float64x2_t b)
 SPMV__FORCE_INLINE float64x2_t spmv__vadd_f64_neon(float64x2_t a, float64x2_t b) { return vaddq_f64(a, b); }
 SPMV__FORCE_INLINE double spmv__vsum_f64_neon(float64x2_t v) { return vaddvq_f64(v); }
 SPMV__GATHERS(f64_neon, double, 2)
+SPMV__PICKS(f64_neon, double, 2)
 SPMV__FORCE_INLINE int spmv__vrun_f64_neon(const uint32_t *c) { return *c < SPMV_PAD - 1 && c[1] == *c + 1; }
 SPMV__FORCE_INLINE int spmv__vrun16_f64_neon(const uint16_t *c) { return *c < SPMV_PAD16 - 1 && c[1] == *c + 1; }
 SPMV__FORCE_INLINE int spmv__vpads_f64_neon(const uint32_t *c) { return (*c == SPMV_PAD) + (c[1] == SPMV_PAD); }

@@ -3,10 +3,9 @@
  * The choice: features compared with plain counting, estimated slots with stored ones, and the results of auto and cocktail. */
 #include <criterion/criterion.h>
 
-#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
-#define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
+#include "library.h"
 
 static spmv_view whole(const spmv_csr *a)
 {
@@ -350,31 +349,25 @@ Test(slots, estimated_are_stored)
     for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
         spmv_csr a = matrix_csr(&m, SPMV_F64);
         spmv_view v = whole(&a);
-        spmv_features f;
-        spmv__look l;
         spmv_build how;
         memset(&how, 0, sizeof how);
-        CHECK(spmv__look_make(&l, &v, NULL) == SPMV_OK, "%s", m.name);
-        CHECK(spmv__look_features(&l, &f, UINT64_MAX / 4, 0) == SPMV_OK, "%s", m.name);
         for (j = 0; a.nnz && j < sizeof layouts / sizeof *layouts; j++) {
             spmv_plan plan;
             spmv_store store;
-            spmv__load load;
-            double real, more = 0;
+            double real, slots = 0, more = 0;
             how.max_bytes = (uint64_t)1 << 30;
             CHECK(spmv_plan_parse(&plan, layouts[j], NULL, NULL) == SPMV_OK, "%s", layouts[j]);
             CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
-            CHECK(spmv__spec_estimate(&plan.part[0], &l, &f, &load) == SPMV_OK, "%s: %s", m.name, layouts[j]);
+            CHECK(library_estimate(&v, &plan.part[0], &slots) == SPMV_OK, "%s: %s", m.name, layouts[j]);
             real = (double)spmv_store_slots(&store);
             /* not estimated: columns are as long as the number of rows (bell: of block rows, of 4 rows) rounded up to 32 */
             if (strncmp(layouts[j], "ell", 3) == 0 || strncmp(layouts[j], "dia", 3) == 0 || strncmp(layouts[j], "bdia", 4) == 0)
-                more = 32 * load.slots / (double)a.rows;
-            if (strncmp(layouts[j], "bell", 4) == 0) more = 128 * load.slots / (double)a.rows;
-            CHECK(fabs(real - load.slots) <= more, "%s: %s has %g slots, %g were estimated", m.name, layouts[j], real, load.slots);
+                more = 32 * slots / (double)a.rows;
+            if (strncmp(layouts[j], "bell", 4) == 0) more = 128 * slots / (double)a.rows;
+            CHECK(fabs(real - slots) <= more, "%s: %s has %g slots, %g were estimated", m.name, layouts[j], real, slots);
             spmv_store_free(&store);
             compared++;
         }
-        spmv__look_free(&l);
         spmv_csr_free(&a);
         matrix_free(&m);
     }
@@ -1203,7 +1196,7 @@ static double hand_rate(void *user, const spmv_spec *layout, double rows, double
     const hand_rates *h = (const hand_rates *)user;
     int block = spmv_format_class_of(layout->format) == SPMV_CLASS_BLOCK;
     if (rows < 1 || layout->key[SPMV_KEY_H]) return 0; /* one height of sell is enough */
-    if (block && (spmv__block_height(layout) != h->bh || spmv__block_width(layout) != h->bw)) return 0;
+    if (block && (layout->key[SPMV_KEY_B] ? layout->key[SPMV_KEY_B] : 0x404) != (h->bh << 8 | h->bw)) return 0; /* 4x4 by default */
     return per_row < h->below[layout->format] ? h->low[layout->format] : h->rate[layout->format];
 }
 

@@ -4,13 +4,18 @@
  * allocations. Criterion starts a process for each test, so loops are inside the tests. */
 #include <criterion/criterion.h>
 
-#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
-#define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
+
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+
+/* Element i of an array of offsets, which have 32 or 64 bits. */
+static uint64_t offset_at(const spmv_array *a, uint64_t i)
+{
+    return a->width == 4 ? ((const uint32_t *)a->data)[i] : ((const uint64_t *)a->data)[i];
+}
 
 /* Every format with the keys that change its arrays. */
 static const char *const specs[] = {
@@ -2324,7 +2329,7 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
             if (n > width) width = n;
         }
         slots = width * height;
-        CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t + 1) - spmv__at(&p.a[SPMV_SELL_PTR], t) == slots, "%s: slots of slice %d", text, (int)t);
+        CHECK(offset_at(&p.a[SPMV_SELL_PTR], t + 1) - offset_at(&p.a[SPMV_SELL_PTR], t) == slots, "%s: slots of slice %d", text, (int)t);
         CHECK(height == 1 || (slots - held) * 100 <= slots * (uint64_t)percent, "%s: padding of slice %d", text, (int)t);
         if (height < h && end < m->rows) { /* one row more would have been too many */
             longer = m->ptr[end + 1] - m->ptr[end];
@@ -2336,7 +2341,7 @@ static void grown(const matrix *m, const spmv_csr *a, uint64_t h, int percent)
         if (height > highest) highest = height;
         for (r = first; r < end; r++)
             for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) {
-                uint64_t slot = spmv__at(&p.a[SPMV_SELL_PTR], t) + (k - m->ptr[r]) * height + r - first;
+                uint64_t slot = offset_at(&p.a[SPMV_SELL_PTR], t) + (k - m->ptr[r]) * height + r - first;
                 CHECK(((const uint32_t *)p.a[SPMV_SELL_COL].data)[slot] == m->col[k], "%s: slot", text);
             }
     }
@@ -2373,11 +2378,11 @@ Test(sell, defaults_align_to_128_bytes)
     CHECK(matrix_awkward(&m, 29, INTEGERS), "matrix");
     a = matrix_csr(&m, SPMV_F32);
     CHECK(built(&p, "sell", &m, &a, SPMV_F32, 0), "sell");
-    for (t = 0; t <= p.n[SPMV_SELL_SLICES]; t++) CHECK(spmv__at(&p.a[SPMV_SELL_PTR], t) * 4 % 128 == 0, "slice %d", (int)t);
+    for (t = 0; t <= p.n[SPMV_SELL_SLICES]; t++) CHECK(offset_at(&p.a[SPMV_SELL_PTR], t) * 4 % 128 == 0, "slice %d", (int)t);
     spmv_part_free(&p);
     CHECK(built(&p, "sbell", &m, &a, SPMV_F32, 0), "sbell");
     for (t = 0; t <= p.n[SPMV_SBELL_SLICES]; t++)
-        CHECK(spmv__at(&p.a[SPMV_SBELL_PTR], t) * p.n[SPMV_SBELL_UW] * 4 % 128 == 0, "slice %d of blocks", (int)t);
+        CHECK(offset_at(&p.a[SPMV_SBELL_PTR], t) * p.n[SPMV_SBELL_UW] * 4 % 128 == 0, "slice %d of blocks", (int)t);
     spmv_part_free(&p);
     CHECK(built(&p, "ell", &m, &a, SPMV_F32, 0) && p.n[SPMV_ELL_LD] * 4 % 128 == 0, "ell");
     spmv_part_free(&p);
@@ -2399,7 +2404,7 @@ static void in_place(const matrix *m, int height, int bits)
     if (m->nnz) memcpy(col, m->col, m->nnz * 4);
     CHECK(spmv_csr_to_cmrs(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
     for (r = 0; r <= strips; r++)
-        CHECK(spmv__ptr_get(ptr, bits, r) == m->ptr[r * h < rows ? r * h : rows], "%s, height %d: strip %d", m->name, height, (int)r);
+        CHECK((bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r]) == m->ptr[r * h < rows ? r * h : rows], "%s, height %d: strip %d", m->name, height, (int)r);
     for (r = 0; r < rows; r++)
         for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) CHECK(col[k] == m->col[k] * 16 + r % h, "%s: entry %d", m->name, (int)k);
     CHECK(spmv_cmrs_to_csr(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);

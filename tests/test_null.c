@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * NULL for every pointer of every public function, one at a time, is refused with the argument's name, or allowed as documented.
  * "tests/tidy.sh null" compares the functions here with those of the headers. */
-#define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../spmv_group.h"
 #include "../spmv_io.h"

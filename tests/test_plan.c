@@ -3,8 +3,6 @@
  * Plans on the host: grammar, the nonzeros that each part takes (compared with a simulation), builders, all parts together. */
 #include <criterion/criterion.h>
 
-#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
-#define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "common.h"
 

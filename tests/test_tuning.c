@@ -4,7 +4,6 @@
  * between, at and beyond the samples are as the logarithms give them. */
 #include <criterion/criterion.h>
 
-#define SPMV_IMPLEMENTATION
 #include "spmv.h"
 #include "spmv_auto.h"
 #include "common.h"

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * The library, compiled once for all tests that do not define SPMV_IMPLEMENTATION themselves, because it takes longer to compile than they
+ * do. tools/library.c has it with what the tools need as well. */
+#define SPMV__SHARE 64 /* so that the work on small matrices is shared among threads as well */
+#define SPMV_REPRODUCIBLE
+#include "../tools/library.c"
+
+#include "library.h"
+
+spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots)
+{
+    spmv__look l;
+    spmv__load load;
+    spmv_features f;
+    spmv_status s = spmv__look_make(&l, v, NULL);
+    if (s) return s;
+    s = spmv__look_features(&l, &f, UINT64_MAX / 4, 0);
+    if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
+    if (!s) *slots = load.slots;
+    spmv__look_free(&l);
+    return s;
+}

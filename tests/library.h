@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Internal functions of the library that tests need beyond the public interface. Tests that need others define SPMV_IMPLEMENTATION and so
+ * have a library of their own, which library.c is not linked with. */
+#ifndef SPMV_TESTS_LIBRARY_H
+#define SPMV_TESTS_LIBRARY_H
+
+#include "spmv.h"
+
+/* The slots of a part of a matrix as the choice estimates them, from exact features, without building the part. */
+spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots);
+
+#endif
