@@ -49,6 +49,7 @@
 #endif
 #ifdef SPMV_DEVICE_H /* by a back end of the library, or by the caller, with a back end of their own: its bodies are wanted here as well */
 #include "spmv_check.h"
+#include "spmv_convert.h"
 #endif
 #ifdef SPMV_NO_AUTO
 #include "spmv_plan.h"
@@ -74,6 +75,13 @@ typedef struct spmv_device spmv_device; /* never defined: without a back end a d
 #endif
 typedef struct spmv_matrix spmv_matrix; /* a prepared matrix; see "for tools" for its members */
 
+/* Where the arrays of a matrix on a device are filled. */
+typedef enum spmv_conversion {
+    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own */
+    SPMV_CONVERT_ON_HOST,
+    SPMV_CONVERT_ON_DEVICE    /* if it can fill the part (spmv_convert.h), else on the host */
+} spmv_conversion;
+
 /* What spmv_create makes a matrix from. Zero-initialise it, then set what applies: zero is a valid default for every member but
  * matrix, whose defaults spmv_input describes. spmv_create copies what it needs; the comments say what must outlive the matrix. */
 typedef struct spmv_desc {
@@ -88,6 +96,7 @@ typedef struct spmv_desc {
     const char     *variant; /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
                                 (spmv_variants_parse of spmv_device.h). NULL: those that the choice found, else the defaults. Ignored on
                                 the host */
+    spmv_conversion convert; /* where the arrays are filled; ignored on the host */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -179,6 +188,8 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
 
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
+
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
 static void spmv__release_arrays(spmv_store *st)
 {
@@ -203,6 +214,12 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 }
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
+
+/* Products run on the host, and so does the conversion. */
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+{
+    return spmv__plan_and_store(m, d, csr, how);
+}
 #else
 enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
 
@@ -267,6 +284,21 @@ static void spmv__off_device(spmv_matrix *m)
     spmv_free(&m->store.hooks, m->on_device);
     m->exec = NULL;
     m->on_device = NULL;
+}
+
+/* Finds the plan and stores the matrix by it, on the device if it converts. Then the kernels are done and the CSR matrix is no longer
+ * there. */
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+{
+    spmv_device_converter c;
+    spmv_status s = SPMV_OK, end;
+    memset(&c, 0, sizeof c);
+    if (d->device && (d->convert == SPMV_CONVERT_ON_DEVICE || (d->convert == SPMV_CONVERT_DEFAULT && spmv_convert_here(d->device))))
+        s = spmv_device_converter_open(&c, d->device, csr);
+    how->converter = c.converter;
+    if (!s) s = spmv__plan_and_store(m, d, csr, how);
+    end = spmv_device_converter_close(&c);
+    return s ? s : end;
 }
 
 #ifndef SPMV_NO_AUTO
@@ -541,7 +573,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
     if (!csr) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
-    if (!s) s = spmv__plan_and_store(m, d, csr, &how);
+    if (!s) s = spmv__plan_and_convert(m, d, csr, &how);
     if (s) spmv_destroy(m);
     else if (!m->updatable) spmv__release_csr(m);
     spmv__phase(&d->hooks, SPMV_PHASE_NONE);

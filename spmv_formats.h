@@ -468,6 +468,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
+    struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
 } spmv_part;
 
@@ -488,6 +489,7 @@ typedef struct spmv_build {
     int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
     spmv_simd simd;         /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if it is not usable here */
     uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
+    struct spmv_converter *converter; /* fills parts on a device (spmv_convert.h); NULL: all arrays are filled on the host */
 } spmv_build;
 
 /* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
@@ -1853,6 +1855,19 @@ typedef struct spmv__source {
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
     const spmv_hooks *h;
 } spmv__source;
+
+/* Arrays of a part that a device holds. The creator of a matrix on that device may take them over, by setting them to NULL. */
+typedef struct spmv_elsewhere {
+    const void *device;       /* the spmv_device */
+    void *a[SPMV_MAX_ARRAYS]; /* buffers; NULL: the array is on the host, or was taken over */
+    void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
+} spmv_elsewhere;
+
+/* What fills the arrays of a part instead of the host. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
+ * else it leaves p as it was. It has failed if the host would fail as well. */
+typedef struct spmv_converter {
+    spmv_status (*part)(struct spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
+} spmv_converter;
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
 typedef struct spmv__sink {
@@ -4644,10 +4659,11 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     spmv__source src;
     void *counts;
     spmv_status s = spmv__part_sizes(out, spec, view, how, hooks, &src, &counts);
-    if (!s) s = spmv__part_arrays(out, &src, how);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
-    if (!s) s = spmv__part_values(out, &src);
+    if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
+    if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
+    if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
     if (!s && how->updatable) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);
@@ -4710,6 +4726,7 @@ SPMV_API void spmv_part_free(spmv_part *p)
     spmv_free(&h, p->list.data);
     spmv_free(&h, p->zeros.data);
     spmv_free(&h, p->map.data);
+    if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     memset(p, 0, sizeof *p);
 }
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * Conversion on a device (spmv_convert.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
+ * SPMV_TEST_DEVICE chooses another, as for test_cl. */
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+#include <criterion/criterion.h>
+#include "common.h"
+
+static const char *const plans[] = {
+    "csr", "csr:run=64,idx=16", "csr:rows=nonempty", "tcsr", "tcsr:tile=512,rows=nonempty", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
+    "sell:h=8", "sell:h=32,rows=sorted,sigma=64,idx=16", "sell:h=16,grow=0.1", "coo", "cmrs", "cmrs:h=16,wide=1", "cmrs:rows=nonempty",
+    "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
+    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2"
+};
+
+static int same_array(const spmv_device *d, const spmv_part *there, const spmv_array *a, int k)
+{
+    const uint64_t bytes = a->count * a->width;
+    void *got = need_exact(bytes);
+    int same = 1;
+    if (bytes && there->a[k].data) memcpy(got, there->a[k].data, (size_t)bytes);
+    if (bytes && there->elsewhere && there->elsewhere->a[k])
+        CHECK(!spmv_buffer_read(d, there->elsewhere->a[k], bytes, got), "read");
+    else CHECK(!bytes || there->a[k].data, "array %d is nowhere", k);
+    same = !bytes || !memcmp(got, a->data, (size_t)bytes);
+    free(got);
+    return same;
+}
+
+/* Returns how many parts the device filled. */
+static uint64_t compare(spmv_device *d, const spmv_csr *a, spmv_type type, const char *text, const char *name, ledger *l)
+{
+    spmv_plan plan;
+    spmv_build how;
+    spmv_store here, there;
+    spmv_device_converter c;
+    spmv_hooks h = ledger_hooks(l);
+    uint64_t filled;
+    spmv_status s;
+    int i, k;
+    memset(&how, 0, sizeof how);
+    how.type = type;
+    how.borrow = 1;
+    CHECK(!spmv_plan_parse(&plan, text, NULL, &h), "%s: %s", text, l->text);
+    s = spmv_store_make(&here, &plan, a, &how, &h);
+    if (s) {
+        CHECK(spmv_status_is_refusal(s), "%s on %s: %s", text, name, l->text);
+        return 0;
+    }
+    CHECK(!spmv_device_converter_open(&c, d, a), "open");
+    how.converter = c.converter;
+    CHECK(!spmv_store_make(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
+    filled = spmv_device_converter_count(&c);
+    CHECK(!spmv_device_converter_close(&c), "close");
+    CHECK(here.count == there.count, "%s on %s: parts", text, name);
+    for (i = 0; i < here.count; i++) {
+        CHECK(!memcmp(here.part[i].n, there.part[i].n, sizeof here.part[i].n), "%s on %s: integers", text, name);
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+            CHECK(same_array(d, &there.part[i], &here.part[i].a[k], k), "%s on %s: array %d of part %d", text, name, k, i);
+    }
+    spmv_store_free(&there);
+    spmv_store_free(&here);
+    return filled;
+}
+
+static void open_device(spmv_device *d)
+{
+    spmv_device_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.which = getenv("SPMV_TEST_DEVICE");
+    cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
+}
+
+static void bytes_of(spmv_type type)
+{
+    spmv_device d;
+    ledger l;
+    matrix m;
+    uint64_t filled[sizeof plans / sizeof *plans] = { 0 };
+    size_t j;
+    int i;
+    memset(&l, 0, sizeof l);
+    open_device(&d);
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        spmv_csr a = matrix_csr(&m, type);
+        for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, type, plans[j], m.name, &l);
+    }
+    for (j = 1; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
+    cr_assert_eq(filled[0], 0, "csr is uploaded as it came");
+    spmv_device_close(&d);
+}
+
+Test(convert, every_byte_f64) { bytes_of(SPMV_F64); }
+Test(convert, every_byte_f32) { bytes_of(SPMV_F32); }
