@@ -133,20 +133,21 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     static const char *const own[][2] = {
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
-        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" }
+        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
+        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbb" }
     };
-    int gather = !strcmp(source->file, "gather.cl");
+    int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_BUILD;
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
-    if (i == LENGTH(own) || source->count != (coo || tcsr || scale || gather ? 4 : 6)) bad++;
+    if (i == LENGTH(own) || source->count != (coo || tcsr || scale || whole ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
     snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s", i < LENGTH(own) ? own[i][1] : "",
-             coo ? "nb" : scale ? "n" : tcsr || gather ? "" : "nn",
-             strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
-             gather ? "" : "bnbnrr");
+             coo ? "nb" : scale ? "n" : tcsr || whole ? "" : "nn",
+             strstr(source->options, "LIST=1") && !convert ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
+             whole ? "" : "bnbnrr");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
     builds++;
     *out = t;
@@ -433,6 +434,7 @@ static const char *const plans[] = {
 };
 
 enum { ROWS = 43, COLS = 37 };
+static int fixed; /* of store: 1 makes matrices without updates, which the device converts */
 static int64_t ptr[ROWS + 1];
 static int32_t col[ROWS * COLS];
 static double val[ROWS * COLS], x[COLS], y[ROWS];
@@ -446,7 +448,7 @@ static void start(void)
         ptr[r + 1] = n;
     }
     fails_left = -1;
-    builds = loads = no_images = 0;
+    builds = loads = no_images = fixed = 0;
 }
 
 /* Everything that was given out has been freed, and nothing was wrong. */
@@ -485,7 +487,7 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
     desc.type = type;
     desc.plan = plan;
     desc.device = d;
-    desc.updatable = 1;
+    desc.updatable = !fixed;
     desc.hooks.log = hear;
     desc.hints = wishes;
     return spmv_create(m, &desc);
@@ -966,6 +968,79 @@ Test(device, every_call_may_fail)
             cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plans[i], n);
         }
     cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* each has to open, to build and to set six arguments or more */
+}
+
+/* ---- conversion on the device: tests/test_convert.c compares the arrays ------------------------------------------------------ */
+
+/* 1 if the buffers of a matrix hold what the host fills for the same plan. */
+static int filled_by_host(const spmv_matrix *m, spmv_device *d, const char *plan)
+{
+    spmv_matrix other;
+    size_t i, k;
+    int same = 1;
+    fixed = 0;
+    cr_assert_eq(store(&other, d, plan, SPMV_F64), SPMV_OK, "%s", said);
+    fixed = 1;
+    for (i = 0; i < m->on_device->count; i++)
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+            const thing *a = (const thing *)m->on_device->part[i].a[k], *b = (const thing *)other.on_device->part[i].a[k];
+            const spmv_array *array = &other.store.part[i].a[k];
+            if (a && b) same &= !memcmp(a->data, b->data, (size_t)(array->count * array->width));
+            else same &= !a && !b;
+        }
+    spmv_destroy(&other);
+    return same;
+}
+
+/* If a call of the conversion fails, the host converts and says so. All other calls are needed. */
+Test(device, every_call_of_a_conversion_may_fail)
+{
+    size_t i;
+    int n, failed = 0, fell_back = 0;
+    fixed = 1;
+    for (i = 0; i < LENGTH(plans); i++)
+        for (n = 0; ; n++, failed++) {
+            spmv_device d;
+            spmv_matrix m;
+            spmv_status s;
+            memset(&m, 0, sizeof m);
+            fails_left = n;
+            said[0] = 0;
+            s = open_fake(&d, NULL);
+            if (!s) s = store(&m, &d, plans[i], SPMV_F64);
+            if (!s && fails_left < 0) {
+                cr_assert(strstr(said, "the host converts instead"), "%s: call %d failed: %s", plans[i], n, said);
+                if (!strchr(plans[i], '+')) cr_assert(filled_by_host(&m, &d, plans[i]), "%s: call %d", plans[i], n);
+                fell_back++;
+            }
+            spmv_destroy(&m);
+            spmv_device_close(&d);
+            cr_assert_null(alive, "%s: call %d failed, something was left", plans[i], n);
+            if (fails_left >= 0) {
+                cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
+                break;
+            }
+        }
+    cr_assert_gt(fell_back, 20 * (int)LENGTH(plans)); /* buffers, copies, and the arguments of the kernel */
+    cr_assert_gt(failed, fell_back);
+}
+
+/* A device without room for the CSR matrix beside its parts. */
+Test(device, conversion_needs_room)
+{
+    spmv_device d;
+    spmv_matrix m;
+    cr_assert_eq(open_fake(&d, "large"), SPMV_OK);
+    fixed = 1;
+    cr_assert_eq(store(&m, &d, "ell", SPMV_F64), SPMV_OK, "%s", said);
+    spmv_destroy(&m);
+    said[0] = 0;
+    d.info.alloc_bytes = 600; /* parts are cut, and the host fills them */
+    cr_assert_eq(store(&m, &d, "csr:run=64", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_gt(m.on_device->count, 1);
+    cr_assert_str_eq(said, "");
+    spmv_destroy(&m);
+    spmv_device_close(&d);
 }
 
 /* ---- groups: the calls of a product on several devices; tests/test_group.c has the results --------------------------------- */
