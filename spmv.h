@@ -172,6 +172,7 @@ struct spmv_matrix {
     spmv_device    *device; /* NULL: products run on the host, and the next two are NULL */
     struct spmv_device_matrix *on_device;
     struct spmv_exec *exec; /* for spmv_mul; the only member that products change */
+    spmv_converter *converter; /* updatable: what replaces the values of parts that the device filled; NULL: there are none */
 };
 
 #if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
@@ -214,6 +215,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 }
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
+static void spmv__close_converter(spmv_matrix *m) { (void)m; }
 
 /* Products run on the host, and so does the conversion. */
 static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
@@ -286,18 +288,24 @@ static void spmv__off_device(spmv_matrix *m)
     m->on_device = NULL;
 }
 
+static void spmv__close_converter(spmv_matrix *m)
+{
+    spmv_converter_close(m->converter);
+    m->converter = NULL;
+}
+
 /* Finds the plan and stores the matrix by it, on the device if it converts. Then the kernels are done and the CSR matrix is no longer
  * there. */
 static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
 {
-    spmv_device_converter c;
     spmv_status s = SPMV_OK, end;
-    memset(&c, 0, sizeof c);
     if (d->device && (d->convert == SPMV_CONVERT_ON_DEVICE || (d->convert == SPMV_CONVERT_DEFAULT && spmv_convert_here(d->device))))
-        s = spmv_device_converter_open(&c, d->device, csr);
-    how->converter = c.converter;
+        s = spmv_converter_open(&m->converter, d->device, csr);
+    how->converter = m->converter;
     if (!s) s = spmv__plan_and_store(m, d, csr, how);
-    end = spmv_device_converter_close(&c);
+    if (!m->converter) return s;
+    end = spmv_converter_finish(m->converter);
+    if (!m->updatable || !spmv_converter_count(m->converter)) spmv__close_converter(m);
     return s ? s : end;
 }
 
@@ -603,6 +611,7 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
 #ifdef SPMV_DEVICE_H
     if (!s && m->device) s = spmv_device_matrix_update(m->on_device, m->store.part, (size_t)m->store.count);
+    if (!s && m->converter) s = spmv_converter_update(m->converter, m->borrowed_csr ? val : m->own.val, NULL);
 #endif
     return s;
 }
@@ -612,6 +621,7 @@ SPMV_API void spmv_destroy(spmv_matrix *m)
     if (!m) return;
     spmv__off_device(m);
     spmv_store_free(&m->store);
+    spmv__close_converter(m);
     spmv_csr_free(&m->own);
     memset(m, 0, sizeof *m);
 }

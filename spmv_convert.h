@@ -21,29 +21,30 @@
 extern "C" {
 #endif
 
-/* A converter for one CSR matrix and one device. All members are private. */
-typedef struct spmv_device_converter {
-    struct spmv_converter *converter; /* what spmv_build.converter is to be */
-    void *state_;
-} spmv_device_converter;
-
 /* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
  * host. 0 for NULL. */
 SPMV_API int spmv_convert_here(const spmv_device *d);
 
-/* Makes a converter; nothing is copied to the device before the first part needs it. Give out->converter to spmv_part_build or
- * spmv_store_make as spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes over what was
- * filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
- *   out  need not be initialised; zeroed on failure. Close it with spmv_device_converter_close
- *   d    must outlive out and all parts that were made with it, and must not move. One thread at a time
- *   a    the matrix whose parts are to be made, and no other; it must outlive out
+/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
+ * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
+ * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
+ *   out  NULL on failure. Close it with spmv_converter_close
+ *   d    must outlive the converter and all parts that were made with it, and must not move. One thread at a time
+ *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
-SPMV_API spmv_status spmv_device_converter_open(spmv_device_converter *out, spmv_device *d, const spmv_csr *a);
-/* Waits for the kernels, frees the CSR matrix on the device, and zeroes *c. Returns the status of the kernels. No product may be started
- * before. NULL and a zeroed converter are ignored. */
-SPMV_API spmv_status spmv_device_converter_close(spmv_device_converter *c);
-/* How many parts it has filled. 0 for NULL and for a zeroed converter. */
-SPMV_API uint64_t spmv_device_converter_count(const spmv_device_converter *c);
+SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
+/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
+ * status of the kernels. No product may be started before, and no part be made after it. */
+SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
+/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that is
+ * done. No product may be running.
+ *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
+ *   buffer  the same in a buffer of the device, which is used if val is NULL */
+SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
+/* How many parts it has filled. 0 for NULL. */
+SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
+/* Frees it; a matrix made of the parts stays. NULL is ignored. */
+SPMV_API void spmv_converter_close(spmv_converter *c);
 
 #ifdef __cplusplus
 }
@@ -182,15 +183,19 @@ typedef struct spmv__convert {
     spmv_converter     base;
     spmv_device       *device;
     const spmv_csr    *a;
+    uint64_t           nnz;          /* of a */
+    size_t             width;        /* of its values */
     spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
-    void              *ptr, *col, *val, *owner; /* buffers, or NULL */
-    const uint8_t     *shown;        /* the owners that are in the buffer */
+    void              *ptr, *col, *val; /* buffers, or NULL */
     uint64_t           count;        /* parts that were filled */
+    struct spmv__convert_job *kept;  /* those that can be updated */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
 } spmv__convert;
 
-/* What one part needs on the device while it is filled: buffers, or NULL. */
+/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
+ * stays. */
 typedef struct spmv__convert_job {
+    struct spmv__convert_job *next;
     spmv__convert *c;
     spmv_part     *p;
     spmv__source  *s;
@@ -198,7 +203,7 @@ typedef struct spmv__convert_job {
     spmv_elsewhere *e;
     uint64_t      *starts;                       /* on the host; NULL: rows start where s->ptr says */
     uint32_t      *pads, *inverse;
-    void          *place, *before, *first, *start, *pad;
+    void          *place, *owner, *before, *first, *start, *pad, *kernel;
     uint64_t       groups, wg;
 } spmv__convert_job;
 
@@ -236,8 +241,8 @@ static spmv_status spmv__convert_upload(const spmv_device *d, const void *from, 
     return *out ? SPMV_OK : spmv__dev_upload(d, &a, out);
 }
 
-/* Uploads what is not there yet of the CSR matrix, and the owners of the view. */
-static spmv_status spmv__convert_matrix(spmv__convert *c, const spmv_view *v)
+/* Uploads what is not there yet of the CSR matrix. */
+static spmv_status spmv__convert_matrix(spmv__convert *c)
 {
     const spmv_csr *a = c->a;
     spmv_status s = SPMV_OK;
@@ -245,12 +250,6 @@ static spmv_status spmv__convert_matrix(spmv__convert *c, const spmv_view *v)
     if (!s && !c->ptr) s = spmv__convert_offsets(c->device, a->ptr, a->rows + 1, spmv__convert_wide(a), &c->ptr);
     if (!s) s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
     if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, spmv_value_size(a->type), &c->val);
-    if (c->owner && v->owner && v->owner != c->shown) {
-        spmv__dev_buffer_free(c->device, c->owner);
-        c->owner = NULL;
-    }
-    if (!s && v->owner) s = spmv__convert_upload(c->device, v->owner, a->nnz, 1, &c->owner);
-    c->shown = v->owner;
     return s;
 }
 
@@ -259,20 +258,11 @@ static void spmv__convert_drop(spmv__convert *c)
     spmv__dev_buffer_free(c->device, c->ptr);
     spmv__dev_buffer_free(c->device, c->col);
     spmv__dev_buffer_free(c->device, c->val);
-    spmv__dev_buffer_free(c->device, c->owner);
     spmv__dev_buffer_free(c->device, c->args.none);
-    c->ptr = c->col = c->val = c->owner = c->args.none = NULL;
+    c->ptr = c->col = c->val = c->args.none = NULL;
 }
 
 /* ---- one part ----------------------------------------------------------------------------------------------------- */
-
-static void spmv__convert_arrays_drop(spmv_elsewhere *e)
-{
-    const spmv_device *d = (const spmv_device *)e->device;
-    int k;
-    for (k = 0; k < SPMV_MAX_ARRAYS; k++) spmv__dev_buffer_free(d, e->a[k]);
-    spmv_free(&d->hooks, e);
-}
 
 /* 1: the device fills array k. */
 static int spmv__convert_fills(const spmv__convert_format *t, int k) { return k == SPMV_VAL || k == t->columns || k == t->numbers; }
@@ -283,9 +273,9 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     const spmv_csr *a = c->a;
     const uint64_t most = c->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
-    if (c->off || s->v->a != a || !p->nnz || how->updatable || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
-    if (p->spec.format == SPMV_CSR && how->borrow && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count) return 0;
+    if (p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
@@ -293,7 +283,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
 static spmv_status spmv__convert_host(spmv__convert_job *j)
 {
-    const spmv_hooks *h = j->s->h;
+    const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
     const spmv_view *v = j->s->v;
     spmv_part *p = j->p;
     void *starts = NULL, *pads = NULL, *inverse = NULL;
@@ -302,9 +292,9 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     spmv_status s = SPMV_OK;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(h, &starts, p->rows, 8);
-    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(h, &pads, p->n[SPMV_TCSR_TILES], 4);
-    if (!s && v->list) s = spmv__new(h, &inverse, v->a->rows, 4, 0xff);
+    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &starts, p->rows, 8);
+    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
+    if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
     j->starts = (uint64_t *)starts;
     j->pads = (uint32_t *)pads;
     j->inverse = (uint32_t *)inverse;
@@ -363,9 +353,10 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     const spmv_view *v = j->s->v;
     const int wide = spmv__dev_wide_offsets(p);
     int k;
-    spmv_status s = spmv__convert_matrix(j->c, v);
+    spmv_status s = spmv__convert_matrix(j->c);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__dev_upload(d, &p->a[k], &j->e->a[k]);
+    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
     if (!s && v->owner) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
@@ -415,9 +406,9 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
 }
 
 /* Sets all arguments of the kernel, in the order of its parameters. */
-static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
+static spmv_status spmv__convert_arguments(const spmv__convert_job *j)
 {
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, j->kernel);
     const spmv_part *p = j->p;
     const spmv_format f = p->spec.format;
     void *const *a = j->e->a;
@@ -430,7 +421,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_mem(&g, j->c->col);
     spmv__dev_arg_mem(&g, j->c->val);
     spmv__dev_arg_mem(&g, j->place);
-    spmv__dev_arg_mem(&g, j->c->owner);
+    spmv__dev_arg_mem(&g, j->owner);
     spmv__dev_arg_count(&g, j->s->v->part);
     spmv__dev_arg_mem(&g, j->before);
     spmv__dev_arg_mem(&g, j->first);
@@ -448,67 +439,126 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     return g.s;
 }
 
-/* Builds the kernel and launches it. Products wait for it: spmv_device_converter_close finishes the queue. */
+/* Launches the kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
 static spmv_status spmv__convert_launch(const spmv__convert_job *j)
 {
-    spmv_device *d = j->c->device;
+    const spmv_device *d = j->c->device;
     const spmv_backend *b = d->info.backend;
-    spmv__dev_options o;
     spmv_order order;
-    void *program = NULL, *kernel = NULL;
-    spmv_status s;
+    spmv_status s = SPMV_OK;
     memset(&order, 0, sizeof order);
+    if (j->c->chain) s = b->finish(d, d->queue); /* the buffers were filled in the same queue */
+    if (!s) s = b->launch(d, d->queue, j->kernel, j->groups, j->wg, &order, NULL);
+    if (!s && j->c->chain) s = b->finish(d, d->queue);
+    return s;
+}
+
+/* Builds the kernel and sets its arguments. */
+static spmv_status spmv__convert_kernel(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    spmv__dev_options o;
+    void *program = NULL;
+    spmv_status s;
     spmv__convert_options(j, &o);
     s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s) s = b->kernel(d, program, "spmv", &kernel);
-    if (!s) s = spmv__convert_arguments(j, kernel);
-    if (!s && j->c->chain) s = b->finish(d, d->queue); /* the buffers were filled in the same queue */
-    if (!s) s = b->launch(d, d->queue, kernel, j->groups, j->wg, &order, NULL);
-    if (!s && j->c->chain) s = b->finish(d, d->queue);
-    if (kernel) b->kernel_free(d, kernel);
-    return s;
+    if (!s) s = d->info.backend->kernel(d, program, "spmv", &j->kernel);
+    return s ? s : spmv__convert_arguments(j);
+}
+
+/* Frees what is on the host. */
+static void spmv__convert_job_trim(spmv__convert_job *j)
+{
+    const spmv_hooks *h = &j->c->device->hooks;
+    spmv_free(h, j->starts);
+    spmv_free(h, j->pads);
+    spmv_free(h, j->inverse);
+    j->starts = NULL;
+    j->pads = j->inverse = NULL;
+    j->p = NULL;
+    j->s = NULL;
 }
 
 static void spmv__convert_job_free(spmv__convert_job *j)
 {
     const spmv_device *d = j->c->device;
-    spmv_free(j->s->h, j->starts);
-    spmv_free(j->s->h, j->pads);
-    spmv_free(j->s->h, j->inverse);
+    spmv__convert_job_trim(j);
+    if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
     spmv__dev_buffer_free(d, j->place);
+    spmv__dev_buffer_free(d, j->owner);
     spmv__dev_buffer_free(d, j->before);
     spmv__dev_buffer_free(d, j->first);
     spmv__dev_buffer_free(d, j->start);
     spmv__dev_buffer_free(d, j->pad);
+    spmv_free(&d->hooks, j);
 }
 
-/* Fills a part, all of whose sizes are set. */
-static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s)
+/* The arrays of a part that the device filled. */
+typedef struct spmv__convert_arrays {
+    spmv_elsewhere     base;
+    spmv__convert_job *job; /* that is kept for updates, or NULL */
+} spmv__convert_arrays;
+
+/* Frees what was not taken over. The part is not updated any more. */
+static void spmv__convert_arrays_drop(spmv_elsewhere *e)
 {
-    spmv__convert_job j;
+    const spmv_device *d = (const spmv_device *)e->device;
+    spmv__convert_job *j = ((spmv__convert_arrays *)e)->job, **at;
+    int k;
+    if (j) {
+        for (at = &j->c->kept; *at != j; at = &(*at)->next) {}
+        *at = j->next;
+        spmv__convert_job_free(j);
+    }
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) spmv__dev_buffer_free(d, e->a[k]);
+    spmv_free(&d->hooks, e);
+}
+
+/* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
+static spmv_status spmv__convert_do(spmv__convert_job *j)
+{
+    spmv__convert *c = j->c;
+    const spmv_hooks *h = j->s->h;
     void *block;
-    spmv_status status;
-    memset(&j, 0, sizeof j);
-    j.c = c;
-    j.p = p;
-    j.s = s;
-    j.t = spmv__convert_format_of(p->spec.format);
-    j.wg = (uint64_t)spmv__dev_vector_group(c->device);
-    status = spmv__dev_groups(c->device, c->a->nnz, j.wg * SPMV__CONVERT_PER, j.wg, &j.groups);
-    if (!status) status = spmv__new(&c->device->hooks, &block, 1, sizeof *j.e, 0);
+    spmv_status s;
+    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
+    s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    if (!s) s = spmv__new(&c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
+    if (s) return s;
+    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
+    j->e->device = c->device;
+    j->e->drop = spmv__convert_arrays_drop;
+    s = spmv__convert_host(j);
+    if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
+    if (!s) s = spmv__convert_send(j);
+    if (!s) s = spmv__convert_kernel(j);
+    return s ? s : spmv__convert_launch(j);
+}
+
+/* Fills a part, and keeps what updates need. */
+static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+{
+    spmv__convert_job *j;
+    void *block;
+    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof *j, 0);
     if (status) return status;
-    j.e = p->elsewhere = (spmv_elsewhere *)block;
-    j.e->device = c->device;
-    j.e->drop = spmv__convert_arrays_drop;
-    status = spmv__convert_host(&j);
-    if (!status) spmv__phase(s->h, SPMV_PHASE_UPLOAD);
-    if (!status) status = spmv__convert_send(&j);
-    if (!status) spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    if (!status) status = spmv__convert_launch(&j);
-    spmv__convert_job_free(&j);
+    j = (spmv__convert_job *)block;
+    j->c = c;
+    j->p = p;
+    j->s = s;
+    j->t = spmv__convert_format_of(p->spec.format);
+    status = spmv__convert_do(j);
     c->count += status == SPMV_OK;
-    return status;
+    if (status || !updatable) {
+        spmv__convert_job_free(j);
+        return status;
+    }
+    spmv__convert_job_trim(j);
+    ((spmv__convert_arrays *)j->e)->job = j;
+    j->next = c->kept;
+    c->kept = j;
+    return SPMV_OK;
 }
 
 /* Fills a part on the device. After a failure, the part is as before, for the host to fill, and the device gets back all memory. */
@@ -518,10 +568,10 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
     int k;
     spmv_status status;
     if (!spmv__convert_takes(c, p, s, how)) return SPMV_OK;
-    status = spmv__convert_fill(c, p, s);
+    status = spmv__convert_fill(c, p, s, how->updatable);
     if (!status) return SPMV_OK;
     c->off = 1;
-    spmv__convert_drop(c);
+    if (!c->kept) spmv__convert_drop(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
@@ -541,44 +591,80 @@ SPMV_API int spmv_convert_here(const spmv_device *d)
     return d && d->info.backend && d->info.type != SPMV_DEVICE_CPU && !d->info.unified;
 }
 
-SPMV_API spmv_status spmv_device_converter_open(spmv_device_converter *out, spmv_device *d, const spmv_csr *a)
+SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a)
 {
     if (!out || !d || !a)
-        return spmv__null(d ? &d->hooks : NULL, "spmv_device_converter_open", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
-    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_device_converter_open", out, sizeof *out);
+        return spmv__null(d ? &d->hooks : NULL, "spmv_converter_open", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_converter_open", out, sizeof *out);
     void *block, *queue = d->queue;
     spmv__convert *c;
     int profiles;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
-    memset(out, 0, sizeof *out);
+    *out = NULL;
     if (s) return s;
     c = (spmv__convert *)block;
     c->base.part = spmv__convert_part;
     c->device = c->args.device = d;
     c->a = a;
+    c->nnz = a->nnz;
+    c->width = spmv_value_size(a->type);
     s = d->info.backend->queue_keep(d, queue, &c->chain, &profiles);
     if (s) spmv_free(&d->hooks, c);
     if (s) return s;
     d->info.backend->queue_free(d, queue);
-    out->converter = &c->base;
-    out->state_ = c;
+    *out = &c->base;
     return SPMV_OK;
 }
 
-SPMV_API spmv_status spmv_device_converter_close(spmv_device_converter *out)
+SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
 {
-    spmv__convert *c = out ? (spmv__convert *)out->state_ : NULL;
+    if (!base) return spmv__null(NULL, "spmv_converter_finish", "c", NULL, 0);
+    spmv__convert *c = (spmv__convert *)base;
     spmv_status s = SPMV_OK;
-    if (!c) return s;
     if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
-    spmv__convert_drop(c);
-    spmv_free(&c->device->hooks, c);
-    memset(out, 0, sizeof *out);
+    if (!c->kept) spmv__convert_drop(c);
+    spmv__dev_buffer_free(c->device, c->val);
+    c->val = NULL;
+    c->off = 1;
     return s;
 }
 
-SPMV_API uint64_t spmv_device_converter_count(const spmv_device_converter *c)
+SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val, void *buffer)
 {
-    return c && c->state_ ? ((const spmv__convert *)c->state_)->count : 0;
+    spmv__convert *c = (spmv__convert *)base;
+    if (!c || (c->kept && !val && !buffer))
+        return spmv__null(c ? &c->device->hooks : NULL, "spmv_converter_update", c ? "val" : "c", NULL, 0);
+    enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
+    const spmv_device *d = c->device;
+    const spmv_backend *b = d->info.backend;
+    const spmv__convert_job *j;
+    void *own = NULL;
+    spmv_status s = SPMV_OK;
+    if (!c->kept) return s;
+    if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
+    if (val) buffer = own;
+    for (j = c->kept; j && !s; j = j->next) {
+        s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);
+        if (!s) s = spmv__convert_launch(j);
+    }
+    if (!s) s = b->finish(d, d->queue);
+    spmv__dev_buffer_free(d, own);
+    return s;
 }
+
+SPMV_API void spmv_converter_close(spmv_converter *base)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    if (!c) return;
+    while (c->kept) {
+        spmv__convert_job *j = c->kept;
+        c->kept = j->next;
+        ((spmv__convert_arrays *)j->e)->job = NULL;
+        spmv__convert_job_free(j);
+    }
+    spmv__convert_drop(c);
+    spmv_free(&c->device->hooks, c);
+}
+
+SPMV_API uint64_t spmv_converter_count(const spmv_converter *c) { return c ? ((const spmv__convert *)c)->count : 0; }
 #endif /* SPMV_IMPLEMENTATION */

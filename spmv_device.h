@@ -150,7 +150,8 @@ typedef struct spmv_device_matrix {
  * little local memory or too small work-groups for a variant. */
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants);
-/* Copies the values again, after spmv_part_update of the parts that the matrix was made from. No product may be running. */
+/* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
+ * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
 SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
@@ -2886,7 +2887,7 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
         const spmv_device_part *p = &m->part[i];
         const spmv_array *val;
         spmv_part q;
-        if (!p->values) continue;
+        if (!p->values || parts[p->source].elsewhere) continue;
         s = spmv__dev_cut_part(h, &parts[p->source], p->begin, p->end, 1, &q);
         if (s) return s;
         val = &q.a[SPMV_VAL];

@@ -16,16 +16,20 @@
 #define FROM uint /* a row pointer of the CSR matrix */
 #endif
 #ifndef OWNED
-#define OWNED 0 /* 1: the part holds those nonzeros whose owner is part */
+#define OWNED 0 // tune: 0 1
+/* 1: the part holds those nonzeros whose owner is part */
 #endif
 #ifndef COLUMNS
-#define COLUMNS 1 /* 0: the format has no array with one column for each slot */
+#define COLUMNS 1 // tune: 0 1
+/* 0: the format has no array with one column for each slot */
 #endif
 #ifndef NUMBER
-#define NUMBER 0 /* 1: coo, the row of each entry is stored as well; 2: cmrs, packed with the column; 3: cmrs, in an array of its own */
+#define NUMBER 0 // tune: 0 1 2 3
+/* 1: coo, the row of each entry is stored as well; 2: cmrs, packed with the column; 3: cmrs, in an array of its own */
 #endif
 #ifndef TILES
-#define TILES 0 /* 1: tcsr */
+#define TILES 0 // tune: 0 1
+/* 1: tcsr */
 #endif
 
 /* Where nonzero number n of row i of the part goes; c is its column. */
@@ -37,7 +41,7 @@
 #define BY_DIAGONAL 5 /* diagonal * ld + i; offset has column - row of each diagonal, rising */
 #define BY_BAND 6     /* the same, for the first diagonal of each band */
 #ifndef PLACE
-#define PLACE BY_ROW
+#define PLACE 0 // tune: 0 1 2 3 4 5 6
 #endif
 
 /* The last of the rising numbers low .. high of an array that is at most v; that at low is. */

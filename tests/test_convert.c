@@ -27,39 +27,67 @@ static int same_array(const spmv_device *d, const spmv_part *there, const spmv_a
     return same;
 }
 
-/* Returns how many parts the device filled. */
-static uint64_t compare(spmv_device *d, const spmv_csr *a, spmv_type type, const char *text, const char *name, ledger *l)
+/* Compares all arrays of two stores, the second of which a device has filled. */
+static void compare_arrays(const spmv_device *d, const spmv_store *here, const spmv_store *there, const char *what, const char *name)
 {
+    int i, k;
+    CHECK(here->count == there->count, "%s on %s: parts", what, name);
+    for (i = 0; i < here->count; i++) {
+        CHECK(!memcmp(here->part[i].n, there->part[i].n, sizeof here->part[i].n), "%s on %s: integers", what, name);
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+            CHECK(same_array(d, &there->part[i], &here->part[i].a[k], k), "%s on %s: array %d of part %d", what, name, k, i);
+    }
+}
+
+/* Stores the matrix on the host and on the device, and compares; with updates, also after one of them, from the host and then from a buffer
+ * of the device. Returns how many parts the device filled. */
+static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const char *text, const char *name, ledger *l)
+{
+    const uint64_t bytes = a->nnz * spmv_value_size(a->type);
     spmv_plan plan;
     spmv_build how;
     spmv_store here, there;
-    spmv_device_converter c;
+    spmv_converter *c;
+    spmv_csr other = *a;
     spmv_hooks h = ledger_hooks(l);
-    uint64_t filled;
+    unsigned char *val = (unsigned char *)need_exact(bytes);
+    void *buffer = NULL;
+    uint64_t filled, i;
     spmv_status s;
-    int i, k;
     memset(&how, 0, sizeof how);
-    how.type = type;
+    how.type = a->type;
     how.borrow = 1;
+    how.updatable = updatable;
     CHECK(!spmv_plan_parse(&plan, text, NULL, &h), "%s: %s", text, l->text);
     s = spmv_store_make(&here, &plan, a, &how, &h);
+    CHECK(!s || spmv_status_is_refusal(s), "%s on %s: %s", text, name, l->text);
     if (s) {
-        CHECK(spmv_status_is_refusal(s), "%s on %s: %s", text, name, l->text);
+        free(val);
         return 0;
     }
-    CHECK(!spmv_device_converter_open(&c, d, a), "open");
-    how.converter = c.converter;
+    CHECK(!spmv_converter_open(&c, d, a), "open");
+    how.converter = c;
     CHECK(!spmv_store_make(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
-    filled = spmv_device_converter_count(&c);
-    CHECK(!spmv_device_converter_close(&c), "close");
-    CHECK(here.count == there.count, "%s on %s: parts", text, name);
-    for (i = 0; i < here.count; i++) {
-        CHECK(!memcmp(here.part[i].n, there.part[i].n, sizeof here.part[i].n), "%s on %s: integers", text, name);
-        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
-            CHECK(same_array(d, &there.part[i], &here.part[i].a[k], k), "%s on %s: array %d of part %d", text, name, k, i);
+    filled = spmv_converter_count(c);
+    CHECK(!spmv_converter_finish(c), "finish");
+    compare_arrays(d, &here, &there, text, name);
+    for (i = 0; i < bytes; i++) val[i] = ((const unsigned char *)a->val)[bytes - 1 - i]; /* any bytes will do */
+    other.val = val;
+    if (updatable) {
+        CHECK(!spmv_store_update(&here, &other) && !spmv_store_update(&there, &other), "%s: update", text);
+        CHECK(!spmv_converter_update(c, val, NULL), "%s: update from the host", text);
+        compare_arrays(d, &here, &there, "updated", text);
+        CHECK(!spmv_store_update(&here, a) && !spmv_store_update(&there, a), "%s: update", text);
+        CHECK(!spmv_buffer_create(d, bytes, &buffer) && !spmv_buffer_write(d, buffer, bytes, a->val), "buffer");
+        CHECK(!spmv_converter_update(c, NULL, buffer), "%s: update from the device", text);
+        compare_arrays(d, &here, &there, "updated from the device", text);
+        spmv_buffer_free(d, buffer);
     }
+    if (a->rows & 1) spmv_converter_close(c); /* either order will do */
     spmv_store_free(&there);
     spmv_store_free(&here);
+    if (!(a->rows & 1)) spmv_converter_close(c);
+    free(val);
     return filled;
 }
 
@@ -71,7 +99,7 @@ static void open_device(spmv_device *d)
     cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
 }
 
-static void bytes_of(spmv_type type)
+static void bytes_of(spmv_type type, int updatable)
 {
     spmv_device d;
     ledger l;
@@ -83,12 +111,12 @@ static void bytes_of(spmv_type type)
     open_device(&d);
     for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
         spmv_csr a = matrix_csr(&m, type);
-        for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, type, plans[j], m.name, &l);
+        for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
     }
     for (j = 1; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
-    cr_assert_eq(filled[0], 0, "csr is uploaded as it came");
+    cr_assert_eq(filled[0] != 0, updatable, "csr that is not updated is uploaded as it came");
     spmv_device_close(&d);
 }
 
-Test(convert, every_byte_f64) { bytes_of(SPMV_F64); }
-Test(convert, every_byte_f32) { bytes_of(SPMV_F32); }
+Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
+Test(convert, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }

@@ -375,6 +375,7 @@ static spmv_status everything_of_a_group(int with_host)
     desc.desc.matrix.val = val;
     desc.desc.plan = "csr";
     desc.desc.updatable = 1;
+    desc.desc.convert = SPMV_CONVERT_ON_HOST;
     desc.desc.hooks.log = hear;
     desc.desc.hooks.resize = limited;
     s = spmv_group_create(&g, &desc);

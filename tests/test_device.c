@@ -434,7 +434,7 @@ static const char *const plans[] = {
 };
 
 enum { ROWS = 43, COLS = 37 };
-static int fixed; /* of store: 1 makes matrices without updates, which the device converts */
+static int fixed; /* of store: 0 the host converts, 1 the device does, and the matrix has no updates, 2 the device does, with updates */
 static int64_t ptr[ROWS + 1];
 static int32_t col[ROWS * COLS];
 static double val[ROWS * COLS], x[COLS], y[ROWS];
@@ -487,7 +487,8 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
     desc.type = type;
     desc.plan = plan;
     desc.device = d;
-    desc.updatable = !fixed;
+    desc.updatable = fixed != 1;
+    desc.convert = fixed ? SPMV_CONVERT_ON_DEVICE : SPMV_CONVERT_ON_HOST;
     desc.hooks.log = hear;
     desc.hints = wishes;
     return spmv_create(m, &desc);
@@ -975,12 +976,13 @@ Test(device, every_call_may_fail)
 /* 1 if the buffers of a matrix hold what the host fills for the same plan. */
 static int filled_by_host(const spmv_matrix *m, spmv_device *d, const char *plan)
 {
+    const int was = fixed;
     spmv_matrix other;
     size_t i, k;
     int same = 1;
     fixed = 0;
     cr_assert_eq(store(&other, d, plan, SPMV_F64), SPMV_OK, "%s", said);
-    fixed = 1;
+    fixed = was;
     for (i = 0; i < m->on_device->count; i++)
         for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
             const thing *a = (const thing *)m->on_device->part[i].a[k], *b = (const thing *)other.on_device->part[i].a[k];
@@ -992,36 +994,43 @@ static int filled_by_host(const spmv_matrix *m, spmv_device *d, const char *plan
     return same;
 }
 
-/* If a call of the conversion fails, the host converts and says so. All other calls are needed. */
+/* Opens a device, converts on it, and updates the values if there are updates. If a call of the conversion fails, the host converts and
+ * says so; *fell_back counts how often. All other calls are needed. Returns 0 if no call failed. */
+static int convert_with_fault(const char *plan, int n, int *fell_back)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    fails_left = n;
+    said[0] = 0;
+    s = open_fake(&d, NULL);
+    if (!s) s = store(&m, &d, plan, SPMV_F64);
+    if (!s && fails_left < 0) {
+        cr_assert(strstr(said, "the host converts instead"), "%s: call %d failed: %s", plan, n, said);
+        if (!strchr(plan, '+')) cr_assert(filled_by_host(&m, &d, plan), "%s: call %d", plan, n);
+        ++*fell_back;
+    }
+    if (!s && fixed == 2) {
+        int before = fails_left;
+        s = spmv_update(&m, val);
+        if (before >= 0 && fails_left < 0) cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plan, n);
+    }
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+    cr_assert_null(alive, "%s: call %d failed, something was left", plan, n);
+    if (fails_left >= 0) cr_assert_eq(s, SPMV_OK, "%s: %s", plan, said);
+    return fails_left < 0;
+}
+
 Test(device, every_call_of_a_conversion_may_fail)
 {
     size_t i;
     int n, failed = 0, fell_back = 0;
-    fixed = 1;
-    for (i = 0; i < LENGTH(plans); i++)
-        for (n = 0; ; n++, failed++) {
-            spmv_device d;
-            spmv_matrix m;
-            spmv_status s;
-            memset(&m, 0, sizeof m);
-            fails_left = n;
-            said[0] = 0;
-            s = open_fake(&d, NULL);
-            if (!s) s = store(&m, &d, plans[i], SPMV_F64);
-            if (!s && fails_left < 0) {
-                cr_assert(strstr(said, "the host converts instead"), "%s: call %d failed: %s", plans[i], n, said);
-                if (!strchr(plans[i], '+')) cr_assert(filled_by_host(&m, &d, plans[i]), "%s: call %d", plans[i], n);
-                fell_back++;
-            }
-            spmv_destroy(&m);
-            spmv_device_close(&d);
-            cr_assert_null(alive, "%s: call %d failed, something was left", plans[i], n);
-            if (fails_left >= 0) {
-                cr_assert_eq(s, SPMV_OK, "%s: %s", plans[i], said);
-                break;
-            }
-        }
-    cr_assert_gt(fell_back, 20 * (int)LENGTH(plans)); /* buffers, copies, and the arguments of the kernel */
+    for (fixed = 1; fixed <= 2; fixed++)
+        for (i = 0; i < LENGTH(plans); i++)
+            for (n = 0; convert_with_fault(plans[i], n, &fell_back); n++) failed++;
+    cr_assert_gt(fell_back, 40 * (int)LENGTH(plans)); /* buffers, copies, and the arguments of the kernel */
     cr_assert_gt(failed, fell_back);
 }
 
@@ -1078,6 +1087,7 @@ static spmv_status everything_of_a_group(int n, spmv_status *fault)
     desc.desc.matrix.val = val;
     desc.desc.plan = "csr";
     desc.desc.updatable = 1;
+    desc.desc.convert = SPMV_CONVERT_ON_HOST;
     desc.desc.hooks.log = hear;
     if (!s) s = spmv_group_create(&g, &desc);
     if (!s) s = spmv_group_mul(&g, 1, x, 2, y);
