@@ -33,6 +33,13 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
+/* Tells the converter that the columns and values of its matrix are in buffers of the device already, which then are not copied to it and not
+ * freed. Comes before the first part.
+ *   a         the matrix of spmv_converter_open, whose val may be NULL: the values are then read from the device, and owned by a, when a part
+ *             is filled by the host
+ *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and col until
+ *             spmv_converter_close if parts are updatable */
+SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */
 SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
@@ -188,6 +195,7 @@ typedef struct spmv__convert {
     spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
     void              *ptr, *col, *val; /* buffers, or NULL */
     uint64_t           count;        /* parts that were filled */
+    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
 } spmv__convert;
@@ -256,8 +264,8 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
 static void spmv__convert_drop(spmv__convert *c)
 {
     spmv__dev_buffer_free(c->device, c->ptr);
-    spmv__dev_buffer_free(c->device, c->col);
-    spmv__dev_buffer_free(c->device, c->val);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->col);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
     spmv__dev_buffer_free(c->device, c->args.none);
     c->ptr = c->col = c->val = c->args.none = NULL;
 }
@@ -275,7 +283,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
     if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
-    if (p->spec.format == SPMV_CSR && how->borrow && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count) return 0;
+    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
@@ -561,27 +569,50 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
     return SPMV_OK;
 }
 
-/* Fills a part on the device. After a failure, the part is as before, for the host to fill, and the device gets back all memory. */
-static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
+/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
+static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
 {
-    spmv__convert *c = (spmv__convert *)base;
     int k;
-    spmv_status status;
-    if (!spmv__convert_takes(c, p, s, how)) return SPMV_OK;
-    status = spmv__convert_fill(c, p, s, how->updatable);
-    if (!status) return SPMV_OK;
     c->off = 1;
-    if (!c->kept) spmv__convert_drop(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
-        spmv_free(s->h, p->a[k].data);
+        spmv_free(h, p->a[k].data);
         p->a[k].data = NULL;
     }
-    spmv__phase(s->h, SPMV_PHASE_CONVERT);
-    spmv_log(s->h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
-             spmv_status_text(status));
+    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
+             spmv_status_text(why));
+}
+
+/* Reads the values to the host if they are on the device only. */
+static spmv_status spmv__convert_fetch(spmv__convert *c, const spmv_hooks *h)
+{
+    void *val;
+    spmv_status s;
+    if (!c->given || c->given->val || !c->nnz) return SPMV_OK;
+    s = spmv__room(h, &val, c->nnz, c->width);
+    if (!s) s = c->device->info.backend->read(c->device, c->device->queue, c->val, c->nnz * c->width, val, NULL);
+    if (s) spmv_free(h, val);
+    if (s) return s;
+    c->given->val = val;
+    c->given->owned |= 4u;
     return SPMV_OK;
+}
+
+/* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
+static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_status status;
+    if (spmv__convert_takes(c, p, s, how)) {
+        status = spmv__convert_fill(c, p, s, how->updatable);
+        if (!status) return SPMV_OK;
+        spmv__convert_give_up(c, p, s->h, status);
+    }
+    status = spmv__convert_fetch(c, &c->a->hooks);
+    if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    return status;
 }
 
 /* ---- converters --------------------------------------------------------------------------------------------------- */
@@ -616,6 +647,18 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     return SPMV_OK;
 }
 
+SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *col, void *val)
+{
+    if (!base || !a) return spmv__null(NULL, "spmv_converter_give", base ? "a" : "c", NULL, 0);
+    spmv__convert *c = (spmv__convert *)base;
+    if (a != c->a || (c->nnz && (!col || !val)) || c->count)
+        return spmv_log(&c->device->hooks, SPMV_ERR_ARGUMENT, "spmv_converter_give: another matrix, no buffers, or too late");
+    c->given = a;
+    c->col = col;
+    c->val = val;
+    return SPMV_OK;
+}
+
 SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
 {
     if (!base) return spmv__null(NULL, "spmv_converter_finish", "c", NULL, 0);
@@ -623,7 +666,7 @@ SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
     spmv_status s = SPMV_OK;
     if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
     if (!c->kept) spmv__convert_drop(c);
-    spmv__dev_buffer_free(c->device, c->val);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
     c->val = NULL;
     c->off = 1;
     return s;

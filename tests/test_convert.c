@@ -120,3 +120,89 @@ static void bytes_of(spmv_type type, int updatable)
 
 Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
 Test(convert, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }
+
+/* The values of a store that spmv_create has made on the device, against those of a store on the host. */
+static void compare_created(const spmv_device *d, const spmv_matrix *m, const spmv_store *here, const char *what)
+{
+    int i;
+    for (i = 0; i < here->count; i++) {
+        const spmv_array *val = &here->part[i].a[SPMV_VAL];
+        void *got = need_exact(val->count * val->width);
+        cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[SPMV_VAL], val->count * val->width, got), SPMV_OK);
+        cr_assert_eq(memcmp(got, val->data, (size_t)(val->count * val->width)), 0, "%s: values of part %d", what, i);
+        free(got);
+    }
+}
+
+/* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
+Test(convert, csr_in_buffers)
+{
+    static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
+    spmv_device d;
+    spmv_build how;
+    spmv_store here;
+    spmv_plan plan;
+    matrix m;
+    spmv_csr a;
+    uint64_t i, bytes[3];
+    void *buffer[3];
+    double *twice;
+    size_t j;
+    int k;
+    open_device(&d);
+    for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
+    a = matrix_csr(&m, SPMV_F64);
+    bytes[0] = (a.rows + 1) * 8;
+    bytes[1] = a.nnz * 4;
+    bytes[2] = a.nnz * 8;
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+    twice = (double *)need_exact(bytes[2]);
+    for (i = 0; i < a.nnz; i++) twice[i] = 2 * m.val[i];
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_desc desc;
+        spmv_matrix made;
+        ledger l;
+        memset(&desc, 0, sizeof desc);
+        memset(&how, 0, sizeof how);
+        desc.matrix = matrix_input(&m, SPMV_F64);
+        desc.matrix.ptr = buffer[0];
+        desc.matrix.col = buffer[1];
+        desc.matrix.val = buffer[2];
+        desc.hooks = ledger_hooks(&l);
+        desc.plan = some[j];
+        desc.device = &d;
+        desc.buffers = desc.updatable = how.updatable = 1;
+        for (k = 0; k < 3; k++)
+            cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], k == 0 ? (const void *)a.ptr : k == 1 ? (const void *)a.col : a.val), SPMV_OK);
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", some[j], l.text);
+        cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        cr_assert_eq(spmv_buffer_write(&d, buffer[2], bytes[2], twice), SPMV_OK);
+        cr_assert_eq(spmv_update_buffer(&made, buffer[2]), SPMV_OK, "%s", l.text);
+        a.val = twice;
+        cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        a.val = m.val;
+        cr_assert_eq(spmv_update(&made, m.val), SPMV_OK, "%s", l.text);
+        cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        spmv_destroy(&made);
+        spmv_store_free(&here);
+        cr_assert_eq(l.live, 0);
+        /* what is refused, and says why */
+        desc.matrix.base = 1;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_ERR_UNSUPPORTED);
+        desc.matrix.base = 0;
+        desc.matrix.nnz++;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_ERR_INDEX);
+        desc.matrix.nnz--;
+        desc.matrix.col = buffer[0]; /* no columns, or too few */
+        cr_assert_neq(spmv_create(&made, &desc), SPMV_OK);
+        cr_assert_eq(l.live, 0);
+    }
+    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    free(twice);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
