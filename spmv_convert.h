@@ -71,14 +71,14 @@ typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
     int columns, numbers; /* the arrays of columns and of rows that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
-    /* Fills the arrays that the host fills; NULL: lay has filled them. starts: where each row of the part begins, 64 bits each, and pads:
-     * the slots of each tile before its padding; both are NULL unless the format has tiles. */
-    void (*outline)(spmv_part *p, spmv__source *s, uint64_t *starts, uint32_t *pads);
+    /* Fills the arrays that the host fills; NULL: lay has filled them. Formats with tiles also fill starts, the slot where each row of the
+     * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
+    void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
 } spmv__convert_format;
 
 #ifndef SPMV_NO_CSR
 /* Row pointers; the runs were laid. */
-static void spmv__csr_outline(spmv_part *p, spmv__source *s, uint64_t *starts, uint32_t *pads)
+static void spmv__csr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
     uint64_t i;
     (void)starts;
@@ -100,7 +100,7 @@ static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64
 #endif
 
 #ifndef SPMV_NO_ELL
-static void spmv__ell_outline(spmv_part *p, spmv__source *s, uint64_t *starts, uint32_t *pads)
+static void spmv__ell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
     uint64_t t;
     (void)starts;
@@ -113,7 +113,7 @@ static void spmv__ell_outline(spmv_part *p, spmv__source *s, uint64_t *starts, u
 #endif
 
 #ifndef SPMV_NO_SELL
-static void spmv__sell_outline(spmv_part *p, spmv__source *s, uint64_t *starts, uint32_t *pads)
+static void spmv__sell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
     uint64_t t;
     (void)starts;
@@ -127,7 +127,7 @@ static void spmv__sell_outline(spmv_part *p, spmv__source *s, uint64_t *starts, 
 
 #ifndef SPMV_NO_TCSR
 /* All arrays but values and columns, row by row as spmv__tcsr_fill goes. */
-static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, uint64_t *starts, uint32_t *pads)
+static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
     uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
@@ -138,7 +138,7 @@ static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, uint64_t *starts, 
     for (i = 0; i < p->n[SPMV_TCSR_TILES]; i++) pads[i] = (uint32_t)tile;
     for (i = 0; i < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
-        starts[i] = begin;
+        spmv__set(starts, i, begin);
         if (!length) {
             empty[empties++] = (uint32_t)i;
             continue;
@@ -209,7 +209,7 @@ typedef struct spmv__convert_job {
     spmv__source  *s;
     const spmv__convert_format *t;
     spmv_elsewhere *e;
-    uint64_t      *starts;                       /* on the host; NULL: rows start where s->ptr says */
+    spmv_array     starts;                       /* on the host; no data: rows start where s->ptr says */
     uint32_t      *pads, *inverse;
     void          *place, *owner, *before, *first, *start, *pad, *kernel;
     uint64_t       groups, wg;
@@ -288,28 +288,34 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     return fits;
 }
 
+/* 1: the array of starts has 64 bits an element. */
+static int spmv__convert_wide_starts(const spmv_part *p, const spmv__convert_format *t)
+{
+    return t->start != SPMV__NO_ARRAY ? p->a[t->start].width == 8 : p->a[SPMV_VAL].count > 0xffffffffu;
+}
+
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
 static spmv_status spmv__convert_host(spmv__convert_job *j)
 {
     const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
     const spmv_view *v = j->s->v;
     spmv_part *p = j->p;
-    void *starts = NULL, *pads = NULL, *inverse = NULL;
+    void *pads = NULL, *inverse = NULL;
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &starts, p->rows, 8);
+    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(p, j->t) ? 8 : 4);
+    if (!s) s = spmv__room(own, &j->starts.data, j->starts.count, j->starts.width);
     if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
     if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
-    j->starts = (uint64_t *)starts;
     j->pads = (uint32_t *)pads;
     j->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
     if (spmv__table[p->spec.format].lay) spmv__table[p->spec.format].lay(p, j->s);
-    if (j->t->outline) j->t->outline(p, j->s, j->starts, j->pads);
+    if (j->t->outline) j->t->outline(p, j->s, &j->starts, j->pads);
     return s;
 }
 
@@ -359,7 +365,6 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     const spmv_device *d = j->c->device;
     const spmv_part *p = j->p;
     const spmv_view *v = j->s->v;
-    const int wide = spmv__dev_wide_offsets(p);
     int k;
     spmv_status s = spmv__convert_matrix(j->c);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
@@ -368,8 +373,9 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     if (!s && v->owner) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
-    if (!s && (j->starts || (j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))))
-        s = spmv__convert_offsets(d, j->starts ? j->starts : j->s->ptr, p->rows, wide, &j->start);
+    if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
+    else if (!s && j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))
+        s = spmv__convert_offsets(d, j->s->ptr, p->rows, spmv__convert_wide_starts(p, j->t), &j->start);
     return s;
 }
 
@@ -384,7 +390,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
     spmv__dev_option(o, "FROM", spmv__convert_wide(j->c->a) ? "ulong" : "uint");
-    spmv__dev_option(o, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(p, j->t) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
     else if (p->a[j->t->columns].width == 2) spmv__dev_option(o, "IDX16", "1");
@@ -479,10 +485,10 @@ static spmv_status spmv__convert_kernel(spmv__convert_job *j)
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
     const spmv_hooks *h = &j->c->device->hooks;
-    spmv_free(h, j->starts);
+    spmv_free(h, j->starts.data);
     spmv_free(h, j->pads);
     spmv_free(h, j->inverse);
-    j->starts = NULL;
+    j->starts.data = NULL;
     j->pads = j->inverse = NULL;
     j->p = NULL;
     j->s = NULL;
