@@ -67,7 +67,21 @@
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#define FOLLOW()
+#define LET_NEXT()
+#define REREAD(pointer)
+#define ISSUE(v)
 #endif
+
+/* With CUDA a kernel may start before the kernels in front of it in the stream have ended. Every kernel calls BEGIN before it reads or
+ * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
+ * Carries are passed to REREAD after it. LET_NEXT stands where most of a group's work is done. */
+#define BEGIN(x, y) \
+    FOLLOW(); \
+    REREAD(x); \
+    REREAD(y); \
+    (x) += x0; \
+    (y) += y0
 
 /* Arrays of columns have 32 bits an element, or 16 bits relative to a base (IDX16, set by the host). COL gives the column in a
  * slot, or PAD for padding. first is BASE(base, i), where i is the slice, the run or the 32 (block) rows that share a base, and

@@ -81,8 +81,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
     const IDX size = (IDX)ptr[s + 1] - begin;
     VEC sum = 0;
 
-    x += x0;
-    y += y0;
+    BEGIN(x, y);
     if (lid < lanes * height) {
 #if UNROLL > 1
         #pragma unroll UNROLL
@@ -94,6 +93,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
                 MULADD(sum, (VEC)v, X(c));
         }
     }
+    LET_NEXT();
     scratch[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < height && top + lid < rows) {

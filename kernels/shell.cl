@@ -42,8 +42,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const ulong block_rows = (rows + W - 1) / W;
     VEC acc[W];
 
-    x += x0;
-    y += y0;
+    BEGIN(x, y);
 #if SEQ > 1
     for (uint turn = 0; turn < SEQ; turn++) {
     const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;
@@ -59,6 +58,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     if (r < block_rows)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
+    LET_NEXT();
 
 #if BY_SHUFFLE
     for (uint d = L / 2; d > 0; d /= 2)
