@@ -99,8 +99,8 @@ typedef struct spmv_desc {
     spmv_conversion convert; /* where the arrays are filled; ignored on the host */
     int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
                                 stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
-                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr and col are copied to
-                                the host, values only for parts that the host fills. csr must be NULL */
+                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr and col are copied
+                                to the host, values only for parts that the host fills. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -144,8 +144,8 @@ SPMV_API void spmv_destroy(spmv_matrix *m);
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 
 #ifdef SPMV_DEVICE_H
-/* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix was
- * made from CSR as it is stored (spmv_desc.buffers). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer is too small. */
+/* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix
+ * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer is too small. */
 SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val);
 
 /* Describes the devices of all back ends in this build, in the order of their index (spmv_device.h).
@@ -335,8 +335,8 @@ static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
     if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
     if (in.form != SPMV_IN_CSR || in.base || in.transpose || in.symmetry || in.drop_zeros || (in.index_bits && in.index_bits != 32) ||
         spmv_value_size(in.val_type) != spmv_value_size(d->type) || (!in.val && in.nnz))
-        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and values of "
-                        "the type stored");
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
+                        "values of the type stored");
     if (in.rows < 0 || in.rows > 0xfffffffe) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
     m->own.hooks = d->hooks;
     s = spmv__fetch(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
@@ -385,7 +385,8 @@ static void spmv__close_converter(spmv_matrix *m)
 static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
 {
     spmv_status s = SPMV_OK, end;
-    if (d->device && (d->buffers || d->convert == SPMV_CONVERT_ON_DEVICE || (d->convert == SPMV_CONVERT_DEFAULT && spmv_convert_here(d->device))))
+    const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
+    if (d->device && (d->buffers || there))
         s = spmv_converter_open(&m->converter, d->device, csr);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;

@@ -33,18 +33,18 @@ SPMV_API int spmv_convert_here(const spmv_device *d);
  *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
  * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
 SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
-/* Tells the converter that the columns and values of its matrix are in buffers of the device already, which then are not copied to it and not
+/* Tells the converter that the columns and values of its matrix are in buffers of the device already, which then are neither copied nor
  * freed. Comes before the first part.
- *   a         the matrix of spmv_converter_open, whose val may be NULL: the values are then read from the device, and owned by a, when a part
- *             is filled by the host
+ *   a         the matrix of spmv_converter_open. Its val may be NULL: when a part is filled by the host, the values are read from the
+ *             device, and then belong to a
  *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and col until
  *             spmv_converter_close if parts are updatable */
 SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *col, void *val);
 /* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
  * status of the kernels. No product may be started before, and no part be made after it. */
 SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
-/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that is
- * done. No product may be running.
+/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that
+ * is done. No product may be running.
  *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
  *   buffer  the same in a buffer of the device, which is used if val is NULL */
 SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
@@ -69,7 +69,7 @@ enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.c
 /* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
 typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
-    int columns, numbers; /* the arrays of columns and of rows that the kernel fills */
+    int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
     /* Fills the arrays that the host fills; NULL: lay has filled them. Formats with tiles also fill starts, the slot where each row of the
      * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
@@ -126,14 +126,13 @@ static void spmv__sell_outline(spmv_part *p, spmv__source *s, spmv_array *starts
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* All arrays but values and columns, row by row as spmv__tcsr_fill goes. */
+/* All arrays but values, columns and flags, row by row as spmv__tcsr_fill goes. */
 static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
     const uint64_t tile = p->n[SPMV_TCSR_TILE];
-    uint64_t at = 0, cuts = 0, empties = 0, i;
-    memset(flag, 0, (size_t)(p->a[SPMV_TCSR_FLAG].count * 4));
+    uint64_t at = 0, cuts = 0, empties = 0, warp = 0, i;
     for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
     for (i = 0; i < p->n[SPMV_TCSR_TILES]; i++) pads[i] = (uint32_t)tile;
     for (i = 0; i < p->rows; i++) {
@@ -145,12 +144,12 @@ static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts
         }
         if (at < begin) pads[at / tile] = (uint32_t)(at % tile);
         at = begin + length;
-        flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
+        for (; warp <= (at - 1) / SPMV__TCSR_WARP; warp++) end[warp] = (uint32_t)(i - empties);
         if (row) row[i - empties] = (uint32_t)i;
         if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
     }
+    for (; warp < p->a[SPMV_TCSR_END].count; warp++) end[warp] = (uint32_t)(p->rows - empties);
     if (at < tile * p->n[SPMV_TCSR_TILES]) pads[at / tile] = (uint32_t)(at % tile);
-    spmv__tcsr_count_ends(p);
 }
 #else
 #define spmv__tcsr_outline NULL
@@ -160,15 +159,15 @@ static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts
 static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 {
     static const spmv__convert_format
-        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, NULL },
-        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__csr_outline },
-        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
-        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
-        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
-        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, NULL },
-        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__tcsr_outline };
+        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__csr_outline },
+        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
+        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
+        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
+        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (f) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
@@ -215,9 +214,6 @@ typedef struct spmv__convert_job {
     uint64_t       groups, wg;
 } spmv__convert_job;
 
-/* 1: row pointers of the CSR matrix have 64 bits on the device. */
-static int spmv__convert_wide(const spmv_csr *a) { return a->nnz > 0xffffffffu; }
-
 /* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
 static spmv_status spmv__convert_offsets(const spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
 {
@@ -255,7 +251,7 @@ static spmv_status spmv__convert_matrix(spmv__convert *c)
     const spmv_csr *a = c->a;
     spmv_status s = SPMV_OK;
     if (!c->args.none) s = spmv__dev_new_buffer(c->device, 0, 0, &c->args.none);
-    if (!s && !c->ptr) s = spmv__convert_offsets(c->device, a->ptr, a->rows + 1, spmv__convert_wide(a), &c->ptr);
+    if (!s) s = spmv__convert_upload(c->device, a->ptr, a->rows + 1, 8, &c->ptr);
     if (!s) s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
     if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, spmv_value_size(a->type), &c->val);
     return s;
@@ -273,7 +269,10 @@ static void spmv__convert_drop(spmv__convert *c)
 /* ---- one part ----------------------------------------------------------------------------------------------------- */
 
 /* 1: the device fills array k. */
-static int spmv__convert_fills(const spmv__convert_format *t, int k) { return k == SPMV_VAL || k == t->columns || k == t->numbers; }
+static int spmv__convert_fills(const spmv__convert_format *t, int k)
+{
+    return k == SPMV_VAL || k == t->columns || k == t->numbers || k == t->flags;
+}
 
 /* 1 if the device can fill the part, and there is something to fill: csr with the arrays of the CSR matrix is uploaded as it is. */
 static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
@@ -283,7 +282,8 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
     if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
-    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count) return 0;
+    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list &&
+        !p->a[SPMV_CSR_BASE].count) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
@@ -325,12 +325,11 @@ static spmv_status spmv__convert_count(spmv__convert_job *j)
     const spmv_view *v = j->s->v;
     const spmv_csr *a = v->a;
     const uint64_t per = j->wg * SPMV__CONVERT_PER;
-    const int wide = spmv__convert_wide(a);
     const spmv_device *d = j->c->device;
     void *before = NULL, *first = NULL;
     uint64_t k, r, n = 0;
     spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
-    if (!s) s = spmv__room(&d->hooks, &first, a->rows, 8);
+    if (!s) s = spmv__room(&d->hooks, &first, a->rows + 1, 8);
     for (r = 0, k = 0; !s && r < a->rows; r++) {
         ((uint64_t *)first)[r] = n;
         for (; k < a->ptr[r + 1]; k++) {
@@ -338,8 +337,9 @@ static spmv_status spmv__convert_count(spmv__convert_job *j)
             n += v->owner[k] == v->part;
         }
     }
-    if (!s) s = spmv__convert_offsets(d, (const uint64_t *)before, j->groups, wide, &j->before);
-    if (!s) s = spmv__convert_offsets(d, (const uint64_t *)first, a->rows, wide, &j->first);
+    if (!s) ((uint64_t *)first)[a->rows] = n;
+    if (!s) s = spmv__convert_upload(d, before, j->groups, 8, &j->before);
+    if (!s) s = spmv__convert_upload(d, first, a->rows + 1, 8, &j->first);
     spmv_free(&d->hooks, before);
     spmv_free(&d->hooks, first);
     return s;
@@ -351,7 +351,7 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
     const spmv_device *d = j->c->device;
     const spmv_array *a = &j->p->a[k];
     const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
-    const int full = j->p->nnz == j->p->a[SPMV_VAL].count || j->p->spec.format == SPMV_TCSR; /* the kernel writes every slot */
+    const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
     spmv_status s;
     if (!a->count) return SPMV_OK;
     s = spmv__dev_new_buffer(d, bytes, 0, &j->e->a[k]);
@@ -389,7 +389,6 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     o->used = 0;
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
-    spmv__dev_option(o, "FROM", spmv__convert_wide(j->c->a) ? "ulong" : "uint");
     spmv__dev_option(o, "OFF", spmv__convert_wide_starts(p, j->t) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
@@ -414,15 +413,15 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
     case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
     case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
-    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; break;
+    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
     default: break; /* coo has none; the rest is not filled on a device */
     }
 }
 
 /* Sets all arguments of the kernel, in the order of its parameters. */
-static spmv_status spmv__convert_arguments(const spmv__convert_job *j)
+static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
 {
-    spmv__dev_args g = spmv__dev_args_of(&j->c->args, j->kernel);
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
     const spmv_part *p = j->p;
     const spmv_format f = p->spec.format;
     void *const *a = j->e->a;
@@ -450,11 +449,12 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j)
     spmv__dev_arg_mem(&g, a[SPMV_VAL]);
     spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
     spmv__dev_arg_mem(&g, j->t->numbers != SPMV__NO_ARRAY ? a[j->t->numbers] : NULL);
+    spmv__dev_arg_mem(&g, j->t->flags != SPMV__NO_ARRAY ? a[j->t->flags] : NULL);
     return g.s;
 }
 
-/* Launches the kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
-static spmv_status spmv__convert_launch(const spmv__convert_job *j)
+/* Launches a kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
+static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel, uint64_t groups)
 {
     const spmv_device *d = j->c->device;
     const spmv_backend *b = d->info.backend;
@@ -462,13 +462,28 @@ static spmv_status spmv__convert_launch(const spmv__convert_job *j)
     spmv_status s = SPMV_OK;
     memset(&order, 0, sizeof order);
     if (j->c->chain) s = b->finish(d, d->queue); /* the buffers were filled in the same queue */
-    if (!s) s = b->launch(d, d->queue, j->kernel, j->groups, j->wg, &order, NULL);
+    if (!s) s = b->launch(d, d->queue, kernel, groups, j->wg, &order, NULL);
     if (!s && j->c->chain) s = b->finish(d, d->queue);
     return s;
 }
 
-/* Builds the kernel and sets its arguments. */
-static spmv_status spmv__convert_kernel(spmv__convert_job *j)
+/* Launches the second kernel of tcsr, which completes the flags. */
+static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_backend *b = d->info.backend;
+    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
+    void *kernel = NULL;
+    spmv_status s = b->kernel(d, program, "finish", &kernel);
+    if (s) return s;
+    s = spmv__convert_arguments(j, kernel);
+    if (!s) s = spmv__convert_launch(j, kernel, spmv__ceil_div(warps, j->wg));
+    b->kernel_free(d, kernel);
+    return s;
+}
+
+/* Builds the program and launches its kernels. */
+static spmv_status spmv__convert_run(spmv__convert_job *j)
 {
     spmv_device *d = j->c->device;
     spmv__dev_options o;
@@ -478,7 +493,9 @@ static spmv_status spmv__convert_kernel(spmv__convert_job *j)
     s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
     if (!s) s = d->info.backend->kernel(d, program, "spmv", &j->kernel);
-    return s ? s : spmv__convert_arguments(j);
+    if (!s) s = spmv__convert_arguments(j, j->kernel);
+    if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
+    return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);
 }
 
 /* Frees what is on the host. */
@@ -546,8 +563,7 @@ static spmv_status spmv__convert_do(spmv__convert_job *j)
     s = spmv__convert_host(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
     if (!s) s = spmv__convert_send(j);
-    if (!s) s = spmv__convert_kernel(j);
-    return s ? s : spmv__convert_launch(j);
+    return s ? s : spmv__convert_run(j);
 }
 
 /* Fills a part, and keeps what updates need. */
@@ -694,7 +710,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     if (val) buffer = own;
     for (j = c->kept; j && !s; j = j->next) {
         s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);
-        if (!s) s = spmv__convert_launch(j);
+        if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
     }
     if (!s) s = b->finish(d, d->queue);
     spmv__dev_buffer_free(d, own);

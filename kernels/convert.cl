@@ -12,9 +12,6 @@
 #ifndef WORD
 #define WORD uint /* as large as a value, which is only copied */
 #endif
-#ifndef FROM
-#define FROM uint /* a row pointer of the CSR matrix */
-#endif
 #ifndef OWNED
 #define OWNED 0 // tune: 0 1
 /* 1: the part holds those nonzeros whose owner is part */
@@ -31,6 +28,8 @@
 #define TILES 0 // tune: 0 1
 /* 1: tcsr */
 #endif
+
+#define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
 
 /* Where nonzero number n of row i of the part goes; c is its column. */
 #define BY_ROW 0      /* start[i] + n */
@@ -55,7 +54,7 @@
         }                                                                                   \
         return low;                                                                         \
     }
-LAST_UP_TO(row_of, FROM)
+LAST_UP_TO(row_of, ulong)
 LAST_UP_TO(run_of, OFF)
 LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
@@ -81,39 +80,44 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 #endif
 
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
- * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix (OWNED 1).
- * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at (idx=16),
- * slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter.
- * pad: tcsr, the slots of each tile before its padding. row: see NUMBER. */
-KERNEL void spmv(ulong rows, ulong nnz, __global const FROM *restrict ptr, __global const uint *restrict from_col,
-                 __global const WORD *restrict from_val, __global const uint *restrict place UNUSED,
-                 __global const uchar *restrict owner UNUSED, ulong part UNUSED, __global const FROM *restrict before UNUSED,
-                 __global const FROM *restrict first UNUSED, __global const OFF *restrict start UNUSED, ulong ld UNUSED,
-                 __global const OFF *restrict run_at UNUSED, __global const uint *restrict slice_row UNUSED,
-                 __global const int *restrict offset UNUSED, ulong count UNUSED, __global const uint *restrict base UNUSED,
-                 __global const uint *restrict pad UNUSED, __global WORD *restrict val, __global COLUMN *restrict col UNUSED,
-                 __global uint *restrict row UNUSED)
+ * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
+ * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
+ * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter.
+ * pad: tcsr, the slots of each tile before its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by
+ * count. */
+#define PARAMETERS                                                                                                  \
+    ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
+    __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
+    __global const uint *restrict place UNUSED, __global const uchar *restrict owner UNUSED, ulong part UNUSED,     \
+    __global const ulong *restrict before UNUSED, __global const ulong *restrict first UNUSED,                      \
+    __global const OFF *restrict start UNUSED, ulong ld UNUSED, __global const OFF *restrict run_at UNUSED,         \
+    __global const uint *restrict slice_row UNUSED, __global const int *restrict offset UNUSED, ulong count UNUSED, \
+    __global const uint *restrict base UNUSED, __global const uint *restrict pad UNUSED,                            \
+    __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED,   \
+    __global uint *restrict flag UNUSED
+
+KERNEL void spmv(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
-    uint low = row_of(ptr, 0, (uint)rows - 1, (FROM)begin), j;
-    const uint high = row_of(ptr, low, (uint)rows - 1, (FROM)(end - 1));
+    uint low = row_of(ptr, 0, (uint)rows - 1, begin), j;
+    const uint high = row_of(ptr, low, (uint)rows - 1, (end - 1));
 #if OWNED
     LOCAL uint sum[WG];
-    FROM held = before[get_group_id(0)];
+    ulong held = before[get_group_id(0)];
 #endif
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         int mine = k < end;
         uint i, c;
-        IDX slot, n;
+        IDX slot, n, length UNUSED;
 #if OWNED
         uint all, mine_before;
         mine = mine && owner[k] == (uchar)part;
         mine_before = count_before((uint)mine, id, sum, &all);
 #endif
         if (mine) {
-            low = row_of(ptr, low, high, (FROM)k);
+            low = row_of(ptr, low, high, k);
             i = low;
             c = from_col[k];
 #if LIST
@@ -121,8 +125,10 @@ KERNEL void spmv(ulong rows, ulong nnz, __global const FROM *restrict ptr, __glo
 #endif
 #if OWNED
             n = (IDX)(held + mine_before - first[low]);
+            length = (IDX)(first[low + 1] - first[low]);
 #else
             n = (IDX)(k - ptr[low]);
+            length = (IDX)(ptr[low + 1] - ptr[low]);
 #endif
             if (i != PAD) {
 #if PLACE == BY_ROW
@@ -161,6 +167,7 @@ KERNEL void spmv(ulong rows, ulong nnz, __global const FROM *restrict ptr, __glo
                 ((__global uchar *)row)[slot] = (uchar)(i % (uint)ld);
 #endif
 #if TILES
+                if (n + 1 == length) atomic_or(&flag[slot / SLOTS], 1u << (uint)(slot % SLOTS));
                 /* the last nonzero before padding */
                 if (slot % (uint)ld + 1 == pad[slot / (uint)ld])
                     while (++slot % (uint)ld) {
@@ -175,3 +182,17 @@ KERNEL void spmv(ulong rows, ulong nnz, __global const FROM *restrict ptr, __glo
 #endif
     }
 }
+
+#if TILES
+/* Adds to the flags of tcsr, behind the bits, how many rows end before each lane in its warp. An item does a warp. */
+KERNEL void finish(PARAMETERS)
+{
+    const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * 32;
+    uint lane, ends = 0;
+    for (lane = 0; begin < count && lane < 32; lane++) {
+        uint bits = flag[begin + lane] & ((1u << SLOTS) - 1);
+        flag[begin + lane] = bits | ends << SLOTS;
+        for (; bits; bits &= bits - 1) ends++;
+    }
+}
+#endif

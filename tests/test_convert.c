@@ -145,6 +145,7 @@ Test(convert, csr_in_buffers)
     matrix m;
     spmv_csr a;
     uint64_t i, bytes[3];
+    const void *from[3];
     void *buffer[3];
     double *twice;
     size_t j;
@@ -155,6 +156,9 @@ Test(convert, csr_in_buffers)
     bytes[0] = (a.rows + 1) * 8;
     bytes[1] = a.nnz * 4;
     bytes[2] = a.nnz * 8;
+    from[0] = a.ptr;
+    from[1] = a.col;
+    from[2] = a.val;
     for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
     twice = (double *)need_exact(bytes[2]);
     for (i = 0; i < a.nnz; i++) twice[i] = 2 * m.val[i];
@@ -173,7 +177,7 @@ Test(convert, csr_in_buffers)
         desc.device = &d;
         desc.buffers = desc.updatable = how.updatable = 1;
         for (k = 0; k < 3; k++)
-            cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], k == 0 ? (const void *)a.ptr : k == 1 ? (const void *)a.col : a.val), SPMV_OK);
+            cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
         cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", some[j], l.text);
         cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
         cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);

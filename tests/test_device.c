@@ -134,7 +134,7 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
         { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
-        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbb" }
+        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbbb" }
     };
     int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");

@@ -102,6 +102,7 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
     desc.strict = b->args->value[OPT_STRICT] != NULL;
     desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
     desc.simd = b->simd;
+    desc.convert = b->convert;
     desc.max_bytes = b->max_bytes;
     desc.hooks = b->t->hooks;
     return desc;
@@ -152,9 +153,13 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 static void result_memory(line *out, const bench *b, const runner *r)
 {
     double csr = (double)b->a->nnz * (double)(4 + spmv_value_size(b->type)) + (double)(b->a->rows + 1) * 8;
+    int i;
     memcpy(out->spent, b->t->spent, sizeof out->spent);
     out->memory = (double)b->t->peak / csr;
-    if (r && b->device) out->device_memory = (double)spmv_bytes(&r->m) / csr;
+    if (!r || !b->device) return;
+    out->device_memory = (double)spmv_bytes(&r->m) / csr;
+    for (i = 0; i < r->m.store.count; i++) out->filled += r->m.store.part[i].elsewhere != NULL;
+    out->parts = r->m.store.count;
 }
 
 /* Prepares, checks and times one plan: one line. */
@@ -386,6 +391,7 @@ int bench_command(tool *t, const arguments *args)
     b.args = args;
     b.type = option_type(t, args, &result);
     b.simd = option_simd(t, args, &result);
+    b.convert = option_convert(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
     bench_totals(&b, &result);
