@@ -633,12 +633,13 @@ static void spmv__release_csr(spmv_matrix *m)
     m->own.ptr = NULL;
 }
 
-/* Makes the CSR form of the caller's matrix. */
+/* Makes the CSR form of the caller's matrix. On a device it is not needed after the call unless there are updates, so it is borrowed. */
 static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
     if (d->buffers) return spmv__take_buffers(m, d);
     in.updatable = d->updatable;
+    if (d->device && !d->updatable) in.borrow = 1;
     return spmv_csr_from(&m->own, &in, d->type, &d->hooks);
 }
 
