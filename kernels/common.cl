@@ -68,14 +68,13 @@
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
 #define FOLLOW()
-#define LET_NEXT()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif
 
-/* With CUDA a kernel may start before the kernels in front of it in the stream have ended. Every kernel calls BEGIN before it reads or
+/* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads or
  * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
- * Carries are passed to REREAD after it. LET_NEXT stands where most of a group's work is done. */
+ * Carries are passed to REREAD after it. */
 #define BEGIN(x, y) \
     FOLLOW(); \
     REREAD(x); \
