@@ -268,6 +268,14 @@ SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *
     return spmv_backends_open(all, out, desc);
 }
 
+/* 1 if the device has filled parts of the store. */
+static int spmv__device_filled(const spmv_store *st)
+{
+    int i, filled = 0;
+    for (i = 0; i < st->count; i++) filled |= st->part[i].elsewhere != NULL;
+    return filled;
+}
+
 /* Uploads the stored parts to the device, with kernels of the given variant, and makes the exec of spmv_mul. Does nothing for the host.
  * What was made before a failure is freed by spmv__off_device. */
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
@@ -287,6 +295,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
                                           (size_t)m->store.count, (const spmv_variant *)variants);
     spmv_free(h, variants);
+    if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start before the kernels in front of them end */
     if (!s) s = spmv_exec_create(m->exec, m->on_device, NULL);
     if (!s && !m->updatable) spmv__release_arrays(&m->store);
     return s;

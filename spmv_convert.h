@@ -474,7 +474,7 @@ static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program
     const spmv_backend *b = d->info.backend;
     const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
     void *kernel = NULL;
-    spmv_status s = b->kernel(d, program, "finish", &kernel);
+    spmv_status s = b->kernel(d, program, "count_ends", &kernel);
     if (s) return s;
     s = spmv__convert_arguments(j, kernel);
     if (!s) s = spmv__convert_launch(j, kernel, spmv__ceil_div(warps, j->wg));
@@ -492,7 +492,7 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
     spmv__convert_options(j, &o);
     s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
     spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
-    if (!s) s = d->info.backend->kernel(d, program, "spmv", &j->kernel);
+    if (!s) s = d->info.backend->kernel(d, program, "fill", &j->kernel);
     if (!s) s = spmv__convert_arguments(j, j->kernel);
     if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
     return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);

@@ -2,7 +2,8 @@
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
  * or slices alone was computed by the host. Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its
  * nonzero by bisection, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr,
- * whose padding repeats a column, writes it here. */
+ * whose padding repeats a column, writes it here. The kernels are not called spmv and finish as those of products are, since they start
+ * only when all before them in the queue is done. */
 #ifndef WG
 #define WG 128
 #endif
@@ -96,7 +97,7 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
     __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED,   \
     __global uint *restrict flag UNUSED
 
-KERNEL void spmv(PARAMETERS)
+KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
@@ -185,7 +186,7 @@ KERNEL void spmv(PARAMETERS)
 
 #if TILES
 /* Adds to the flags of tcsr, behind the bits, how many rows end before each lane in its warp. An item does a warp. */
-KERNEL void finish(PARAMETERS)
+KERNEL void count_ends(PARAMETERS)
 {
     const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * 32;
     uint lane, ends = 0;
