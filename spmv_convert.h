@@ -71,7 +71,8 @@ typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
     int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
-    /* Fills the arrays that the host fills; NULL: lay has filled them. Formats with tiles also fill starts, the slot where each row of the
+    /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
+     * without lay. Formats with tiles also fill starts, the slot where each row of the
      * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
     void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
 } spmv__convert_format;
@@ -314,7 +315,7 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     j->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
-    if (spmv__table[p->spec.format].lay) spmv__table[p->spec.format].lay(p, j->s);
+    if (spmv__table[p->spec.format].lay && j->t->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, j->s);
     if (j->t->outline) j->t->outline(p, j->s, &j->starts, j->pads);
     return s;
 }
