@@ -320,29 +320,67 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     return s;
 }
 
-/* Counts the view's nonzeros before each group of the launch and before each row of the matrix, and uploads both. */
-static spmv_status spmv__convert_count(spmv__convert_job *j)
+/* How many of nonzeros k .. end - 1 belong to the view. */
+static uint64_t spmv__convert_owned(const spmv_view *v, uint64_t k, uint64_t end)
+{
+    uint64_t n = 0;
+    for (; k < end; k++) n += v->owner[k] == v->part;
+    return n;
+}
+
+/* Sets first, rows + 1 elements, to the view's nonzeros before each row of the matrix. They were counted by row of the part; only rows that
+ * are not in the row list are looked at. */
+static void spmv__convert_first(const spmv__convert_job *j, uint64_t *first)
 {
     const spmv_view *v = j->s->v;
     const spmv_csr *a = v->a;
-    const uint64_t per = j->wg * SPMV__CONVERT_PER;
-    const spmv_device *d = j->c->device;
-    void *before = NULL, *first = NULL;
-    uint64_t k, r, n = 0;
-    spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
-    if (!s) s = spmv__room(&d->hooks, &first, a->rows + 1, 8);
-    for (r = 0, k = 0; !s && r < a->rows; r++) {
-        ((uint64_t *)first)[r] = n;
-        for (; k < a->ptr[r + 1]; k++) {
-            if (k % per == 0) ((uint64_t *)before)[k / per] = n;
-            n += v->owner[k] == v->part;
-        }
+    uint64_t r, n = 0;
+    for (r = 0; r < a->rows; r++) {
+        const uint64_t i = j->inverse[r];
+        first[r] = n;
+        n += i != SPMV_PAD ? j->s->ptr[i + 1] - j->s->ptr[i] : spmv__convert_owned(v, a->ptr[r], a->ptr[r + 1]);
     }
-    if (!s) ((uint64_t *)first)[a->rows] = n;
+    first[a->rows] = n;
+}
+
+/* Sets before to the view's nonzeros before each group of the launch: those before the row in which the group begins, and those in front of
+ * it in this row. */
+static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *first, uint64_t *before)
+{
+    const spmv_view *v = j->s->v;
+    const spmv_csr *a = v->a;
+    uint64_t g, r = 0, k = 0, n = 0;
+    for (g = 0; g < j->groups; g++) {
+        const uint64_t begin = g * j->wg * SPMV__CONVERT_PER;
+        while (a->ptr[r + 1] <= begin) r++;
+        if (a->ptr[r] > k) {
+            k = a->ptr[r];
+            n = first[r];
+        }
+        n += spmv__convert_owned(v, k, begin);
+        k = begin;
+        before[g] = n;
+    }
+}
+
+/* Counts the view's nonzeros before each row of the matrix and before each group of the launch, and uploads both. */
+static spmv_status spmv__convert_count(spmv__convert_job *j)
+{
+    const spmv_view *v = j->s->v;
+    const spmv_device *d = j->c->device;
+    const uint64_t rows = v->a->rows, *first = j->s->ptr; /* without a row list, rows of the part are those of the matrix */
+    void *before = NULL, *block = NULL;
+    spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
+    if (!s && v->list) s = spmv__room(&d->hooks, &block, rows + 1, 8);
+    if (!s && v->list) {
+        spmv__convert_first(j, (uint64_t *)block);
+        first = (const uint64_t *)block;
+    }
+    if (!s) spmv__convert_before(j, first, (uint64_t *)before);
     if (!s) s = spmv__convert_upload(d, before, j->groups, 8, &j->before);
-    if (!s) s = spmv__convert_upload(d, first, a->rows + 1, 8, &j->first);
+    if (!s) s = spmv__convert_upload(d, first, rows + 1, 8, &j->first);
     spmv_free(&d->hooks, before);
-    spmv_free(&d->hooks, first);
+    spmv_free(&d->hooks, block);
     return s;
 }
 
