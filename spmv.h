@@ -145,7 +145,8 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 
 #ifdef SPMV_DEVICE_H
 /* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix
- * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer is too small. */
+ * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
+ * is too small. */
 SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val);
 
 /* Describes the devices of all back ends in this build, in the order of their index (spmv_device.h).
@@ -295,7 +296,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
                                           (size_t)m->store.count, (const spmv_variant *)variants);
     spmv_free(h, variants);
-    if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start before the kernels in front of them end */
+    if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start early */
     if (!s) s = spmv_exec_create(m->exec, m->on_device, NULL);
     if (!s && !m->updatable) spmv__release_arrays(&m->store);
     return s;
@@ -332,7 +333,7 @@ static spmv_status spmv__fetch(const spmv_desc *d, const char *what, const void 
 }
 
 /* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL. */
-static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
+SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
     spmv__import work;

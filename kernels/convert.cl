@@ -107,6 +107,7 @@ KERNEL void fill(PARAMETERS)
     LOCAL uint sum[WG];
     ulong held = before[get_group_id(0)];
 #endif
+    FOLLOW();
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         int mine = k < end;
@@ -190,6 +191,7 @@ KERNEL void count_ends(PARAMETERS)
 {
     const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * 32;
     uint lane, ends = 0;
+    FOLLOW();
     for (lane = 0; begin < count && lane < 32; lane++) {
         uint bits = flag[begin + lane] & ((1u << SLOTS) - 1);
         flag[begin + lane] = bits | ends << SLOTS;
