@@ -111,7 +111,7 @@ KERNEL void fill(PARAMETERS)
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         int mine = k < end;
-        uint i, c;
+        uint i, c UNUSED;
         IDX slot, n, length UNUSED;
 #if OWNED
         uint all, mine_before;
