@@ -55,6 +55,7 @@
 #ifdef SPMV_DEVICE_H /* by a back end of the library, or by the caller, with a back end of their own: its bodies are wanted here as well */
 #if !defined(SPMV_CHECK_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CHECK_IMPLEMENTED))
 #include "spmv_check.h"
+#include "spmv_convert.h"
 #endif
 #endif
 #ifdef SPMV_NO_AUTO
@@ -85,6 +86,13 @@ typedef struct spmv_device spmv_device; /* never defined: without a back end a d
 #endif
 typedef struct spmv_matrix spmv_matrix; /* a prepared matrix; see "for tools" for its members */
 
+/* Where the arrays of a matrix on a device are filled. */
+typedef enum spmv_conversion {
+    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own */
+    SPMV_CONVERT_ON_HOST,
+    SPMV_CONVERT_ON_DEVICE    /* if it can fill the part (spmv_convert.h), else on the host */
+} spmv_conversion;
+
 /* What spmv_create makes a matrix from. Zero-initialise it, then set what applies: zero is a valid default for every member but
  * matrix, whose defaults spmv_input describes. spmv_create copies what it needs; the comments say what must outlive the matrix. */
 typedef struct spmv_desc {
@@ -99,6 +107,11 @@ typedef struct spmv_desc {
     const char     *variant; /* knobs of the device's kernels, part by part as in the plan: "WG=256,NT=1+L=8", or "*:WG=256" for all parts
                                 (spmv_variants_parse of spmv_device.h). NULL: those that the choice found, else the defaults. Ignored on
                                 the host */
+    spmv_conversion convert; /* where the arrays are filled; ignored on the host */
+    int             buffers; /* 1: matrix.ptr, col and val are buffers of device (cl_mem, CUdeviceptr), and the matrix is CSR as it is
+                                stored: zero-based, columns of 32 bits rising within each row, values of the type stored; anything else is
+                                refused with SPMV_ERR_UNSUPPORTED. They must outlive the matrix if it is updatable. ptr and col are copied
+                                to the host, values only for parts that the host fills. csr must be NULL */
     int             strict;  /* 1: use no format that multiplies fill by x (SPMV_HAS_FILL), so that Inf and NaN in x stay in
                                 the rows that use them */
     int             updatable;    /* 1: allow spmv_update; costs 4 or 8 bytes for each stored slot */
@@ -142,6 +155,11 @@ SPMV_API void spmv_destroy(spmv_matrix *m);
 SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val);
 
 #ifdef SPMV_DEVICE_H
+/* As spmv_update, with the values in a buffer of the matrix's device. They do not leave it if the device filled all parts and the matrix
+ * was made from CSR as it is stored (as spmv_desc.buffers describes). SPMV_ERR_ARGUMENT if the matrix is on the host or the buffer
+ * is too small. */
+SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val);
+
 /* Describes the devices of all back ends in this build, in the order of their index (spmv_device.h).
  *   out    room for max descriptions; may be NULL if max is 0
  *   count  becomes the number of devices, which may be larger than max
@@ -170,10 +188,11 @@ SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 struct spmv_matrix {
     spmv_store      store;  /* on an OpenCL device without updates it keeps the sizes only; the arrays are freed */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
-    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr */
+    int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr or from buffers */
     spmv_device    *device; /* NULL: products run on the host, and the next two are NULL */
     struct spmv_device_matrix *on_device;
     struct spmv_exec *exec; /* for spmv_mul; the only member that products change */
+    spmv_converter *converter; /* updatable: what replaces the values of parts that the device filled; NULL: there are none */
 };
 
 #if defined(SPMV_DEVICE_H) && !defined(SPMV_NO_AUTO)
@@ -189,6 +208,8 @@ SPMV_API spmv_target spmv_target_of(const spmv_device *d);
 
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_IMPLEMENTED)
 #define SPMV_IMPLEMENTED
+
+static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how);
 
 /* Frees the arrays on the host, which are not needed once the parts are on a device. Sizes stay. */
 static void spmv__release_arrays(spmv_store *st)
@@ -214,6 +235,19 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
 }
 
 static void spmv__off_device(spmv_matrix *m) { (void)m; }
+static void spmv__close_converter(spmv_matrix *m) { (void)m; }
+
+static spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
+{
+    (void)m;
+    return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: this build has no devices");
+}
+
+/* Products run on the host, and so does the conversion. */
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+{
+    return spmv__plan_and_store(m, d, csr, how);
+}
 #else
 enum { SPMV__BACKENDS = 2 }; /* the most that a build can have: one for each statement below */
 
@@ -246,6 +280,14 @@ SPMV_API spmv_status spmv_device_open(spmv_device *out, const spmv_device_desc *
     return spmv_backends_open(all, out, desc);
 }
 
+/* 1 if the device has filled parts of the store. */
+static int spmv__device_filled(const spmv_store *st)
+{
+    int i, filled = 0;
+    for (i = 0; i < st->count; i++) filled |= st->part[i].elsewhere != NULL;
+    return filled;
+}
+
 /* Uploads the stored parts to the device, with kernels of the given variant, and makes the exec of spmv_mul. Does nothing for the host.
  * What was made before a failure is freed by spmv__off_device. */
 static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const char *variant)
@@ -265,6 +307,7 @@ static spmv_status spmv__to_device(spmv_matrix *m, const spmv_desc *d, const cha
     if (!s) s = spmv_device_matrix_create(m->on_device, m->device, m->store.rows, m->store.cols, d->type, m->store.part,
                                           (size_t)m->store.count, (const spmv_variant *)variants);
     spmv_free(h, variants);
+    if (!s && spmv__device_filled(&m->store)) s = spmv_device_finish(m->device); /* products may start early */
     if (!s) s = spmv_exec_create(m->exec, m->on_device, NULL);
     if (!s && !m->updatable) spmv__release_arrays(&m->store);
     return s;
@@ -278,6 +321,101 @@ static void spmv__off_device(spmv_matrix *m)
     spmv_free(&m->store.hooks, m->on_device);
     m->exec = NULL;
     m->on_device = NULL;
+}
+
+/* Copies count elements from the beginning of a buffer of the device to a new block. */
+static spmv_status spmv__fetch(const spmv_desc *d, const char *what, const void *buffer, uint64_t count, uint64_t width, void **out)
+{
+    void *from = (void *)(uintptr_t)buffer;
+    uint64_t bytes = 0;
+    spmv_status s = SPMV_OK;
+    *out = NULL;
+    if (!count) return s;
+    if (!from) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s is NULL", what);
+    s = d->device->info.backend->buffer_bytes(d->device, from, &bytes);
+    if (!s && bytes < spmv__sat_mul(count, width))
+        s = spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: matrix.%s needs %llu bytes, but has %llu", what, (spmv__ull)(count * width),
+                     (spmv__ull)bytes);
+    if (!s) s = spmv__room(&d->hooks, out, count, width);
+    if (!s) s = spmv_buffer_read(d->device, from, count * width, *out);
+    if (s) spmv_free(&d->hooks, *out);
+    if (s) *out = NULL;
+    return s;
+}
+
+/* Makes the CSR form of a matrix in buffers, whose values stay where they are: m->own.val is NULL. */
+SPMV__APART spmv_status spmv__take_buffers(spmv_matrix *m, const spmv_desc *d)
+{
+    spmv_input in = d->matrix;
+    spmv__import work;
+    void *ptr = NULL, *col = NULL;
+    uint64_t nnz;
+    const int wide = in.ptr_bits == 64;
+    spmv_status s;
+    if (!d->device || !d->device->info.backend) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: there is no device");
+    if (d->csr) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "buffers: csr must be NULL");
+    if (in.form != SPMV_IN_CSR || in.base || in.transpose || in.symmetry || in.drop_zeros || (in.index_bits && in.index_bits != 32) ||
+        spmv_value_size(in.val_type) != spmv_value_size(d->type) || (!in.val && in.nnz))
+        return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the matrix must be zero-based general CSR with 32-bit columns and "
+                        "values of the type stored");
+    if (in.rows < 0 || in.rows > 0xfffffffe) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "rows and cols must lie in 0 .. 4294967294");
+    m->own.hooks = d->hooks;
+    s = spmv__fetch(d, "ptr", in.ptr, (uint64_t)in.rows + 1, wide ? 8 : 4, &ptr);
+    nnz = s ? 0 : spmv__index(ptr, wide ? 64 : 32, 0, (uint64_t)in.rows);
+    if (!s && in.nnz && nnz != (uint64_t)in.nnz)
+        s = spmv_log(&d->hooks, SPMV_ERR_INDEX, "the last pointer counts %llu entries, but nnz is %llu", (spmv__ull)nnz, (spmv__ull)in.nnz);
+    if (!s) s = spmv__fetch(d, "col", in.col, nnz, 4, &col);
+    in.ptr = ptr;
+    in.col = col;
+    in.borrow = 1;
+    memset(&work, 0, sizeof work);
+    work.in = &in;
+    work.h = &d->hooks;
+    work.ptr_bits = wide ? 64 : 32;
+    work.index_bits = 32;
+    if (!s) s = spmv__import_check(&work);
+    if (!s && !spmv__import_in_order(&work))
+        s = spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "buffers: the columns of a row do not rise, or one is outside the matrix");
+    in.val = &in; /* borrowed and not looked at */
+    in.val_type = m->own.type = d->type == SPMV_F64 ? SPMV_F64 : SPMV_F32;
+    m->own.rows = work.rows;
+    m->own.cols = work.cols;
+    if (!s) s = spmv__import_copy(&m->own, &work);
+    m->own.val = NULL;
+    if (col) m->own.owned |= 2u;
+    if (m->own.ptr == ptr) m->own.owned |= 1u;
+    else spmv_free(&d->hooks, ptr);
+    m->own.col = (const uint32_t *)col;
+    return s;
+}
+
+/* Tells the converter where the columns and values are. */
+static spmv_status spmv__give_buffers(spmv_matrix *m, const spmv_desc *d)
+{
+    return spmv_converter_give(m->converter, &m->own, (void *)(uintptr_t)d->matrix.col, (void *)(uintptr_t)d->matrix.val);
+}
+
+static void spmv__close_converter(spmv_matrix *m)
+{
+    spmv_converter_close(m->converter);
+    m->converter = NULL;
+}
+
+/* Finds the plan and stores the matrix by it, on the device if it converts. Then the kernels are done and the CSR matrix is no longer
+ * there. */
+static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, spmv_build *how)
+{
+    spmv_status s = SPMV_OK, end;
+    const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
+    if (d->device && (d->buffers || there))
+        s = spmv_converter_open(&m->converter, d->device, csr);
+    if (!s && d->buffers) s = spmv__give_buffers(m, d);
+    how->converter = m->converter;
+    if (!s) s = spmv__plan_and_store(m, d, csr, how);
+    if (!m->converter) return s;
+    end = spmv_converter_finish(m->converter);
+    if (!m->updatable || !spmv_converter_count(m->converter)) spmv__close_converter(m);
+    return s ? s : end;
 }
 
 #ifndef SPMV_NO_AUTO
@@ -516,11 +654,13 @@ static void spmv__release_csr(spmv_matrix *m)
     m->own.ptr = NULL;
 }
 
-/* Makes the CSR form of the caller's matrix. */
+/* Makes the CSR form of the caller's matrix. On a device it is not needed after the call unless there are updates, so it is borrowed. */
 static spmv_status spmv__take_input(spmv_matrix *m, const spmv_desc *d)
 {
     spmv_input in = d->matrix;
+    if (d->buffers) return spmv__take_buffers(m, d);
     in.updatable = d->updatable;
+    if (d->device && !d->updatable) in.borrow = 1;
     return spmv_csr_from(&m->own, &in, d->type, &d->hooks);
 }
 
@@ -533,7 +673,7 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
     memset(m, 0, sizeof *m);
     memset(&how, 0, sizeof how);
     m->updatable = d->updatable;
-    m->borrowed_csr = csr != NULL;
+    m->borrowed_csr = csr != NULL || d->buffers;
     how.type = d->type;
     how.updatable = d->updatable;
     how.strict = d->strict;
@@ -550,11 +690,11 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *d)
         return spmv_log(&d->hooks, SPMV_ERR_UNSUPPORTED, "reproducible products on the host need a build with SPMV_REPRODUCIBLE");
 #endif
     spmv__phase(&d->hooks, SPMV_PHASE_INPUT);
-    if (!csr) s = spmv__take_input(m, d);
+    if (!csr || d->buffers) s = spmv__take_input(m, d);
     if (!csr) csr = &m->own;
-    if (!s) s = spmv__plan_and_store(m, d, csr, &how);
+    if (!s) s = spmv__plan_and_convert(m, d, csr, &how);
     if (s) spmv_destroy(m);
-    else if (!m->updatable) spmv__release_csr(m);
+    else if (!m->updatable || d->buffers) spmv__release_csr(m);
     spmv__phase(&d->hooks, SPMV_PHASE_NONE);
     return s;
 }
@@ -582,15 +722,51 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
 #ifdef SPMV_DEVICE_H
     if (!s && m->device) s = spmv_device_matrix_update(m->on_device, m->store.part, (size_t)m->store.count);
+    if (!s && m->converter) s = spmv_converter_update(m->converter, m->borrowed_csr ? val : m->own.val, NULL);
 #endif
     return s;
 }
+
+#ifdef SPMV_DEVICE_H
+/* 1 if the device filled all parts, from values in the order of the caller's. */
+static int spmv__updates_from_buffer(const spmv_matrix *m)
+{
+    int i, all = m->converter && (m->borrowed_csr || (!m->own.order && m->own.source_type == m->own.type));
+    for (i = 0; i < m->store.count; i++) all = all && m->store.part[i].elsewhere;
+    return all;
+}
+
+SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
+{
+    if (!m || (!val && m->store.nnz)) return spmv__null(m ? &m->store.hooks : NULL, "spmv_update_buffer", m ? "val" : "m", NULL, 0);
+    const spmv_hooks *h = &m->store.hooks;
+    const int given = m->borrowed_csr;
+    uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type), bytes = 0;
+    void *block;
+    spmv_status s;
+    if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
+    if (!count) return SPMV_OK;
+    s = m->device->info.backend->buffer_bytes(m->device, val, &bytes);
+    if (!s && bytes < count * width)
+        s = spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: %llu values need %llu bytes, but the buffer has %llu", (spmv__ull)count,
+                     (spmv__ull)(count * width), (spmv__ull)bytes);
+    if (s) return s;
+    if (spmv__updates_from_buffer(m)) return spmv_converter_update(m->converter, NULL, val);
+    s = spmv__room(h, &block, count, width);
+    if (!s) s = spmv_buffer_read(m->device, val, count * width, block);
+    if (!s) s = spmv_update(m, block);
+    spmv_free(h, block);
+    return s;
+}
+#endif
 
 SPMV_API void spmv_destroy(spmv_matrix *m)
 {
     if (!m) return;
     spmv__off_device(m);
     spmv_store_free(&m->store);
+    spmv__close_converter(m);
     spmv_csr_free(&m->own);
     memset(m, 0, sizeof *m);
 }

@@ -206,7 +206,7 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     cl_command_queue_properties queue = 0;
     cl_device_type type = 0;
     cl_platform_id platform = NULL;
-    cl_bool images = CL_FALSE;
+    cl_bool images = CL_FALSE, unified = CL_FALSE;
     spmv_status s;
     memset(out, 0, sizeof *out);
     out->backend = spmv_opencl();
@@ -215,6 +215,7 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_TYPE, sizeof type, &type, NULL));
     if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_QUEUE_PROPERTIES, sizeof queue, &queue, NULL));
     if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL));
+    if (!s) s = SPMV__CL(h, clGetDeviceInfo(id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_MAX_COMPUTE_UNITS, &out->compute_units));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_uint(id, CL_DEVICE_ADDRESS_BITS, &out->address_bits));
     if (!s) s = spmv__cl(h, "clGetDeviceInfo", spmv__cl_ulong(id, CL_DEVICE_GLOBAL_MEM_SIZE, &out->global_bytes));
@@ -227,6 +228,7 @@ static spmv_status spmv__cl_describe(spmv_device_info *out, cl_device_id id, con
     out->profiling = (queue & CL_QUEUE_PROFILING_ENABLE) != 0;
     out->out_of_order = (queue & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     out->f64 = spmv__cl_has_f64(id);
+    out->unified = unified == CL_TRUE;
     spmv__cl_describe_vendor(out, h);
     spmv__cl_text(id, NULL, CL_DEVICE_NAME, out->name, sizeof out->name, h);
     spmv__cl_text(id, NULL, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor, h);

@@ -69,6 +69,7 @@ typedef struct spmv_device_info {
     int            profiling;     /* 1: its queues can measure time */
     int            out_of_order;  /* 1: its queues can be out of order */
     int            atomics64;     /* 1: has 64-bit compare and exchange */
+    int            unified;       /* 1: its memory is that of the host */
     unsigned       nvidia;        /* compute capability (90: 9.0) if NVIDIA's own driver drives the device, else 0 */
 } spmv_device_info;
 
@@ -152,7 +153,8 @@ typedef struct spmv_device_matrix {
  * little local memory or too small work-groups for a variant. */
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants);
-/* Copies the values again, after spmv_part_update of the parts that the matrix was made from. No product may be running. */
+/* Copies the values again, after spmv_part_update of the parts that the matrix was made from, but for parts that the device filled
+ * (spmv_converter_update). No product may be running. */
 SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv_part *parts, size_t count);
 SPMV_API void spmv_device_matrix_free(spmv_device_matrix *m);
 /* The variant in use for part i of those the matrix was made from (if the part was cut, for its first stretch); NULL if there is no
@@ -650,11 +652,14 @@ static const spmv__dev_kernel spmv__dev_kernels[] = {
     SPMV_FORMAT_LIST(X)
 #undef X
     { "scale.cl", spmv__src_scale, sizeof spmv__src_scale, 0, { NULL } },
-    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, { NULL } }
+    { "gather.cl", spmv__src_gather, sizeof spmv__src_gather, 0, { NULL } },
+    { "convert.cl", spmv__src_convert, sizeof spmv__src_convert, 0, { NULL } }
 };
-/* The pass that only scales y, and the one that collects elements of x for other devices, are built like formats. */
+/* The pass that only scales y, the one that collects elements of x for other devices, and the one that fills the arrays of parts are built
+ * like formats. */
 #define SPMV__KERNEL_SCALE SPMV_FORMAT_COUNT
 #define SPMV__KERNEL_GATHER (SPMV_FORMAT_COUNT + 1)
+#define SPMV__KERNEL_CONVERT (SPMV_FORMAT_COUNT + 2)
 
 /* 1: integer number i of the format becomes a macro; 0: an argument. */
 static int spmv__dev_int_is_macro(spmv_format f, int i)
@@ -2760,6 +2765,15 @@ static int spmv__dev_columns_fit(const spmv_part *p)
     return fit;
 }
 
+/* 1: every array of the part is on the host or on the matrix's device. */
+static int spmv__dev_arrays_there(const spmv_device_matrix *m, const spmv_part *p)
+{
+    const spmv_elsewhere *e = p->elsewhere && p->elsewhere->device == (const void *)m->device ? p->elsewhere : NULL;
+    int k, there = 1;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) there &= !p->a[k].count || p->a[k].data || (e && e->a[k]);
+    return there;
+}
+
 static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_part *p, size_t i)
 {
     if ((unsigned)p->spec.format >= SPMV_FORMAT_COUNT || p->type != m->type || p->cols != m->cols)
@@ -2767,9 +2781,21 @@ static spmv_status spmv__dev_check_part(const spmv_device_matrix *m, const spmv_
     if (!p->list.count && p->rows && p->rows != m->rows)
         return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: %llu rows without a row list, but the matrix has %llu", (spmv__ull)i,
                         (spmv__ull)p->rows, (spmv__ull)m->rows);
+    if (!spmv__dev_arrays_there(m, p))
+        return spmv_log(&m->hooks, SPMV_ERR_ARGUMENT, "part %llu: arrays of it are on another device, or were taken over", (spmv__ull)i);
     if (!spmv__dev_columns_fit(p))
         return spmv_log(&m->hooks, SPMV_ERR_UNSUPPORTED, "part %llu: the kernel of %s cannot read its column array", (spmv__ull)i,
                         spmv_format_name(p->spec.format));
+    return SPMV_OK;
+}
+
+/* Makes *out the buffer of array k of a part: takes it over if the device has filled it, else uploads it. */
+static spmv_status spmv__dev_array(const spmv_device *d, const spmv_part *p, int k, void **out)
+{
+    spmv_elsewhere *e = p->elsewhere;
+    if (!e || !e->a[k]) return spmv__dev_upload(d, &p->a[k], out);
+    *out = e->a[k];
+    e->a[k] = NULL;
     return SPMV_OK;
 }
 
@@ -2784,7 +2810,7 @@ static spmv_status spmv__dev_part_create(spmv_device_part *out, spmv_device *d, 
     out->nnz = p->nnz;
     out->values = p->a[SPMV_VAL].count;
     for (k = 0; k < SPMV_MAX_INTS; k++) out->n[k] = p->n[k];
-    for (k = 0; !s && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_upload(d, &p->a[k], &out->a[k]);
+    for (k = 0; !s && k < spmv__dev_kernels[p->spec.format].arrays; k++) s = spmv__dev_array(d, p, k, &out->a[k]);
     if (!s) s = spmv__dev_upload(d, &p->list, &out->list);
     if (!s) s = spmv__dev_format_of(p->spec.format)->deal(out, d, p);
     return s;
@@ -2911,7 +2937,7 @@ SPMV_API spmv_status spmv_device_matrix_update(spmv_device_matrix *m, const spmv
         const spmv_device_part *p = &m->part[i];
         const spmv_array *val;
         spmv_part q;
-        if (!p->values) continue;
+        if (!p->values || parts[p->source].elsewhere) continue;
         s = spmv__dev_cut_part(h, &parts[p->source], p->begin, p->end, 1, &q);
         if (s) return s;
         val = &q.a[SPMV_VAL];

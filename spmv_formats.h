@@ -478,6 +478,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
+    struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
 } spmv_part;
 
@@ -490,6 +491,8 @@ typedef struct spmv_view {
     uint64_t        rows;  /* length of list, or a->rows */
 } spmv_view;
 
+typedef struct spmv_converter spmv_converter;
+
 typedef struct spmv_build {
     int       updatable;    /* 1: keep the map that spmv_part_update needs */
     spmv_type type;         /* what the product will compute in; must fit the value type of the CSR matrix */
@@ -498,6 +501,7 @@ typedef struct spmv_build {
     int       borrow;       /* 1: csr may use the arrays of the CSR matrix, which must then outlive the part */
     spmv_simd simd;         /* level of instructions of products on the host; SPMV_ERR_UNSUPPORTED if it is not usable here */
     uint64_t  max_bytes;    /* refuse a part that would take more; 0: 16 times the CSR form plus 16 MiB */
+    spmv_converter *converter; /* fills parts on a device (spmv_convert.h); NULL: all arrays are filled on the host */
 } spmv_build;
 
 /* Stores nonzeros of a matrix in one format. Returns SPMV_ERR_TOO_LARGE, SPMV_ERR_STRICT or SPMV_ERR_UNSUPPORTED if the format cannot
@@ -510,7 +514,7 @@ typedef struct spmv_build {
 SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, const spmv_view *view,
                                      const spmv_build *how, const spmv_hooks *hooks);
 /* Replaces the part's values. val holds all values of the CSR matrix that the part was built from, in its order and value type.
- * SPMV_ERR_FIXED if the part was not made updatable. */
+ * SPMV_ERR_FIXED if the part was not made updatable. Does nothing to a part that a device filled; spmv_converter_update does. */
 SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val);
 /* Frees what the part owns and zeroes it. */
 SPMV_API void spmv_part_free(spmv_part *p);
@@ -1873,6 +1877,19 @@ typedef struct spmv__source {
     const spmv_array *cuts;    /* if not NULL, shares begin at one of these rows, which rise from 0 to all rows */
     const spmv_hooks *h;
 } spmv__source;
+
+/* Arrays of a part that a device holds. The creator of a matrix on that device may take them over, by setting them to NULL. */
+typedef struct spmv_elsewhere {
+    const void *device;       /* the spmv_device */
+    void *a[SPMV_MAX_ARRAYS]; /* buffers; NULL: the array is on the host, or was taken over */
+    void (*drop)(struct spmv_elsewhere *e); /* frees them and e */
+} spmv_elsewhere;
+
+/* What fills the arrays of a part instead of the host. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
+ * else it leaves p as it was. It has failed if the host would fail as well. */
+struct spmv_converter {
+    spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
+};
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
 typedef struct spmv__sink {
@@ -5235,11 +5252,12 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     spmv__source src;
     void *counts;
     spmv_status s = spmv__part_sizes(out, spec, view, how, hooks, &src, &counts);
-    if (!s) s = spmv__part_arrays(out, &src, how);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
-    if (!s) s = spmv__part_values(out, &src);
-    if (!s && how->updatable) s = spmv__part_map(out, &src);
+    if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
+    if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
+    if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
+    if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);
     spmv__source_free(&src);
     spmv_free(hooks, counts);
     if (s) spmv_part_free(out);
@@ -5270,6 +5288,7 @@ SPMV_API spmv_status spmv_part_update(spmv_part *p, const void *val)
     uint64_t i, n;
     void *zeros;
     spmv_status s;
+    if (p->elsewhere) return SPMV_OK;
     if (p->a[SPMV_VAL].count && !p->map.count) return spmv_log(&p->hooks, SPMV_ERR_FIXED, "the part was not made updatable");
     if (spmv_format_flags(p->spec.format) & SPMV_HAS_FILL) {
         n = spmv__map_zeros(p, src, NULL);
@@ -5301,6 +5320,7 @@ SPMV_API void spmv_part_free(spmv_part *p)
     spmv_free(&h, p->list.data);
     spmv_free(&h, p->zeros.data);
     spmv_free(&h, p->map.data);
+    if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     memset(p, 0, sizeof *p);
 }
 

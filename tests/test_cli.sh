@@ -64,7 +64,7 @@ is_json() {
         python3 -c '
 import json, sys
 keys = """matrix device builder plan variant type rows cols nnz threads us us_min us_max samples gflops gbs bytes padding err prepare_us
-    read_us analysis_us conversion_us upload_us building_us memory device_memory version again ok""".split()
+    read_us analysis_us conversion_us upload_us building_us filled memory device_memory version again ok""".split()
 def refuse(token):
     raise ValueError(token)
 lines = open(sys.argv[1]).read().splitlines()

@@ -133,20 +133,21 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     static const char *const own[][2] = {
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
-        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" }
+        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
+        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbbb" }
     };
-    int gather = !strcmp(source->file, "gather.cl");
+    int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_BUILD;
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
-    if (i == LENGTH(own) || source->count != (coo || tcsr || scale || gather ? 4 : 6)) bad++;
+    if (i == LENGTH(own) || source->count != (coo || tcsr || scale || whole ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
     snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s", i < LENGTH(own) ? own[i][1] : "",
-             coo ? "nb" : scale ? "n" : tcsr || gather ? "" : "nn",
-             strstr(source->options, "LIST=1") ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
-             gather ? "" : "bnbnrr");
+             coo ? "nb" : scale ? "n" : tcsr || whole ? "" : "nn",
+             strstr(source->options, "LIST=1") && !convert ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
+             whole ? "" : "bnbnrr");
     t->real = strstr(source->options, "VEC=double") ? 8 : 4;
     builds++;
     *out = t;
@@ -187,7 +188,8 @@ static spmv_status fake_kernel(const spmv_device *d, void *program, const char *
 {
     thing *t;
     if (fails(d)) return SPMV_ERR_MEMORY;
-    if (!lives(program, PROGRAM) || (strcmp(name, "spmv") && strcmp(name, "finish"))) bad++;
+    if (strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "fill") && strcmp(name, "count_ends")) bad++;
+    if (!lives(program, PROGRAM)) bad++;
     t = new_thing(KERNEL);
     t->real = ((thing *)program)->real;
     memcpy(t->signature, ((thing *)program)->signature, sizeof t->signature);
@@ -440,6 +442,10 @@ static const char *const plans[] = {
 };
 
 enum { ROWS = 43, COLS = 37 };
+/* Of store: 0 the host converts, 1 the device does, and the matrix has no updates, 2 the device does, with updates, 3 the same, and the
+ * matrix is in buffers. */
+static int fixed;
+static void *on_device[3]; /* those buffers */
 static int64_t ptr[ROWS + 1];
 static int32_t col[ROWS * COLS];
 static double val[ROWS * COLS], x[COLS], y[ROWS];
@@ -453,7 +459,7 @@ static void start(void)
         ptr[r + 1] = n;
     }
     fails_left = -1;
-    builds = loads = no_images = 0;
+    builds = loads = no_images = fixed = 0;
 }
 
 /* Everything that was given out has been freed, and nothing was wrong. */
@@ -474,6 +480,33 @@ static spmv_status open_fake(spmv_device *d, const char *which)
     return spmv_backends_open(all, d, &desc);
 }
 
+/* Copies the matrix to buffers of the device. */
+static spmv_status make_buffers(spmv_device *d, spmv_desc *desc)
+{
+    const uint64_t nnz = (uint64_t)ptr[ROWS], bytes[3] = { sizeof ptr, nnz * 4, nnz * spmv_value_size(desc->matrix.val_type) };
+    const void *from[3] = { ptr, col, desc->matrix.val };
+    spmv_status s = SPMV_OK;
+    int i;
+    for (i = 0; i < 3 && !s; i++) {
+        s = spmv_buffer_create(d, bytes[i], &on_device[i]);
+        if (!s) s = spmv_buffer_write(d, on_device[i], bytes[i], from[i]);
+    }
+    desc->buffers = 1;
+    desc->matrix.ptr = on_device[0];
+    desc->matrix.col = on_device[1];
+    desc->matrix.val = on_device[2];
+    return s;
+}
+
+static void free_buffers(spmv_device *d)
+{
+    int i;
+    for (i = 0; i < 3; i++) {
+        if (on_device[i]) spmv_buffer_free(d, on_device[i]);
+        on_device[i] = NULL;
+    }
+}
+
 static const spmv_build_hints *wishes; /* of store */
 
 static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_type type)
@@ -492,9 +525,14 @@ static spmv_status store(spmv_matrix *m, spmv_device *d, const char *plan, spmv_
     desc.type = type;
     desc.plan = plan;
     desc.device = d;
-    desc.updatable = 1;
+    desc.updatable = fixed != 1;
+    desc.convert = fixed ? SPMV_CONVERT_ON_DEVICE : SPMV_CONVERT_ON_HOST;
     desc.hooks.log = hear;
     desc.hints = wishes;
+    if (fixed == 3) {
+        spmv_status s = make_buffers(d, &desc);
+        if (s) return s;
+    }
     return spmv_create(m, &desc);
 }
 
@@ -975,6 +1013,88 @@ Test(device, every_call_may_fail)
     cr_assert_gt(failed, 20 * (int)LENGTH(plans)); /* each has to open, to build and to set six arguments or more */
 }
 
+/* ---- conversion on the device: tests/test_convert.c compares the arrays ------------------------------------------------------ */
+
+/* 1 if the buffers of a matrix hold what the host fills for the same plan. */
+static int filled_by_host(const spmv_matrix *m, spmv_device *d, const char *plan)
+{
+    const int was = fixed;
+    spmv_matrix other;
+    size_t i, k;
+    int same = 1;
+    fixed = 0;
+    cr_assert_eq(store(&other, d, plan, SPMV_F64), SPMV_OK, "%s", said);
+    fixed = was;
+    for (i = 0; i < m->on_device->count; i++)
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+            const thing *a = (const thing *)m->on_device->part[i].a[k], *b = (const thing *)other.on_device->part[i].a[k];
+            const spmv_array *array = &other.store.part[i].a[k];
+            if (a && b) same &= !memcmp(a->data, b->data, (size_t)(array->count * array->width));
+            else same &= !a && !b;
+        }
+    spmv_destroy(&other);
+    return same;
+}
+
+/* Opens a device, converts on it, and updates the values if there are updates. If a call of the conversion fails, the host converts and
+ * says so; *fell_back counts how often. All other calls are needed. Returns 0 if no call failed. */
+static int convert_with_fault(const char *plan, int n, int *fell_back)
+{
+    spmv_device d;
+    spmv_matrix m;
+    spmv_status s;
+    memset(&m, 0, sizeof m);
+    fails_left = n;
+    said[0] = 0;
+    s = open_fake(&d, NULL);
+    if (!s) s = store(&m, &d, plan, SPMV_F64);
+    if (!s && fails_left < 0) {
+        cr_assert(strstr(said, "the host converts instead"), "%s: call %d failed: %s", plan, n, said);
+        if (!strchr(plan, '+')) cr_assert(filled_by_host(&m, &d, plan), "%s: call %d", plan, n);
+        ++*fell_back;
+    }
+    if (!s && fixed > 1) {
+        int before = fails_left;
+        s = fixed == 3 ? spmv_update_buffer(&m, on_device[2]) : spmv_update(&m, val);
+        if (before >= 0 && fails_left < 0) cr_assert_neq(s, SPMV_OK, "%s: call %d failed, and nobody said so", plan, n);
+    }
+    spmv_destroy(&m);
+    free_buffers(&d);
+    spmv_device_close(&d);
+    cr_assert_null(alive, "%s: call %d failed, something was left", plan, n);
+    if (fails_left >= 0) cr_assert_eq(s, SPMV_OK, "%s: %s", plan, said);
+    return fails_left < 0;
+}
+
+Test(device, every_call_of_a_conversion_may_fail)
+{
+    size_t i;
+    int n, failed = 0, fell_back = 0;
+    for (fixed = 1; fixed <= 3; fixed++)
+        for (i = 0; i < LENGTH(plans); i++)
+            for (n = 0; convert_with_fault(plans[i], n, &fell_back); n++) failed++;
+    cr_assert_gt(fell_back, 40 * (int)LENGTH(plans)); /* buffers, copies, and the arguments of the kernel */
+    cr_assert_gt(failed, fell_back);
+}
+
+/* A device without room for the CSR matrix beside its parts. */
+Test(device, conversion_needs_room)
+{
+    spmv_device d;
+    spmv_matrix m;
+    cr_assert_eq(open_fake(&d, "large"), SPMV_OK);
+    fixed = 1;
+    cr_assert_eq(store(&m, &d, "ell", SPMV_F64), SPMV_OK, "%s", said);
+    spmv_destroy(&m);
+    said[0] = 0;
+    d.info.alloc_bytes = 600; /* parts are cut, and the host fills them */
+    cr_assert_eq(store(&m, &d, "csr:run=64", SPMV_F64), SPMV_OK, "%s", said);
+    cr_assert_gt(m.on_device->count, 1);
+    cr_assert_str_eq(said, "");
+    spmv_destroy(&m);
+    spmv_device_close(&d);
+}
+
 /* ---- groups: the calls of a product on several devices; tests/test_group.c has the results --------------------------------- */
 
 /* Everything from opening two devices to an update, with the host between them. *fault, if it is not NULL, becomes what a product with
@@ -1010,6 +1130,7 @@ static spmv_status everything_of_a_group(int n, spmv_status *fault)
     desc.desc.matrix.val = val;
     desc.desc.plan = "csr";
     desc.desc.updatable = 1;
+    desc.desc.convert = SPMV_CONVERT_ON_HOST;
     desc.desc.hooks.log = hear;
     if (!s) s = spmv_group_create(&g, &desc);
     if (!s) s = spmv_group_mul(&g, 1, x, 2, y);

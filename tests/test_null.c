@@ -335,6 +335,7 @@ Test(null, matrices)
     REFUSED_UNHEARD(spmv_mul(NULL, 1, x, 0, y));
     FINE(spmv_mul(&none, 1, NULL, 0, NULL)); /* a zeroed matrix has no rows: there is nothing to do */
     REFUSED_UNHEARD(spmv_update(NULL, val));
+    REFUSED_UNHEARD(spmv_update_buffer(NULL, y));
     cr_assert(!spmv_target_of(NULL).device);
     for (on = 0; on < 2; on++) {
         spmv_device d;
@@ -346,6 +347,7 @@ Test(null, matrices)
         FINE(spmv_mul(&m, 0, NULL, 0, y));
         cr_assert(y[0] == 0 && y[1] == 0);
         REFUSED("val", spmv_update(&m, NULL));
+        REFUSED("val", spmv_update_buffer(&m, NULL));
         FINE(spmv_mul(&m, 1, x, 0, y));
         cr_assert(y[0] == 2 && y[1] == 30);
         spmv_destroy(&m);
@@ -370,6 +372,9 @@ Test(null, devices, .timeout = 120)
     size_t count = 0;
     double took = 7;
     int values[4];
+    spmv_converter *converter = NULL;
+    spmv_csr csr;
+    memset(&csr, 0, sizeof csr);
     d.hooks = h;
     memset(&zero, 0, sizeof zero);
     memset(&never, 0, sizeof never);
@@ -408,6 +413,21 @@ Test(null, devices, .timeout = 120)
     REFUSED_UNHEARD(spmv_device_matrix_update(NULL, store.part, 1));
     REFUSED("parts", spmv_device_matrix_update(&m, NULL, 1));
     cr_assert_null(spmv_device_matrix_variant(NULL, 0));
+    cr_assert_eq(spmv_convert_here(NULL), 0);
+    REFUSED("out", spmv_converter_open(NULL, &d, &csr));
+    REFUSED_UNHEARD(spmv_converter_open(&converter, NULL, &csr));
+    cr_assert_null(converter);
+    REFUSED("a", spmv_converter_open(&converter, &d, NULL));
+    FINE(spmv_converter_open(&converter, &d, &csr));
+    REFUSED_UNHEARD(spmv_converter_give(NULL, &csr, NULL, NULL));
+    REFUSED_UNHEARD(spmv_converter_give(converter, NULL, NULL, NULL));
+    REFUSED_UNHEARD(spmv_converter_finish(NULL));
+    FINE(spmv_converter_finish(converter));
+    REFUSED_UNHEARD(spmv_converter_update(NULL, NULL, NULL));
+    FINE(spmv_converter_update(converter, NULL, NULL)); /* it has filled nothing */
+    cr_assert_eq(spmv_converter_count(NULL), 0);
+    spmv_converter_close(NULL);
+    spmv_converter_close(converter);
     REFUSED("out", spmv_device_programs_take(&d, NULL, &bytes));
     REFUSED("bytes", spmv_device_programs_take(&d, &program, NULL));
     REFUSED_UNHEARD(spmv_device_programs_take(NULL, &program, &bytes));

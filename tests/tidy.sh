@@ -34,7 +34,7 @@ alloc) # memory is allocated and text is parsed only by the library's own helper
         grep -v '#define SPMV_\(MALLOC\|REALLOC\|FREE\)' | grep -vE ':[0-9]+: *(\*|/\*|//)')" ;;
 null) # tests/test_null.c calls every public function that takes a pointer
     bad=$(for f in spmv_formats.h spmv_host.h spmv_plan.h spmv_table.h spmv_features.h spmv_cost.h spmv_cocktail.h spmv_auto.h spmv_io.h \
-        spmv_device.h spmv_cl.h spmv_cuda.h spmv_check.h spmv.h spmv_group.h; do
+        spmv_device.h spmv_cl.h spmv_cuda.h spmv_check.h spmv_convert.h spmv.h spmv_group.h; do
         sed '/= END OF THE INTERFACE =/q' $f | tr '\n' ' ' | grep -o 'SPMV_API [^;{]*);' | grep '(.*[*[].*)' |
             sed 's/^[^(]*[ *]\(spmv_[a-z0-9_]*\)(.*/\1/' | while IFS= read -r name; do
             grep -q "\<$name(" tests/test_null.c || echo "$f: $name"; done; done)

@@ -66,7 +66,7 @@ pieces() { # pieces FILE
 #define SPMV_KERNELS_H
 
 EOF
-    for f in common shell scale gather; do
+    for f in common shell scale gather convert; do
         bytes "$f"
         echo
     done

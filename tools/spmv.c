@@ -71,7 +71,7 @@ static const command commands[] = {
      "  spmv mul a.mtx --plan 'ell:w=5+coo/*:WG=64' --device gpu  # (GPU) x is all ones; one knob for both parts\n"
      "  spmv mul a.mtx --device host+0 --shares 1,1 -o y.mtx      # (GPU) half of the nonzeros on each\n",
      BIT(PLAN) | BIT(DEVICE) | BIT(SHARES) | BIT(CACHE) | BIT(TYPE) | BIT(X) | BIT(Y) | BIT(ALPHA) | BIT(BETA) | BIT(OUT) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1, mul_command},
     {"bench", "FILE... [options]", "time and check products",
      "Prints one line per plan. --plan may be given several times; --plan all, the default, stands for every format and builder.\n"
      PLAN_TEXT VARIANT_TEXT
@@ -117,6 +117,7 @@ static const command commands[] = {
      "  type, version             as --type; the version of the library\n"
      "  prepare_us                time from CSR to the first product. It consists of analysis_us (with the choice of a plan),\n"
      "                            conversion_us and, on a device, upload_us and building_us (making the kernels' programs)\n"
+     "  filled                    where the arrays were filled: host, device, or both in a plan of several parts; null on the host\n"
      "  read_us                   time for reading the file and making CSR of it, which is not in prepare_us\n"
      "  memory, device_memory     the most memory that the library held while preparing, and what the matrix takes on a device\n"
      "                            (null on the host), in multiples of the CSR form. The CSR form itself is in memory\n"
@@ -130,8 +131,8 @@ static const command commands[] = {
      "  spmv bench a.mtx --plan csr --variants all --device 0   # (GPU) variants of the csr kernel\n"
      "  spmv bench a.mtx --plan auto --device host+0            # (GPU) the host and a device together\n",
      BIT(PLAN) | BIT(VARIANTS) | BIT(EVENTS) | BIT(COLD) | BIT(DEVICE) | BIT(SHARES) | BIT(TYPE) | BIT(JSON) | BIT(STRICT) |
-         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) | BIT(MAX_BYTES) |
-         BIT(MAX_DIM), 1, 1 << 30,
+         BIT(REPRODUCIBLE) | BIT(SIMD) | BIT(CONVERT) | BIT(REFINE) | BIT(CALLS) | BIT(TABLE) | BIT(AGAIN) | BIT(TOTAL) | BIT(CACHE) |
+         BIT(MAX_BYTES) | BIT(MAX_DIM), 1, 1 << 30,
      bench_command},
     {"self-check", "[FORMAT...] [options]", "try every variant of every format on an OpenCL device",
      "Multiplies small matrices with every legal value of every knob of every kernel, in every layout and type. Products of\n"

@@ -15,6 +15,11 @@ static const char *const types[] = { "-DVAL=float -DVEC=float", "-DVAL=double -D
 static const char *const modes[] = { "-DLIST=0", "-DLIST=1 -DRUN=96 -DFINISH=1 -DH=0 -DPACKED=0",
                                      "-DIDX16=1 -DOFF=ulong -DI64=1 -DREPEAT=1 -DRUN=96",
                                      "-DBH=3 -DBW=3 -DUW=1 -DHEIGHT=16", "-DBH=2 -DBW=8 -DUW=4 -DH=256", "-DBH=6 -DBW=2 -DUW=2" };
+/* of the kernel that fills arrays, each of its macros at least once */
+static const char *const conversions[] = { "-DPLACE=BY_ROW -DTILES=1", "-DPLACE=BY_ROW -DIDX16=1 -DOWNED=1 -DLIST=1",
+                                           "-DPLACE=BY_COLUMN -DWORD=ulong", "-DPLACE=BY_SLICE -DIDX16=1",
+                                           "-DPLACE=BY_GROWN -DOFF=ulong -DI64=1", "-DPLACE=BY_MATRIX -DCOLUMNS=0",
+                                           "-DPLACE=BY_DIAGONAL -DCOLUMNS=0", "-DPLACE=BY_BAND -DCOLUMNS=0", "-DPLACE=BY_ROW -DNUMBER=1", "-DPLACE=BY_ROW -DNUMBER=2", "-DPLACE=BY_ROW -DNUMBER=3" };
 static int done, failed;
 
 static void compile(spmv_device *d, spmv_format f, const char *type, const char *mode, const char *knob, int value)
@@ -59,6 +64,8 @@ int main(int argc, char **argv)
         if (argc < 2 || !strcmp(argv[1], spmv_format_name((spmv_format)f))) compile_format(&d, (spmv_format)f);
     if (spmv__dev_program_of(&d, SPMV__KERNEL_SCALE, "-DVAL=float -DVEC=float", &program) != SPMV_OK) failed++;
     if (spmv__dev_program_of(&d, SPMV__KERNEL_GATHER, "-DVAL=double -DVEC=double -DF64=1", &program) != SPMV_OK) failed++;
+    for (f = 0; f < (int)(sizeof conversions / sizeof *conversions); f++, done++)
+        if (spmv__dev_program_of(&d, SPMV__KERNEL_CONVERT, conversions[f], &program) != SPMV_OK) failed++;
     printf("%d programs, %d failed\n", done, failed);
     spmv_device_close(&d);
     return !done || failed || fake.bad;

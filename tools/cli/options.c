@@ -161,6 +161,15 @@ spmv_simd option_simd(tool *t, const arguments *a, int *result)
     return SPMV_SIMD_BEST;
 }
 
+spmv_conversion option_convert(tool *t, const arguments *a, int *result)
+{
+    const char *where = a->value[OPT_CONVERT];
+    if (!where) return SPMV_CONVERT_DEFAULT;
+    if (!strcmp(where, "device")) return SPMV_CONVERT_ON_DEVICE;
+    if (strcmp(where, "host")) *result = cli_misuse(t, "--convert must be host or device, not '%s'", where);
+    return SPMV_CONVERT_ON_HOST;
+}
+
 spmv_type option_type(tool *t, const arguments *a, int *result)
 {
     spmv_type type = a->value[OPT_TYPE] ? spmv_type_from(a->value[OPT_TYPE]) : SPMV_F64;

@@ -30,6 +30,7 @@
     X(STRICT,  "strict",  "",     "refuse formats that multiply fill by x (an Inf in x could reach other rows)")    \
     X(REPRODUCIBLE, "reproducible", "", "give the same bits on the host and on every device, at some cost in speed") \
     X(SIMD,    "simd",    "LEVEL", "on the host, use plain, avx2, avx512 or neon instructions; default: the best usable") \
+    X(CONVERT, "convert", "WHERE", "on a device, fill the matrix's arrays there (device) or on the host; default: there on GPUs") \
     X(EXPLAIN, "explain", "",     "print the reasons for the choice: features, estimates, other options")           \
     X(REFINE,  "refine",  "N",    "auto: time the N best options and take the fastest")                             \
     X(CALLS,   "calls",   "N",    "auto: the products over which analysis and conversion must pay off; default: 1000") \
@@ -110,5 +111,8 @@ spmv_type option_type(tool *t, const arguments *a, int *result);
 /* The level of instructions that --simd names, SPMV_SIMD_BEST if the option is absent; *result becomes USAGE, after a message, if
  * there is no such level. Whether this machine has it is found out when a part is built. */
 spmv_simd option_simd(tool *t, const arguments *a, int *result);
+
+/* Where --convert wants the arrays to be filled; *result becomes USAGE, after a message, if it is neither host nor device. */
+spmv_conversion option_convert(tool *t, const arguments *a, int *result);
 
 #endif

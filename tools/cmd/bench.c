@@ -103,6 +103,7 @@ spmv_desc bench_desc(const bench *b, const char *plan, const char *variant)
     desc.strict = b->args->value[OPT_STRICT] != NULL;
     desc.reproducible = b->args->value[OPT_REPRODUCIBLE] != NULL;
     desc.simd = b->simd;
+    desc.convert = b->convert;
     desc.max_bytes = b->max_bytes;
     desc.hooks = b->t->hooks;
     return desc;
@@ -153,9 +154,14 @@ static void line_end(bench *b, line *out, spmv_status s, int tolerant)
 static void result_memory(line *out, const bench *b, const runner *r)
 {
     double csr = (double)b->a->nnz * (double)(4 + spmv_value_size(b->type)) + (double)(b->a->rows + 1) * 8;
+    int i;
     memcpy(out->spent, b->t->spent, sizeof out->spent);
     out->memory = (double)b->t->peak / csr;
-    if (r && (b->device || b->team.count)) out->device_memory = runner_bytes(r) / csr;
+    if (!r || (!b->device && !b->team.count)) return;
+    out->device_memory = runner_bytes(r) / csr;
+    if (b->team.count) return;
+    for (i = 0; i < r->m.store.count; i++) out->filled += r->m.store.part[i].elsewhere != NULL;
+    out->parts = r->m.store.count;
 }
 
 /* Prepares a matrix on the device, or on several. */
@@ -419,6 +425,7 @@ int bench_command(tool *t, const arguments *args)
     b.args = args;
     b.type = option_type(t, args, &result);
     b.simd = option_simd(t, args, &result);
+    b.convert = option_convert(t, args, &result);
     b.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     b.again = (int)option_count(t, args, OPT_AGAIN, 0, 0, AGAIN_MOST - 2, &result);
     bench_totals(&b, &result);

@@ -100,6 +100,7 @@ void bench_line_json(const bench *b, const line *r)
     json_real("conversion_us", r->spent[SPMV_PHASE_CONVERT] * 1e6); json_next();
     json_real("upload_us", r->spent[SPMV_PHASE_UPLOAD] * 1e6); json_next();
     json_real("building_us", r->spent[SPMV_PHASE_BUILD] * 1e6); json_next();
+    json_text("filled", !b->device ? NULL : !r->filled ? "host" : r->filled == r->parts ? "device" : "both"); json_next();
     json_real("memory", r->memory); json_next();
     json_real("device_memory", r->device_memory); json_next();
     json_totals(b, r);

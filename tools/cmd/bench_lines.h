@@ -23,6 +23,7 @@ typedef struct line {
     double      prepare;          /* seconds from CSR to the first product: choice, conversion, on a device upload and building */
     double      spent[SPMV_PHASE_COUNT]; /* ... of which in each phase */
     double      memory;           /* the most bytes that the library held while preparing, over those of the CSR form */
+    int         filled, parts;    /* parts that the device filled, and all of them */
     double      device_memory;    /* bytes of the matrix on devices over those of the CSR form; NAN: on the host */
     int         refused;          /* 1: the plan cannot work for this matrix or device */
     int         ok;               /* 1: the product is right */
@@ -56,6 +57,7 @@ typedef struct bench {
     char             label[512]; /* the name of the device, or the names of all */
     uint64_t         max_bytes;
     spmv_simd        simd;
+    spmv_conversion  convert;
     const char      *matrix;   /* the current file's name without folders and suffixes */
     const spmv_csr  *a;
     trial            real, whole;

@@ -48,6 +48,7 @@ static int product_options(tool *t, const arguments *args, product *p)
     p->desc.strict = args->value[OPT_STRICT] != NULL;
     p->desc.reproducible = args->value[OPT_REPRODUCIBLE] != NULL;
     p->desc.simd = option_simd(t, args, &result);
+    p->desc.convert = option_convert(t, args, &result);
     p->desc.max_bytes = option_bytes(t, args, OPT_MAX_BYTES, &result);
     p->desc.hooks = t->hooks;
     if (result != DONE) return result;

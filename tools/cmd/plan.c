@@ -111,6 +111,7 @@ typedef struct plan_report {
     const spmv_choice *choice;   /* holds the plan and the variant */
     const spmv_target *target;
     const spmv_tuning *table;    /* NULL: the bundled one */
+    const spmv_device *on;       /* NULL: the host */
     int                explain;
     char              *text;     /* SPMV_PLAN_TEXT bytes, for the plan and then the shares */
     part_figures      *part;
@@ -124,13 +125,19 @@ static const char *report_variant(const plan_report *r)
 }
 
 /* Prints the library's explanation of its choice. DONE or FAILED. */
-static int explain(tool *t, const spmv_choice *c)
+static int explain(tool *t, const spmv_choice *c, const spmv_device *d)
 {
     size_t size = spmv_explain(c, NULL, 0) + 1;
     char *text = (char *)malloc(size);
     if (!text) return cli_no_memory(t);
     spmv_explain(c, text, size);
     puts(text);
+#ifndef SPMV_NO_DEVICES
+    if (d) printf("\nconversion: %s\n", spmv_convert_here(d) ? "on the device, from one copy of the CSR matrix, where it fills the format"
+                                                             : "on the host, as the device is a CPU or shares the host's memory");
+#else
+    (void)d;
+#endif
     free(text);
     return DONE;
 }
@@ -199,7 +206,7 @@ static int plan_show(tool *t, plan_report *r, const spmv_csr *a, const spmv_buil
     const spmv_plan *plan = &r->choice->plan;
     spmv_split split;
     int result = DONE;
-    if (!json && r->explain && explain(t, r->choice) != DONE) return FAILED;
+    if (!json && r->explain && explain(t, r->choice, r->on) != DONE) return FAILED;
     if (spmv_split_make(&split, plan, a, &t->hooks) != SPMV_OK) return FAILED;
     r->text = (char *)malloc(SPMV_PLAN_TEXT);
     r->part = (part_figures *)calloc((size_t)split.count + 1, sizeof *r->part);
@@ -344,6 +351,7 @@ int plan_command(tool *t, const arguments *args)
         cli_progress_clear(t);
         report.matrix = args->file[0];
         report.device = device_label(desc.device);
+        report.on = desc.device;
         report.type = desc.type;
         report.choice = choice;
         report.target = &place;

@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spmv_convert.h - conversion on a device: fills the arrays of parts there, from CSR.
+ *
+ * The host converts with a few threads and then copies every array to the device. This is slower than copying the CSR matrix once and
+ * letting the device fill the arrays. The host still computes what takes time in proportion to rows, slices or tiles: row pointers, slice
+ * widths, runs, bases, tiles, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. All arrays have the same bytes as
+ * those that the host fills.
+ *
+ * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. What the device does not fill is
+ * filled by the host: parts of bell, sbell and bcsr, parts of cmrs with the key sort, arrays larger than a buffer of the device, and
+ * matrices that can be updated. csr that is stored as it came needs no conversion.
+ *
+ * If you only want the interface, stop at "END OF THE INTERFACE".
+ */
+#include "spmv_device.h" /* above the guard: its implementation may be wanted although this interface was seen */
+#ifndef SPMV_CONVERT_H
+#define SPMV_CONVERT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 1 if converting on the device is expected to be faster than on the host: it is neither a CPU nor a device that shares the memory of the
+ * host. 0 for NULL. */
+SPMV_API int spmv_convert_here(const spmv_device *d);
+
+/* Makes a converter for one CSR matrix and one device; nothing is copied to the device before the first part needs it. Give it to
+ * spmv_part_build or spmv_store_make in spmv_build.converter, and the parts to spmv_device_matrix_create with the same device, which takes
+ * over what was filled. Such parts have no data in their arrays of values and columns, so they cannot be multiplied on the host.
+ *   out  NULL on failure. Close it with spmv_converter_close
+ *   d    must outlive the converter and all parts that were made with it, and must not move. One thread at a time
+ *   a    the matrix whose parts are to be made, and no other; it must outlive the last part's making
+ * If the device runs out of memory, a message says so, and this and all later parts are filled on the host. */
+SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a);
+/* Tells the converter that the columns and values of its matrix are in buffers of the device already, which then are neither copied nor
+ * freed. Comes before the first part.
+ *   a         the matrix of spmv_converter_open. Its val may be NULL: when a part is filled by the host, the values are read from the
+ *             device, and then belong to a
+ *   col, val  nnz 32-bit columns and nnz values of the type of a. They must stay until spmv_converter_finish, and col until
+ *             spmv_converter_close if parts are updatable */
+SPMV_API spmv_status spmv_converter_give(spmv_converter *c, spmv_csr *a, void *col, void *val);
+/* Waits for the kernels and frees the CSR matrix on the device; if parts were made with spmv_build.updatable, only its values. Returns the
+ * status of the kernels. No product may be started before, and no part be made after it. */
+SPMV_API spmv_status spmv_converter_finish(spmv_converter *c);
+/* Replaces the values of all parts that the device filled and that were made updatable, after spmv_converter_finish, and waits until that
+ * is done. No product may be running.
+ *   val     all values of the CSR matrix, in its order and type, on the host; or NULL
+ *   buffer  the same in a buffer of the device, which is used if val is NULL */
+SPMV_API spmv_status spmv_converter_update(spmv_converter *c, const void *val, void *buffer);
+/* How many parts it has filled. 0 for NULL. */
+SPMV_API uint64_t spmv_converter_count(const spmv_converter *c);
+/* Frees it; a matrix made of the parts stays. NULL is ignored. */
+SPMV_API void spmv_converter_close(spmv_converter *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SPMV_CONVERT_H */
+/* ============================================ END OF THE INTERFACE ============================================== */
+
+#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CONVERT_IMPLEMENTED)
+#define SPMV_CONVERT_IMPLEMENTED
+
+/* ---- what is known of each format --------------------------------------------------------------------------------- */
+
+enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
+
+/* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
+typedef struct spmv__convert_format {
+    const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
+    int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
+    int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
+    /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
+     * without lay. Formats with tiles also fill starts, the slot where each row of the
+     * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
+    void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
+} spmv__convert_format;
+
+#ifndef SPMV_NO_CSR
+/* Row pointers; the runs were laid. */
+static void spmv__csr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+{
+    uint64_t i;
+    (void)starts;
+    (void)pads;
+    for (i = 0; i < p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
+}
+#else
+#define spmv__csr_outline NULL
+#endif
+
+#ifdef SPMV__ANY_ELL
+/* The base of rows first .. end - 1: their lowest column, 0 if they are empty. */
+static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64_t end)
+{
+    uint64_t low, high;
+    spmv__span(s, first, end, &low, &high);
+    return low > high ? 0 : (uint32_t)low;
+}
+#endif
+
+#ifndef SPMV_NO_ELL
+static void spmv__ell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+{
+    uint64_t t;
+    (void)starts;
+    (void)pads;
+    for (t = 0; t < p->a[SPMV_ELL_BASE].count; t++)
+        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
+}
+#else
+#define spmv__ell_outline NULL
+#endif
+
+#ifndef SPMV_NO_SELL
+static void spmv__sell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+{
+    uint64_t t;
+    (void)starts;
+    (void)pads;
+    for (t = 0; t < p->a[SPMV_SELL_BASE].count; t++)
+        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(s, spmv__slice_first(p, t), spmv__slice_end(p, t));
+}
+#else
+#define spmv__sell_outline NULL
+#endif
+
+#ifndef SPMV_NO_TCSR
+/* All arrays but values, columns and flags, row by row as spmv__tcsr_fill goes. */
+static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+{
+    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE];
+    uint64_t at = 0, cuts = 0, empties = 0, warp = 0, i;
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    for (i = 0; i < p->n[SPMV_TCSR_TILES]; i++) pads[i] = (uint32_t)tile;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
+        spmv__set(starts, i, begin);
+        if (!length) {
+            empty[empties++] = (uint32_t)i;
+            continue;
+        }
+        if (at < begin) pads[at / tile] = (uint32_t)(at % tile);
+        at = begin + length;
+        for (; warp <= (at - 1) / SPMV__TCSR_WARP; warp++) end[warp] = (uint32_t)(i - empties);
+        if (row) row[i - empties] = (uint32_t)i;
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+    }
+    for (; warp < p->a[SPMV_TCSR_END].count; warp++) end[warp] = (uint32_t)(p->rows - empties);
+    if (at < tile * p->n[SPMV_TCSR_TILES]) pads[at / tile] = (uint32_t)(at % tile);
+}
+#else
+#define spmv__tcsr_outline NULL
+#endif
+
+/* By format; those that are not named here are filled by the host. */
+static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
+{
+    static const spmv__convert_format
+        dense = { "BY_MATRIX", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        coo = { "BY_ROW", SPMV_COO_COL, SPMV_COO_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        csr = { "BY_ROW", SPMV_CSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_CSR_PTR, spmv__csr_outline },
+        dia = { "BY_DIAGONAL", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
+        ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
+        sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
+        cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
+        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
+    switch (f) {
+    case SPMV_DENSE: return &dense;
+    case SPMV_COO: return &coo;
+    case SPMV_CSR: return &csr;
+    case SPMV_DIA: return &dia;
+    case SPMV_BDIA: return &bdia;
+    case SPMV_ELL: return &ell;
+    case SPMV_SELL: return &sell;
+    case SPMV_CMRS: return &cmrs;
+    case SPMV_TCSR: return &tcsr;
+    default: return NULL;
+    }
+}
+
+/* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
+
+/* The converter's state, whose first member is what spmv_build.converter points to. */
+typedef struct spmv__convert {
+    spmv_converter     base;
+    spmv_device       *device;
+    const spmv_csr    *a;
+    uint64_t           nnz;          /* of a */
+    size_t             width;        /* of its values */
+    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
+    void              *ptr, *col, *val; /* buffers, or NULL */
+    uint64_t           count;        /* parts that were filled */
+    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
+    struct spmv__convert_job *kept;  /* those that can be updated */
+    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
+} spmv__convert;
+
+/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
+ * stays. */
+typedef struct spmv__convert_job {
+    struct spmv__convert_job *next;
+    spmv__convert *c;
+    spmv_part     *p;
+    spmv__source  *s;
+    const spmv__convert_format *t;
+    spmv_elsewhere *e;
+    spmv_array     starts;                       /* on the host; no data: rows start where s->ptr says */
+    uint32_t      *pads, *inverse;
+    void          *place, *owner, *before, *first, *start, *pad, *kernel;
+    uint64_t       groups, wg;
+} spmv__convert_job;
+
+/* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
+static spmv_status spmv__convert_offsets(const spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
+{
+    spmv_array a;
+    uint64_t i;
+    uint32_t *narrow;
+    spmv_status s;
+    memset(&a, 0, sizeof a);
+    spmv__want(&a, count, wide ? 8 : 4);
+    if (wide) {
+        a.data = (void *)(uintptr_t)(const void *)from;
+        return spmv__dev_upload(d, &a, out);
+    }
+    s = spmv__room(&d->hooks, &a.data, count, 4);
+    narrow = (uint32_t *)a.data;
+    for (i = 0; !s && i < count; i++) narrow[i] = (uint32_t)from[i];
+    if (!s) s = spmv__dev_upload(d, &a, out);
+    spmv_free(&d->hooks, a.data);
+    return s;
+}
+
+/* Uploads an array of the CSR matrix. */
+static spmv_status spmv__convert_upload(const spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
+{
+    spmv_array a;
+    memset(&a, 0, sizeof a);
+    spmv__want(&a, count, (uint32_t)width);
+    a.data = (void *)(uintptr_t)from;
+    return *out ? SPMV_OK : spmv__dev_upload(d, &a, out);
+}
+
+/* Uploads what is not there yet of the CSR matrix. */
+static spmv_status spmv__convert_matrix(spmv__convert *c)
+{
+    const spmv_csr *a = c->a;
+    spmv_status s = SPMV_OK;
+    if (!c->args.none) s = spmv__dev_new_buffer(c->device, 0, 0, &c->args.none);
+    if (!s) s = spmv__convert_upload(c->device, a->ptr, a->rows + 1, 8, &c->ptr);
+    if (!s) s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
+    if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, spmv_value_size(a->type), &c->val);
+    return s;
+}
+
+static void spmv__convert_drop(spmv__convert *c)
+{
+    spmv__dev_buffer_free(c->device, c->ptr);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->col);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
+    spmv__dev_buffer_free(c->device, c->args.none);
+    c->ptr = c->col = c->val = c->args.none = NULL;
+}
+
+/* ---- one part ----------------------------------------------------------------------------------------------------- */
+
+/* 1: the device fills array k. */
+static int spmv__convert_fills(const spmv__convert_format *t, int k)
+{
+    return k == SPMV_VAL || k == t->columns || k == t->numbers || k == t->flags;
+}
+
+/* 1 if the device can fill the part, and there is something to fill: csr with the arrays of the CSR matrix is uploaded as it is. */
+static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+{
+    const spmv_csr *a = c->a;
+    const uint64_t most = c->device->info.alloc_bytes;
+    int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
+    if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
+    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list &&
+        !p->a[SPMV_CSR_BASE].count) return 0;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
+    return fits;
+}
+
+/* 1: the array of starts has 64 bits an element. */
+static int spmv__convert_wide_starts(const spmv_part *p, const spmv__convert_format *t)
+{
+    return t->start != SPMV__NO_ARRAY ? p->a[t->start].width == 8 : p->a[SPMV_VAL].count > 0xffffffffu;
+}
+
+/* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
+static spmv_status spmv__convert_host(spmv__convert_job *j)
+{
+    const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
+    const spmv_view *v = j->s->v;
+    spmv_part *p = j->p;
+    void *pads = NULL, *inverse = NULL;
+    uint64_t i;
+    int k;
+    spmv_status s = SPMV_OK;
+    for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
+        if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
+    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(p, j->t) ? 8 : 4);
+    if (!s) s = spmv__room(own, &j->starts.data, j->starts.count, j->starts.width);
+    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
+    if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
+    j->pads = (uint32_t *)pads;
+    j->inverse = (uint32_t *)inverse;
+    if (s) return s;
+    for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
+    if (spmv__table[p->spec.format].lay && j->t->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, j->s);
+    if (j->t->outline) j->t->outline(p, j->s, &j->starts, j->pads);
+    return s;
+}
+
+/* How many of nonzeros k .. end - 1 belong to the view. */
+static uint64_t spmv__convert_owned(const spmv_view *v, uint64_t k, uint64_t end)
+{
+    uint64_t n = 0;
+    for (; k < end; k++) n += v->owner[k] == v->part;
+    return n;
+}
+
+/* Sets first, rows + 1 elements, to the view's nonzeros before each row of the matrix. They were counted by row of the part; only rows that
+ * are not in the row list are looked at. */
+static void spmv__convert_first(const spmv__convert_job *j, uint64_t *first)
+{
+    const spmv_view *v = j->s->v;
+    const spmv_csr *a = v->a;
+    uint64_t r, n = 0;
+    for (r = 0; r < a->rows; r++) {
+        const uint64_t i = j->inverse[r];
+        first[r] = n;
+        n += i != SPMV_PAD ? j->s->ptr[i + 1] - j->s->ptr[i] : spmv__convert_owned(v, a->ptr[r], a->ptr[r + 1]);
+    }
+    first[a->rows] = n;
+}
+
+/* Sets before to the view's nonzeros before each group of the launch: those before the row in which the group begins, and those in front of
+ * it in this row. */
+static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *first, uint64_t *before)
+{
+    const spmv_view *v = j->s->v;
+    const spmv_csr *a = v->a;
+    uint64_t g, r = 0, k = 0, n = 0;
+    for (g = 0; g < j->groups; g++) {
+        const uint64_t begin = g * j->wg * SPMV__CONVERT_PER;
+        while (a->ptr[r + 1] <= begin) r++;
+        if (a->ptr[r] > k) {
+            k = a->ptr[r];
+            n = first[r];
+        }
+        n += spmv__convert_owned(v, k, begin);
+        k = begin;
+        before[g] = n;
+    }
+}
+
+/* Counts the view's nonzeros before each row of the matrix and before each group of the launch, and uploads both. */
+static spmv_status spmv__convert_count(spmv__convert_job *j)
+{
+    const spmv_view *v = j->s->v;
+    const spmv_device *d = j->c->device;
+    const uint64_t rows = v->a->rows, *first = j->s->ptr; /* without a row list, rows of the part are those of the matrix */
+    void *before = NULL, *block = NULL;
+    spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
+    if (!s && v->list) s = spmv__room(&d->hooks, &block, rows + 1, 8);
+    if (!s && v->list) {
+        spmv__convert_first(j, (uint64_t *)block);
+        first = (const uint64_t *)block;
+    }
+    if (!s) spmv__convert_before(j, first, (uint64_t *)before);
+    if (!s) s = spmv__convert_upload(d, before, j->groups, 8, &j->before);
+    if (!s) s = spmv__convert_upload(d, first, rows + 1, 8, &j->first);
+    spmv_free(&d->hooks, before);
+    spmv_free(&d->hooks, block);
+    return s;
+}
+
+/* A buffer for an array that the kernel fills, with padding and fill in it: PAD in columns, zeros elsewhere. Fills are of 4 bytes. */
+static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_array *a = &j->p->a[k];
+    const uint64_t bytes = spmv__round_up(a->count * a->width, 4);
+    const int full = k != j->t->flags && (j->p->nnz == j->p->a[SPMV_VAL].count || j->t->flags != SPMV__NO_ARRAY); /* by the kernel */
+    spmv_status s;
+    if (!a->count) return SPMV_OK;
+    s = spmv__dev_new_buffer(d, bytes, 0, &j->e->a[k]);
+    if (!s && !full) s = d->info.backend->fill(d, d->queue, j->e->a[k], bytes, k == j->t->columns ? SPMV_PAD : 0);
+    return s;
+}
+
+/* Uploads what the host has computed, and makes the buffers that the kernel fills. */
+static spmv_status spmv__convert_send(spmv__convert_job *j)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_part *p = j->p;
+    const spmv_view *v = j->s->v;
+    int k;
+    spmv_status s = spmv__convert_matrix(j->c);
+    for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
+        s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__dev_upload(d, &p->a[k], &j->e->a[k]);
+    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
+    if (!s && v->owner) s = spmv__convert_count(j);
+    if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
+    if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
+    if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
+    else if (!s && j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))
+        s = spmv__convert_offsets(d, j->s->ptr, p->rows, spmv__convert_wide_starts(p, j->t), &j->start);
+    return s;
+}
+
+/* Writes the options of the kernel for a part. */
+static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options *o)
+{
+    const spmv_part *p = j->p;
+    const spmv_format f = p->spec.format;
+    const int numbers = j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
+    const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
+    o->used = 0;
+    spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
+    spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(p, j->t) ? "ulong" : "uint");
+    if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
+    if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
+    else if (p->a[j->t->columns].width == 2) spmv__dev_option(o, "IDX16", "1");
+    if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
+    if (j->s->v->list) spmv__dev_option(o, "LIST", "1");
+    if (f == SPMV_CMRS) spmv__dev_option(o, "NUMBER", numbers ? "3" : "2");
+    else if (numbers) spmv__dev_option(o, "NUMBER", "1");
+    if (f == SPMV_TCSR) spmv__dev_option(o, "TILES", "1");
+    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(o, "WG", j->wg);
+}
+
+/* The kernel's integers that depend on the format. */
+static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *count)
+{
+    switch (p->spec.format) {
+    case SPMV_DENSE: *ld = p->cols; break;
+    case SPMV_CSR: *count = p->n[SPMV_CSR_RUNS]; break;
+    case SPMV_DIA: *ld = p->n[SPMV_DIA_LD]; *count = p->n[SPMV_DIA_DIAGONALS]; break;
+    case SPMV_BDIA: *ld = p->n[SPMV_BDIA_LD]; *count = p->n[SPMV_BDIA_BANDS]; break;
+    case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
+    case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
+    case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
+    case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
+    default: break; /* coo has none; the rest is not filled on a device */
+    }
+}
+
+/* Sets all arguments of the kernel, in the order of its parameters. */
+static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
+{
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
+    const spmv_part *p = j->p;
+    const spmv_format f = p->spec.format;
+    void *const *a = j->e->a;
+    const int bases = spmv__dev_format_of(f)->bases;
+    uint64_t ld = 0, count = 0;
+    spmv__convert_sizes(p, &ld, &count);
+    spmv__dev_arg_count(&g, j->c->a->rows);
+    spmv__dev_arg_count(&g, j->c->a->nnz);
+    spmv__dev_arg_mem(&g, j->c->ptr);
+    spmv__dev_arg_mem(&g, j->c->col);
+    spmv__dev_arg_mem(&g, j->c->val);
+    spmv__dev_arg_mem(&g, j->place);
+    spmv__dev_arg_mem(&g, j->owner);
+    spmv__dev_arg_count(&g, j->s->v->part);
+    spmv__dev_arg_mem(&g, j->before);
+    spmv__dev_arg_mem(&g, j->first);
+    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start);
+    spmv__dev_arg_count(&g, ld);
+    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : NULL);
+    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
+    spmv__dev_arg_mem(&g, f == SPMV_DIA ? a[SPMV_DIA_OFFSET] : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET] : NULL);
+    spmv__dev_arg_count(&g, count);
+    spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
+    spmv__dev_arg_mem(&g, j->pad);
+    spmv__dev_arg_mem(&g, a[SPMV_VAL]);
+    spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
+    spmv__dev_arg_mem(&g, j->t->numbers != SPMV__NO_ARRAY ? a[j->t->numbers] : NULL);
+    spmv__dev_arg_mem(&g, j->t->flags != SPMV__NO_ARRAY ? a[j->t->flags] : NULL);
+    return g.s;
+}
+
+/* Launches a kernel, whose arguments are set. Products wait for it: spmv_converter_finish finishes the queue. */
+static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel, uint64_t groups)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_backend *b = d->info.backend;
+    spmv_order order;
+    spmv_status s = SPMV_OK;
+    memset(&order, 0, sizeof order);
+    if (j->c->chain) s = b->finish(d, d->queue); /* the buffers were filled in the same queue */
+    if (!s) s = b->launch(d, d->queue, kernel, groups, j->wg, &order, NULL);
+    if (!s && j->c->chain) s = b->finish(d, d->queue);
+    return s;
+}
+
+/* Launches the second kernel of tcsr, which completes the flags. */
+static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+{
+    const spmv_device *d = j->c->device;
+    const spmv_backend *b = d->info.backend;
+    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
+    void *kernel = NULL;
+    spmv_status s = b->kernel(d, program, "count_ends", &kernel);
+    if (s) return s;
+    s = spmv__convert_arguments(j, kernel);
+    if (!s) s = spmv__convert_launch(j, kernel, spmv__ceil_div(warps, j->wg));
+    b->kernel_free(d, kernel);
+    return s;
+}
+
+/* Builds the program and launches its kernels. */
+static spmv_status spmv__convert_run(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    spmv__dev_options o;
+    void *program = NULL;
+    spmv_status s;
+    spmv__convert_options(j, &o);
+    s = spmv__dev_program_of(d, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
+    if (!s) s = d->info.backend->kernel(d, program, "fill", &j->kernel);
+    if (!s) s = spmv__convert_arguments(j, j->kernel);
+    if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
+    return s || j->t->flags == SPMV__NO_ARRAY ? s : spmv__convert_flags(j, program);
+}
+
+/* Frees what is on the host. */
+static void spmv__convert_job_trim(spmv__convert_job *j)
+{
+    const spmv_hooks *h = &j->c->device->hooks;
+    spmv_free(h, j->starts.data);
+    spmv_free(h, j->pads);
+    spmv_free(h, j->inverse);
+    j->starts.data = NULL;
+    j->pads = j->inverse = NULL;
+    j->p = NULL;
+    j->s = NULL;
+}
+
+static void spmv__convert_job_free(spmv__convert_job *j)
+{
+    const spmv_device *d = j->c->device;
+    spmv__convert_job_trim(j);
+    if (j->kernel) d->info.backend->kernel_free(d, j->kernel);
+    spmv__dev_buffer_free(d, j->place);
+    spmv__dev_buffer_free(d, j->owner);
+    spmv__dev_buffer_free(d, j->before);
+    spmv__dev_buffer_free(d, j->first);
+    spmv__dev_buffer_free(d, j->start);
+    spmv__dev_buffer_free(d, j->pad);
+    spmv_free(&d->hooks, j);
+}
+
+/* The arrays of a part that the device filled. */
+typedef struct spmv__convert_arrays {
+    spmv_elsewhere     base;
+    spmv__convert_job *job; /* that is kept for updates, or NULL */
+} spmv__convert_arrays;
+
+/* Frees what was not taken over. The part is not updated any more. */
+static void spmv__convert_arrays_drop(spmv_elsewhere *e)
+{
+    const spmv_device *d = (const spmv_device *)e->device;
+    spmv__convert_job *j = ((spmv__convert_arrays *)e)->job, **at;
+    int k;
+    if (j) {
+        for (at = &j->c->kept; *at != j; at = &(*at)->next) {}
+        *at = j->next;
+        spmv__convert_job_free(j);
+    }
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) spmv__dev_buffer_free(d, e->a[k]);
+    spmv_free(&d->hooks, e);
+}
+
+/* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
+static spmv_status spmv__convert_do(spmv__convert_job *j)
+{
+    spmv__convert *c = j->c;
+    const spmv_hooks *h = j->s->h;
+    void *block;
+    spmv_status s;
+    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
+    s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    if (!s) s = spmv__new(&c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
+    if (s) return s;
+    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
+    j->e->device = c->device;
+    j->e->drop = spmv__convert_arrays_drop;
+    s = spmv__convert_host(j);
+    if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
+    if (!s) s = spmv__convert_send(j);
+    return s ? s : spmv__convert_run(j);
+}
+
+/* Fills a part, and keeps what updates need. */
+static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+{
+    spmv__convert_job *j;
+    void *block;
+    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof *j, 0);
+    if (status) return status;
+    j = (spmv__convert_job *)block;
+    j->c = c;
+    j->p = p;
+    j->s = s;
+    j->t = spmv__convert_format_of(p->spec.format);
+    status = spmv__convert_do(j);
+    c->count += status == SPMV_OK;
+    if (status || !updatable) {
+        spmv__convert_job_free(j);
+        return status;
+    }
+    spmv__convert_job_trim(j);
+    ((spmv__convert_arrays *)j->e)->job = j;
+    j->next = c->kept;
+    c->kept = j;
+    return SPMV_OK;
+}
+
+/* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
+static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
+{
+    int k;
+    c->off = 1;
+    if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
+    p->elsewhere = NULL;
+    for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
+        spmv_free(h, p->a[k].data);
+        p->a[k].data = NULL;
+    }
+    spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
+             spmv_status_text(why));
+}
+
+/* Reads the values to the host if they are on the device only. */
+static spmv_status spmv__convert_fetch(spmv__convert *c, const spmv_hooks *h)
+{
+    void *val;
+    spmv_status s;
+    if (!c->given || c->given->val || !c->nnz) return SPMV_OK;
+    s = spmv__room(h, &val, c->nnz, c->width);
+    if (!s) s = c->device->info.backend->read(c->device, c->device->queue, c->val, c->nnz * c->width, val, NULL);
+    if (s) spmv_free(h, val);
+    if (s) return s;
+    c->given->val = val;
+    c->given->owned |= 4u;
+    return SPMV_OK;
+}
+
+/* Fills a part on the device. If it does not take the part or fails, the part is left as it was, for the host to fill. */
+static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__source *s, const spmv_build *how)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_status status;
+    if (spmv__convert_takes(c, p, s, how)) {
+        status = spmv__convert_fill(c, p, s, how->updatable);
+        if (!status) return SPMV_OK;
+        spmv__convert_give_up(c, p, s->h, status);
+    }
+    status = spmv__convert_fetch(c, &c->a->hooks);
+    if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    return status;
+}
+
+/* ---- converters --------------------------------------------------------------------------------------------------- */
+
+SPMV_API int spmv_convert_here(const spmv_device *d)
+{
+    return d && d->info.backend && d->info.type != SPMV_DEVICE_CPU && !d->info.unified;
+}
+
+SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, const spmv_csr *a)
+{
+    if (!out || !d || !a)
+        return spmv__null(d ? &d->hooks : NULL, "spmv_converter_open", !out ? "out" : !d ? "d" : "a", out, sizeof *out);
+    if (!d->info.backend) return spmv__dev_not_open(d, "spmv_converter_open", out, sizeof *out);
+    void *block, *queue = d->queue;
+    spmv__convert *c;
+    int profiles;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
+    *out = NULL;
+    if (s) return s;
+    c = (spmv__convert *)block;
+    c->base.part = spmv__convert_part;
+    c->device = c->args.device = d;
+    c->a = a;
+    c->nnz = a->nnz;
+    c->width = spmv_value_size(a->type);
+    s = d->info.backend->queue_keep(d, queue, &c->chain, &profiles);
+    if (s) spmv_free(&d->hooks, c);
+    if (s) return s;
+    d->info.backend->queue_free(d, queue);
+    *out = &c->base;
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *col, void *val)
+{
+    if (!base || !a) return spmv__null(NULL, "spmv_converter_give", base ? "a" : "c", NULL, 0);
+    spmv__convert *c = (spmv__convert *)base;
+    if (a != c->a || (c->nnz && (!col || !val)) || c->count)
+        return spmv_log(&c->device->hooks, SPMV_ERR_ARGUMENT, "spmv_converter_give: another matrix, no buffers, or too late");
+    c->given = a;
+    c->col = col;
+    c->val = val;
+    return SPMV_OK;
+}
+
+SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
+{
+    if (!base) return spmv__null(NULL, "spmv_converter_finish", "c", NULL, 0);
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_status s = SPMV_OK;
+    if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
+    if (!c->kept) spmv__convert_drop(c);
+    if (!c->given) spmv__dev_buffer_free(c->device, c->val);
+    c->val = NULL;
+    c->off = 1;
+    return s;
+}
+
+SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val, void *buffer)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    if (!c || (c->kept && !val && !buffer))
+        return spmv__null(c ? &c->device->hooks : NULL, "spmv_converter_update", c ? "val" : "c", NULL, 0);
+    enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
+    const spmv_device *d = c->device;
+    const spmv_backend *b = d->info.backend;
+    const spmv__convert_job *j;
+    void *own = NULL;
+    spmv_status s = SPMV_OK;
+    if (!c->kept) return s;
+    if (val) s = spmv__convert_upload(d, val, c->nnz, c->width, &own);
+    if (val) buffer = own;
+    for (j = c->kept; j && !s; j = j->next) {
+        s = b->argument(d, j->kernel, FROM_VAL, &buffer, sizeof buffer);
+        if (!s) s = spmv__convert_launch(j, j->kernel, j->groups);
+    }
+    if (!s) s = b->finish(d, d->queue);
+    spmv__dev_buffer_free(d, own);
+    return s;
+}
+
+SPMV_API void spmv_converter_close(spmv_converter *base)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    if (!c) return;
+    while (c->kept) {
+        spmv__convert_job *j = c->kept;
+        c->kept = j->next;
+        ((spmv__convert_arrays *)j->e)->job = NULL;
+        spmv__convert_job_free(j);
+    }
+    spmv__convert_drop(c);
+    spmv_free(&c->device->hooks, c);
+}
+
+SPMV_API uint64_t spmv_converter_count(const spmv_converter *c) { return c ? ((const spmv__convert *)c)->count : 0; }
+#endif /* SPMV_IMPLEMENTATION */

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * Conversion on a device (spmv_convert.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
+ * SPMV_TEST_DEVICE chooses another, as for test_cl. */
+#define SPMV_IMPLEMENTATION
+#include "../spmv.h"
+#include <criterion/criterion.h>
+#include "common.h"
+
+static const char *const plans[] = {
+    "csr", "csr:run=64,idx=16", "csr:rows=nonempty", "tcsr", "tcsr:tile=512,rows=nonempty", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
+    "sell:h=8", "sell:h=32,rows=sorted,sigma=64,idx=16", "sell:h=16,grow=0.1", "coo", "cmrs", "cmrs:h=16,wide=1", "cmrs:rows=nonempty",
+    "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
+    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2"
+};
+
+static int same_array(const spmv_device *d, const spmv_part *there, const spmv_array *a, int k)
+{
+    const uint64_t bytes = a->count * a->width;
+    void *got = need_exact(bytes);
+    int same = 1;
+    if (bytes && there->a[k].data) memcpy(got, there->a[k].data, (size_t)bytes);
+    if (bytes && there->elsewhere && there->elsewhere->a[k])
+        CHECK(!spmv_buffer_read(d, there->elsewhere->a[k], bytes, got), "read");
+    else CHECK(!bytes || there->a[k].data, "array %d is nowhere", k);
+    same = !bytes || !memcmp(got, a->data, (size_t)bytes);
+    free(got);
+    return same;
+}
+
+/* Compares all arrays of two stores, the second of which a device has filled. */
+static void compare_arrays(const spmv_device *d, const spmv_store *here, const spmv_store *there, const char *what, const char *name)
+{
+    int i, k;
+    CHECK(here->count == there->count, "%s on %s: parts", what, name);
+    for (i = 0; i < here->count; i++) {
+        CHECK(!memcmp(here->part[i].n, there->part[i].n, sizeof here->part[i].n), "%s on %s: integers", what, name);
+        for (k = 0; k < SPMV_MAX_ARRAYS; k++)
+            CHECK(same_array(d, &there->part[i], &here->part[i].a[k], k), "%s on %s: array %d of part %d", what, name, k, i);
+    }
+}
+
+/* Stores the matrix on the host and on the device, and compares; with updates, also after one of them, from the host and then from a buffer
+ * of the device. Returns how many parts the device filled. */
+static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const char *text, const char *name, ledger *l)
+{
+    const uint64_t bytes = a->nnz * spmv_value_size(a->type);
+    spmv_plan plan;
+    spmv_build how;
+    spmv_store here, there;
+    spmv_converter *c;
+    spmv_csr other = *a;
+    spmv_hooks h = ledger_hooks(l);
+    unsigned char *val = (unsigned char *)need_exact(bytes);
+    void *buffer = NULL;
+    uint64_t filled, i;
+    spmv_status s;
+    memset(&how, 0, sizeof how);
+    how.type = a->type;
+    how.borrow = 1;
+    how.updatable = updatable;
+    CHECK(!spmv_plan_parse(&plan, text, NULL, &h), "%s: %s", text, l->text);
+    s = spmv_store_make(&here, &plan, a, &how, &h);
+    CHECK(!s || spmv_status_is_refusal(s), "%s on %s: %s", text, name, l->text);
+    if (s) {
+        free(val);
+        return 0;
+    }
+    CHECK(!spmv_converter_open(&c, d, a), "open");
+    how.converter = c;
+    CHECK(!spmv_store_make(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
+    filled = spmv_converter_count(c);
+    CHECK(!spmv_converter_finish(c), "finish");
+    compare_arrays(d, &here, &there, text, name);
+    for (i = 0; i < bytes; i++) val[i] = ((const unsigned char *)a->val)[bytes - 1 - i]; /* any bytes will do */
+    other.val = val;
+    if (updatable) {
+        CHECK(!spmv_store_update(&here, &other) && !spmv_store_update(&there, &other), "%s: update", text);
+        CHECK(!spmv_converter_update(c, val, NULL), "%s: update from the host", text);
+        compare_arrays(d, &here, &there, "updated", text);
+        CHECK(!spmv_store_update(&here, a) && !spmv_store_update(&there, a), "%s: update", text);
+        CHECK(!spmv_buffer_create(d, bytes, &buffer) && !spmv_buffer_write(d, buffer, bytes, a->val), "buffer");
+        CHECK(!spmv_converter_update(c, NULL, buffer), "%s: update from the device", text);
+        compare_arrays(d, &here, &there, "updated from the device", text);
+        spmv_buffer_free(d, buffer);
+    }
+    if (a->rows & 1) spmv_converter_close(c); /* either order will do */
+    spmv_store_free(&there);
+    spmv_store_free(&here);
+    if (!(a->rows & 1)) spmv_converter_close(c);
+    free(val);
+    return filled;
+}
+
+static void open_device(spmv_device *d)
+{
+    spmv_device_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.which = getenv("SPMV_TEST_DEVICE");
+    cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
+}
+
+static void bytes_of(spmv_type type, int updatable)
+{
+    spmv_device d;
+    ledger l;
+    matrix m;
+    uint64_t filled[sizeof plans / sizeof *plans] = { 0 };
+    size_t j;
+    int i;
+    memset(&l, 0, sizeof l);
+    open_device(&d);
+    for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
+        spmv_csr a = matrix_csr(&m, type);
+        for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
+    }
+    for (j = 1; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
+    cr_assert_eq(filled[0] != 0, updatable, "csr that is not updated is uploaded as it came");
+    spmv_device_close(&d);
+}
+
+Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
+Test(convert, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }
+
+/* The values of a store that spmv_create has made on the device, against those of a store on the host. */
+static void compare_created(const spmv_device *d, const spmv_matrix *m, const spmv_store *here, const char *what)
+{
+    int i;
+    for (i = 0; i < here->count; i++) {
+        const spmv_array *val = &here->part[i].a[SPMV_VAL];
+        void *got = need_exact(val->count * val->width);
+        cr_assert_eq(spmv_buffer_read(d, m->on_device->part[i].a[SPMV_VAL], val->count * val->width, got), SPMV_OK);
+        cr_assert_eq(memcmp(got, val->data, (size_t)(val->count * val->width)), 0, "%s: values of part %d", what, i);
+        free(got);
+    }
+}
+
+/* A matrix whose CSR form is in buffers; the last plan has a part that the host fills. */
+Test(convert, csr_in_buffers)
+{
+    static const char *const some[] = { "csr", "ell", "ell:w=1+bcsr:b=2x2" };
+    spmv_device d;
+    spmv_build how;
+    spmv_store here;
+    spmv_plan plan;
+    matrix m;
+    spmv_csr a;
+    uint64_t i, bytes[3];
+    const void *from[3];
+    void *buffer[3];
+    double *twice;
+    size_t j;
+    int k;
+    open_device(&d);
+    for (k = 0; matrix_awkward(&m, k, REALS) && m.nnz < 500; k++) matrix_free(&m);
+    a = matrix_csr(&m, SPMV_F64);
+    bytes[0] = (a.rows + 1) * 8;
+    bytes[1] = a.nnz * 4;
+    bytes[2] = a.nnz * 8;
+    from[0] = a.ptr;
+    from[1] = a.col;
+    from[2] = a.val;
+    for (k = 0; k < 3; k++) cr_assert_eq(spmv_buffer_create(&d, bytes[k], &buffer[k]), SPMV_OK);
+    twice = (double *)need_exact(bytes[2]);
+    for (i = 0; i < a.nnz; i++) twice[i] = 2 * m.val[i];
+    for (j = 0; j < sizeof some / sizeof *some; j++) {
+        spmv_desc desc;
+        spmv_matrix made;
+        ledger l;
+        memset(&desc, 0, sizeof desc);
+        memset(&how, 0, sizeof how);
+        desc.matrix = matrix_input(&m, SPMV_F64);
+        desc.matrix.ptr = buffer[0];
+        desc.matrix.col = buffer[1];
+        desc.matrix.val = buffer[2];
+        desc.hooks = ledger_hooks(&l);
+        desc.plan = some[j];
+        desc.device = &d;
+        desc.buffers = desc.updatable = how.updatable = 1;
+        for (k = 0; k < 3; k++)
+            cr_assert_eq(spmv_buffer_write(&d, buffer[k], bytes[k], from[k]), SPMV_OK);
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_OK, "%s: %s", some[j], l.text);
+        cr_assert_eq(spmv_plan_parse(&plan, some[j], NULL, NULL), SPMV_OK);
+        cr_assert_eq(spmv_store_make(&here, &plan, &a, &how, NULL), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        cr_assert_eq(spmv_buffer_write(&d, buffer[2], bytes[2], twice), SPMV_OK);
+        cr_assert_eq(spmv_update_buffer(&made, buffer[2]), SPMV_OK, "%s", l.text);
+        a.val = twice;
+        cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        a.val = m.val;
+        cr_assert_eq(spmv_update(&made, m.val), SPMV_OK, "%s", l.text);
+        cr_assert_eq(spmv_store_update(&here, &a), SPMV_OK);
+        compare_created(&d, &made, &here, some[j]);
+        spmv_destroy(&made);
+        spmv_store_free(&here);
+        cr_assert_eq(l.live, 0);
+        /* what is refused, and says why */
+        desc.matrix.base = 1;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_ERR_UNSUPPORTED);
+        desc.matrix.base = 0;
+        desc.matrix.nnz++;
+        cr_assert_eq(spmv_create(&made, &desc), SPMV_ERR_INDEX);
+        desc.matrix.nnz--;
+        desc.matrix.col = buffer[0]; /* no columns, or too few */
+        cr_assert_neq(spmv_create(&made, &desc), SPMV_OK);
+        cr_assert_eq(l.live, 0);
+    }
+    for (k = 0; k < 3; k++) spmv_buffer_free(&d, buffer[k]);
+    free(twice);
+    matrix_free(&m);
+    spmv_device_close(&d);
+}
