@@ -248,6 +248,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
+    X(REGS,  0,   0,  "the most registers of a work-item; 0: the compiler decides (NVIDIA; ignored elsewhere)")            \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
@@ -2309,6 +2310,10 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
         if (spmv__dev_int_is_macro(f, i)) spmv__dev_option_number(o, ints[i], spmv__dev_format_of(f)->macro(p, i));
     for (k = 0; k < SPMV_KNOB_COUNT; k++)
         if (spmv__dev_knob_set(v, (spmv_knob)k)) spmv__dev_option_number(o, spmv_knob_name((spmv_knob)k), (uint64_t)v->value[k]);
+    if (v->value[SPMV_KNOB_REGS]) {
+        size_t room = o->used < sizeof o->text ? sizeof o->text - o->used : 0;
+        o->used += spmv_print(room ? o->text + o->used : NULL, room, " -cl-nv-maxrregcount=%d", v->value[SPMV_KNOB_REGS]);
+    }
     if (o->used >= sizeof o->text)
         return spmv_log(&d->hooks, SPMV_ERR_OVERFLOW, "build options longer than %llu bytes", (spmv__ull)sizeof o->text);
     return SPMV_OK;
@@ -2321,7 +2326,7 @@ static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v) { ret
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
-    if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
+    if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF || k == SPMV_KNOB_REGS) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
     return spmv__dev_format_of(p->spec.format)->matters(p, v, k);
 }
 

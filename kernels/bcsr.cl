@@ -9,6 +9,9 @@
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
@@ -28,6 +31,9 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const IDX end = (IDX)ptr[(size_t)r + 1];
     const uint first UNUSED = BASE(base, r / 32);
 
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
     for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
         const uint c = COL(col, b, first, BW);
         add_block(acc, val, b, (IDX)blocks, c, cols, X_ARGS);

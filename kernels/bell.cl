@@ -10,6 +10,9 @@
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
@@ -31,6 +34,9 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
 
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
     for (uint k = lane; k < (uint)width; k += L) {
 #if V <= 4
         #pragma unroll

@@ -55,6 +55,11 @@
 #define MULADD(acc, a, b) (acc) += (a) * (b)
 #endif
 
+/* The most registers of an item on NVIDIA's devices, whose processors have 65536; 0: as the compiler decides. */
+#ifndef REGS
+#define REGS 0 // tune: 0 32 40 48 64 80 96 128
+#endif
+
 #define PAD 0xffffffffu
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -109,7 +114,34 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define X_PARAMS __global const VEC *restrict x UNUSED
 #define X_ARGS x
 #define IMAGE_PARAM
-#define X(i) x[i]
+#define X(i) LOAD_X(i)
+#endif
+
+/* MOVE(x, x0): x begins at element x0. On NVIDIA's devices the compiler is not told how the sum comes about, or it would add x0 to every
+ * index, in three instructions more. It then no longer knows that x is in global memory and constant, which LOAD_X says instead. */
+#if defined(NVIDIA) && NVIDIA >= 70
+#define MOVE(x, x0) (x) = opaque((x) + (x0))
+INLINE __global const VEC *opaque(__global const VEC *p)
+{
+    ulong a = (ulong)p;
+    __asm__ volatile("" : "+l"(a));
+    return (__global const VEC *)a;
+}
+#ifdef F64
+#define NC_LOAD "ld.global.nc.f64 %0, [%1];" : "=d"
+#else
+#define NC_LOAD "ld.global.nc.f32 %0, [%1];" : "=f"
+#endif
+INLINE VEC load_x(__global const VEC *p)
+{
+    VEC v;
+    __asm__(NC_LOAD(v) : "l"((ulong)p));
+    return v;
+}
+#define LOAD_X(i) load_x(x + (i))
+#else
+#define MOVE(x, x0) (x) += (x0)
+#define LOAD_X(i) x[i]
 #endif
 
 /* Formats without these two knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing
@@ -223,6 +255,9 @@ INLINE VEC shuffle_down(VEC v, uint d)
 #define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
                        ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
 
+/* 1: a vector of n elements can be loaded from or stored to p. */
+#define ALIGNED(p, n) ((ulong)(p) % ((n) * sizeof(VEC)) == 0)
+
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 {
@@ -271,6 +306,48 @@ INLINE VEC take(__global VEC *p)
 }
 #endif
 
+#if FINISH == 2 && defined(NVIDIA) && NVIDIA >= 70
+/* FINISH 2: the pieces of a row are added in a binary tree. At each of its nodes the first to come exchanges its sum for the zero that
+ * lies in the node's slot, and is done; the second gets that sum, adds it to its own and goes on. Nothing else is read, so there is
+ * no fence. A sum that is zero is left as -0. */
+INLINE VEC exchange(__global VEC *p, VEC v)
+{
+    VEC old;
+#ifdef F64
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;" : "=d"(old) : "l"((ulong)p), "d"(v == 0 ? -0.0 : v) : "memory");
+#else
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=f"(old) : "l"((ulong)p), "f"(v == 0 ? -0.0f : v) : "memory");
+#endif
+    return old;
+}
+INLINE int is_left(VEC v)
+{
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    return (w.s0 | w.s1) != 0;
+#else
+    return as_uint(v) != 0;
+#endif
+}
+/* Adds the sum of piece i of the n pieces of a row to the sums of the others. slot: that of piece 1; the slots of the pieces lie 2
+ * apart. Returns 1 for the last of them, which gets the sum of all. */
+INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot)
+{
+    for (uint s = 1; s < n; s *= 2) {
+        const uint right = (i / s | 1) * s; /* the first piece of the right subtree of the node */
+        if (right >= n)
+            continue;
+        __global VEC *p = slot + 2 * (size_t)(right - 1);
+        const VEC other = exchange(p, *sum);
+        if (!is_left(other))
+            return 0;
+        *(volatile __global VEC *)p = 0;
+        *sum += other;
+    }
+    return 1;
+}
+#endif
+
 /* Stores the sum of a piece in carry number at and counts it. Returns the number of pieces of the row if this was the last to finish,
  * else 0. The counters lie after the carries; a row uses number first. The last piece resets it for the next product. */
 INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, uint pieces, VEC sum)
@@ -299,6 +376,10 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val)
     v[1] = t.s1;
     v[2] = t.s2;
     v[3] = t.s3;
+#elif V == 2
+    const CAT(VAL, 2) t = LOAD_VECTOR(VAL, 2, val);
+    v[0] = t.s0;
+    v[1] = t.s1;
 #else
     #pragma unroll
     for (uint w = 0; w < V; w++)
@@ -320,6 +401,10 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     c[1] = t.s1;
     c[2] = t.s2;
     c[3] = t.s3;
+#elif V == 2
+    const CAT(COLUMN, 2) t = LOAD_VECTOR(COLUMN, 2, col + slot);
+    c[0] = t.s0;
+    c[1] = t.s1;
 #else
     #pragma unroll
     for (uint w = 0; w < V; w++)
@@ -370,9 +455,24 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
     load_rows(v, val);
 #if V > 1 && !ZERO
     if (c >= 0 && c + (V - 1) < (long)cols) {
+        VEC xs[V];
+#if V <= 4 && defined(NVIDIA) && !IMG
+        if (ALIGNED(x + c, V)) {
+            const CAT(VEC, V) t = *(__global const CAT(VEC, V) *)(x + c);
+            xs[0] = t.s0;
+            xs[1] = t.s1;
+#if V == 4
+            xs[2] = t.s2;
+            xs[3] = t.s3;
+#endif
+        } else
+#endif
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], (VEC)v[w], X(c + w));
+            xs[w] = X(c + w);
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], (VEC)v[w], xs[w]);
         return;
     }
 #endif

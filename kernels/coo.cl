@@ -45,7 +45,7 @@ KERNEL void spmv(COO_PARAMS)
 {
     const ulong k = (ulong)get_group_id(0) * WG + get_local_id(0);
 
-    x += x0;
+    MOVE(x, x0);
     if (k < nnz) {
         volatile __global WORD *place = (volatile __global WORD *)(y + y0 + row[k]);
         const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
@@ -83,7 +83,7 @@ KERNEL void spmv(COO_PARAMS)
     const ulong base = group * SPAN;
     const uint n = (uint)min(nnz - base, (ulong)SPAN);
 
-    x += x0;
+    MOVE(x, x0);
     y += y0;
 #if STAGE
     for (uint i = lid; i < n; i += AHEAD * WG) {

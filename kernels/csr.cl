@@ -105,7 +105,7 @@ KERNEL void spmv(RUN_PARAMS)
     uint end = 0;
     VEC sum = 0;
 
-    x += x0;
+    MOVE(x, x0);
     y += y0;
     if (own < m) { /* loaded early, needed after the barrier */
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
@@ -237,7 +237,7 @@ KERNEL void spmv(RUN_PARAMS)
         IDX k = (IDX)run_at[run];
         const int piece = longs != 0 && (stop == row || (IDX)ptr[row] != k);
 
-        x += x0;
+        MOVE(x, x0);
         y += y0;
         do {
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];

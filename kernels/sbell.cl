@@ -13,6 +13,9 @@
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif
+#ifndef UNROLL
+#define UNROLL 1 // tune: 1 2 4
+#endif
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
@@ -36,6 +39,9 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint first UNUSED = BASE(base, s);
     IDX unit = (begin + lane * H) * UNITS + i;
 
+#if UNROLL > 1
+    #pragma unroll UNROLL
+#endif
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
         const uint c = COL(col, b, first, BW);
         add_block(acc, val, unit, H, c, cols, X_ARGS);

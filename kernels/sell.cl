@@ -9,7 +9,7 @@
 #define L 1 // tune: 1 2 4 8
 #endif
 #ifndef V
-#define V 1 // tune: 1 4 8 16
+#define V 1 // tune: 1 2 4 8 16
 #endif
 #ifndef UNROLL
 #define UNROLL 1 // tune: 1 2 4 8
@@ -81,7 +81,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
     const IDX size = (IDX)ptr[s + 1] - begin;
     VEC sum = 0;
 
-    x += x0;
+    MOVE(x, x0);
     y += y0;
     if (lid < lanes * height) {
 #if UNROLL > 1

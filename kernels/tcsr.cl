@@ -17,7 +17,7 @@
 #define STREAM 1 // tune: 0 1
 #endif
 #ifndef FINISH
-#define FINISH 0 // tune: 0 1
+#define FINISH 0 // tune: 0 1 2
 #endif
 #ifndef UNROLL
 #define UNROLL 8 // tune: 8 16
@@ -210,6 +210,9 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
     const uint goes_on = to != tile && own == WARPS - 1;
     const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
+#if FINISH == 2 && PTX
+    const uint row_on = goes_on && lane == LANES - 1 ? CUT_ROW(to) : 0;
+#endif
     #pragma unroll
     for (uint b = 0; b < U; b += UNROLL) {
         VEC xs[UNROLL];
@@ -295,7 +298,18 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
     if (cuts) {
-#if FINISH
+#if FINISH == 2 && PTX
+        if (crossing && lane == 0) {
+            VEC sum = buf[0] + carried;
+            if (join(&sum, tile - from, tile - from + 1, carry + 2 * (size_t)from + 1))
+                put(y, r, alpha, sum, beta);
+        }
+        if (goes_on && lane == LANES - 1) {
+            VEC sum = ending ? open : carried + open;
+            if (join(&sum, tile - first, to - first + 1, carry + 2 * (size_t)first + 1))
+                put(y, row_on, alpha, sum, beta);
+        }
+#elif FINISH
         uint last = 0;
         if (crossing && lane == 0)
             last = arrive(carry, 2 * tiles, from, 2 * (size_t)tile, tile - from + 1, buf[0] + carried);
@@ -332,7 +346,7 @@ KERNEL void spmv(TILE_PARAMS)
 {
     LOCAL group_memory memory;
     const ulong group = get_group_id(0);
-    x += x0;
+    MOVE(x, x0);
     y += y0;
 #if PTX
     if (group < tiles)
@@ -367,7 +381,7 @@ INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong til
 KERNEL void spmv(TILE_PARAMS)
 {
     const size_t item = (size_t)get_group_id(0) * WG + get_local_id(0);
-    x += x0;
+    MOVE(x, x0);
     y += y0;
     if (item >= tiles) {
         for (uint k = 0; k < EMPTY_EACH; k++)
