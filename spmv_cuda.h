@@ -31,6 +31,9 @@ extern "C" {
  *   closed. Without a queue a stream is made in the context. The legacy default stream is named CU_STREAM_LEGACY, since NULL means
  *   the device's own.
  * - Calls make the device's context current in the calling thread and restore what was current before.
+ * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start while the kernel before it in the stream, of the same or
+ *   of the product before, ends (programmatic dependent launch): it waits for that one before it touches x or y, so nothing changes but
+ *   the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every kernel alone.
  * - All streams are in order and can be timed, from events in the stream: the time of a product includes its launch, which takes some
  *   microseconds. */
 SPMV_API const spmv_backend *spmv_cuda(void);
@@ -113,6 +116,18 @@ SPMV_API spmv_status spmv_cuda_mul(spmv_exec *e, double alpha, unsigned long lon
     X(nvrtcGetPTXSize, (void *program, size_t *bytes)) X(nvrtcGetPTX, (void *program, char *image))                           \
     X(nvrtcGetProgramLogSize, (void *program, size_t *bytes)) X(nvrtcGetProgramLog, (void *program, char *text))
 
+/* A launch with attributes, as in <cuda.h>: CUlaunchAttribute and CUlaunchConfig. */
+typedef struct spmv__cuda_attribute {
+    int id, unused;
+    int value[16];
+} spmv__cuda_attribute;
+typedef struct spmv__cuda_config {
+    unsigned grid[3], block[3], shared;
+    void    *stream;
+    spmv__cuda_attribute *attributes;
+    unsigned count;
+} spmv__cuda_config;
+
 /* The only state that is not an object's: what was loaded, which stays until the process ends. */
 static struct spmv__cuda_loaded {
     long busy;             /* the lock of the next three; the functions do not change once they are there */
@@ -122,6 +137,8 @@ static struct spmv__cuda_loaded {
     SPMV__CUDA_DRIVER(X)
     SPMV__CUDA_COMPILER(X)
 #undef X
+    int (SPMV__CUDA_CALL *p_cuLaunchKernelEx)(const spmv__cuda_config *config, void *function, void **parameters, void **extra);
+    /* NULL before CUDA 12.3, from which on graphs capture it as well */
 } spmv__cuda_api;
 
 /* The library, or NULL. */
@@ -134,8 +151,20 @@ static void *spmv__cuda_library(const char *name)
 #endif
 }
 
-/* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. They are copied as bytes, since C does not
- * convert a void * to them. */
+/* Sets the pointer to a function at at, if the library has it, and returns 1, else 0. It is copied as bytes, since C does not convert a
+ * void * to it. */
+static int spmv__cuda_symbol(void *library, const char *name, void *at)
+{
+#ifdef _WIN32
+    FARPROC f = GetProcAddress((HMODULE)library, name);
+#else
+    void *f = dlsym(library, name);
+#endif
+    if (f) memcpy(at, &f, sizeof f);
+    return f != NULL;
+}
+
+/* Sets the pointers to the functions of the driver or the compiler; 0 if one is not there. */
 static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
 {
     static const struct { const char *name; void *at; } list[] = {
@@ -149,14 +178,9 @@ static int spmv__cuda_symbols(void *library, int compiler, const spmv_hooks *h)
     size_t i = 0;
     while (compiler && list[i++].name) {}
     for (; list[i].name; i++) {
-#ifdef _WIN32
-        FARPROC f = GetProcAddress((HMODULE)library, list[i].name);
-#else
-        void *f = dlsym(library, list[i].name);
-#endif
-        if (f) memcpy(list[i].at, &f, sizeof f);
-        else spmv_log(h, SPMV_OK, "%s has no %s: it is too old", compiler ? "NVRTC" : "the CUDA driver", list[i].name);
-        if (!f) return 0;
+        if (spmv__cuda_symbol(library, list[i].name, list[i].at)) continue;
+        spmv_log(h, SPMV_OK, "%s has no %s: it is too old", compiler ? "NVRTC" : "the CUDA driver", list[i].name);
+        return 0;
     }
     return 1;
 }
@@ -179,6 +203,8 @@ static spmv_status spmv__cuda_result(const spmv_hooks *h, const char *call, int 
 /* Loads the driver and starts it: 1, or -1. */
 static int spmv__cuda_load_driver(const spmv_hooks *h)
 {
+    enum { GRAPHS_WITH_OVERLAP = 12030 }; /* CUDA 12.3 */
+    struct spmv__cuda_loaded *api = &spmv__cuda_api;
 #ifdef _WIN32
     void *library = spmv__cuda_library("nvcuda.dll");
 #else
@@ -188,7 +214,9 @@ static int spmv__cuda_load_driver(const spmv_hooks *h)
     if (!library || sizeof library < 8 || !spmv__cuda_symbols(library, 0, h)) return -1;
     e = spmv__cuda_api.p_cuInit(0);
     if (e == SPMV__CUDA_NO_DEVICE || e == SPMV__CUDA_NO_DRIVER || spmv__cuda_result(h, "cuInit", e)) return -1;
-    return SPMV__CUDA(h, cuDriverGetVersion, (&spmv__cuda_api.version)) ? -1 : 1;
+    if (SPMV__CUDA(h, cuDriverGetVersion, (&api->version))) return -1;
+    if (api->version >= GRAPHS_WITH_OVERLAP) spmv__cuda_symbol(library, "cuLaunchKernelEx", &api->p_cuLaunchKernelEx);
+    return 1;
 }
 
 /* Loads NVRTC, of the driver's version, so that the driver takes what it compiles, or an older one: 1, or -1. From 11.2 on there is
@@ -536,6 +564,7 @@ enum { SPMV__CUDA_ARGUMENTS = 32 };
 /* A function with its arguments, each in 8 bytes, as a launch wants them. */
 typedef struct spmv__cuda_kernel {
     void    *function;
+    int      follows; /* 1: it waits by itself for the kernel before it in the stream (FOLLOW of kernels/cuda.cuh) */
     void    *argument[SPMV__CUDA_ARGUMENTS]; /* argument[i] is &value[i] */
     uint64_t value[SPMV__CUDA_ARGUMENTS];
 } spmv__cuda_kernel;
@@ -548,6 +577,7 @@ static spmv_status spmv__cuda_new_kernel(const spmv_device *d, void *program, co
     if (!k) return spmv__no_memory(&d->hooks, 1, sizeof *k);
     memset(k, 0, sizeof *k);
     for (i = 0; i < SPMV__CUDA_ARGUMENTS; i++) k->argument[i] = &k->value[i];
+    k->follows = !strcmp(name, "spmv") || !strcmp(name, "finish"); /* the kernels of products */
     SPMV__CUDA_IN(s, d, cuModuleGetFunction, (&k->function, ((spmv__cuda_program *)program)->module, name));
     if (s) spmv_free(&d->hooks, k);
     else *out = k;
@@ -685,6 +715,30 @@ static spmv_status spmv__cuda_event_keep(const spmv_device *d, void *event)
     return SPMV_OK;
 }
 
+/* Launches a kernel, before the one in front of it has ended where both device and driver can do that. */
+static spmv_status spmv__cuda_enqueue(const spmv_device *d, void *queue, spmv__cuda_kernel *k, unsigned groups, unsigned wg)
+{
+    enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6, HOPPER = 90 }; /* CU_LAUNCH_ATTRIBUTE_...; the first capability that has it */
+    spmv_status s = SPMV_OK;
+#ifdef SPMV_CUDA_NO_OVERLAP
+    const int overlap = 0;
+#else
+    const int overlap = k->follows && d->info.nvidia >= HOPPER && spmv__cuda_api.p_cuLaunchKernelEx;
+#endif
+    if (overlap) {
+        spmv__cuda_attribute attribute = { PROGRAMMATIC_STREAM_SERIALIZATION, 0, { 1 } };
+        spmv__cuda_config config = { { 1, 1, 1 }, { 1, 1, 1 }, 0, NULL, NULL, 1 };
+        config.grid[0] = groups;
+        config.block[0] = wg;
+        config.stream = queue;
+        config.attributes = &attribute;
+        SPMV__CUDA_IN(s, d, cuLaunchKernelEx, (&config, k->function, k->argument, NULL));
+    } else {
+        SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, groups, 1, 1, wg, 1, 1, 0, queue, k->argument, NULL));
+    }
+    return s;
+}
+
 /* Launches, if there is a kernel; between the two points of a span, where an event is wanted. order is always empty: streams are in order,
  * and spmv_cuda_mul takes no events. */
 static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *kernel, uint64_t groups, uint64_t wg,
@@ -703,7 +757,7 @@ static spmv_status spmv__cuda_launch(const spmv_device *d, void *queue, void *ke
         SPMV__CUDA_IN(s, d, cuEventCreate, (&span->end, 0));
         SPMV__CUDA_IN(s, d, cuEventRecord, (span->begin, queue));
     }
-    if (k) SPMV__CUDA_IN(s, d, cuLaunchKernel, (k->function, (unsigned)groups, 1, 1, (unsigned)wg, 1, 1, 0, queue, k->argument, NULL));
+    if (!s && k) s = spmv__cuda_enqueue(d, queue, k, (unsigned)groups, (unsigned)wg);
     if (span) SPMV__CUDA_IN(s, d, cuEventRecord, (span->end, queue));
     if (s && span) spmv__cuda_event_free(d, span);
     else if (event) *event = span;

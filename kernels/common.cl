@@ -72,7 +72,21 @@
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#define FOLLOW()
+#define REREAD(pointer)
+#define ISSUE(v)
 #endif
+
+/* With CUDA a kernel may start before the kernels in front of it in the stream have ended. Every kernel calls BEGIN before it reads or
+ * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
+ * Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, which
+ * takes four instructions instead of one. */
+#define BEGIN(x, y) \
+    FOLLOW(); \
+    (x) += x0; \
+    (y) += y0; \
+    REREAD(x); \
+    REREAD(y)
 
 /* Arrays of columns have 32 bits an element, or 16 bits relative to a base (IDX16, set by the host). COL gives the column in a
  * slot, or PAD for padding. first is BASE(base, i), where i is the slice, the run or the 32 (block) rows that share a base, and
@@ -114,34 +128,7 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define X_PARAMS __global const VEC *restrict x UNUSED
 #define X_ARGS x
 #define IMAGE_PARAM
-#define X(i) LOAD_X(i)
-#endif
-
-/* MOVE(x, x0): x begins at element x0. On NVIDIA's devices the compiler is not told how the sum comes about, or it would add x0 to every
- * index, in three instructions more. It then no longer knows that x is in global memory and constant, which LOAD_X says instead. */
-#if defined(NVIDIA) && NVIDIA >= 70
-#define MOVE(x, x0) (x) = opaque((x) + (x0))
-INLINE __global const VEC *opaque(__global const VEC *p)
-{
-    ulong a = (ulong)p;
-    __asm__ volatile("" : "+l"(a));
-    return (__global const VEC *)a;
-}
-#ifdef F64
-#define NC_LOAD "ld.global.nc.f64 %0, [%1];" : "=d"
-#else
-#define NC_LOAD "ld.global.nc.f32 %0, [%1];" : "=f"
-#endif
-INLINE VEC load_x(__global const VEC *p)
-{
-    VEC v;
-    __asm__(NC_LOAD(v) : "l"((ulong)p));
-    return v;
-}
-#define LOAD_X(i) load_x(x + (i))
-#else
-#define MOVE(x, x0) (x) += (x0)
-#define LOAD_X(i) x[i]
+#define X(i) x[i]
 #endif
 
 /* Formats without these two knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing

@@ -45,9 +45,9 @@ KERNEL void spmv(COO_PARAMS)
 {
     const ulong k = (ulong)get_group_id(0) * WG + get_local_id(0);
 
-    MOVE(x, x0);
+    BEGIN(x, y);
     if (k < nnz) {
-        volatile __global WORD *place = (volatile __global WORD *)(y + y0 + row[k]);
+        volatile __global WORD *place = (volatile __global WORD *)(y + row[k]);
         const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
         WORD before;
         WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */
@@ -83,8 +83,9 @@ KERNEL void spmv(COO_PARAMS)
     const ulong base = group * SPAN;
     const uint n = (uint)min(nnz - base, (ulong)SPAN);
 
-    MOVE(x, x0);
-    y += y0;
+    BEGIN(x, y);
+    REREAD(carry_row);
+    REREAD(carry_sum);
 #if STAGE
     for (uint i = lid; i < n; i += AHEAD * WG) {
         VAL v[AHEAD];
@@ -196,6 +197,9 @@ KERNEL void spmv(COO_PARAMS)
 KERNEL void finish(COO_PARAMS)
 {
     LOCAL VEC rest[WG];
+    BEGIN(x, y);
+    REREAD(carry_row);
+    REREAD(carry_sum);
     const uint lid = (uint)get_local_id(0);
     const ulong n = 2 * ((nnz + SPAN - 1) / SPAN);
     const ulong base = (ulong)get_group_id(0) * WG;
@@ -206,7 +210,6 @@ KERNEL void finish(COO_PARAMS)
     ulong stop = end; /* the end of the last row's carries */
     VEC sum = 0;
 
-    y += y0;
     if (begins) { /* the row mostly ends at once, so the steps of the search double before it bisects */
         ulong above = end;
         for (ulong step = 1; above < n && carry_row[above] == last_row; step *= 2) {

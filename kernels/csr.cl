@@ -105,12 +105,12 @@ KERNEL void spmv(RUN_PARAMS)
     uint end = 0;
     VEC sum = 0;
 
-    MOVE(x, x0);
-    y += y0;
     if (own < m) { /* loaded early, needed after the barrier */
         begin = m == 1 ? 0 : (uint)((IDX)ptr[(size_t)row + own] - at);
         end = m == 1 ? n : (uint)((IDX)ptr[(size_t)row + own + 1] - at);
     }
+    BEGIN(x, y);
+    REREAD(carry);
     if (lid == 0) {
         waiting = 0;
 #if FINISH
@@ -237,8 +237,8 @@ KERNEL void spmv(RUN_PARAMS)
         IDX k = (IDX)run_at[run];
         const int piece = longs != 0 && (stop == row || (IDX)ptr[row] != k);
 
-        MOVE(x, x0);
-        y += y0;
+        BEGIN(x, y);
+        REREAD(carry);
         do {
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
             VEC sum = 0;
@@ -274,6 +274,8 @@ KERNEL void finish(RUN_PARAMS)
     const uint pieces = PIECES(row);
     VEC sum = 0;
 
+    BEGIN(x, y);
+    REREAD(carry);
     for (uint k = lid; k < pieces; k += WG)
         sum += carry[(size_t)run + k];
     partial[lid] = sum;
@@ -284,6 +286,6 @@ KERNEL void finish(RUN_PARAMS)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (lid == 0)
-        put(y + y0, Y_ROW(row), alpha, partial[0], beta);
+        put(y, Y_ROW(row), alpha, partial[0], beta);
 }
 #endif

@@ -23,6 +23,29 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
 
+/* Programmatic dependent launch, from compute capability 9.0 on: a kernel may start while the kernel before it in the stream finishes,
+ * and FOLLOW waits until that one has completed and its writes are visible. REREAD gives a pointer a new value as far as the compiler
+ * knows, so that no load through it moves up across FOLLOW or takes the path for data that never change. ISSUE(v) keeps the load of v
+ * from being moved down behind FOLLOW. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define FOLLOW() asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory")
+template <typename T> static __device__ __forceinline__ T *spmv_reread(T *pointer)
+{
+    ulong at = __cvta_generic_to_global(pointer); /* so that it is still known to point to global memory */
+    asm volatile("" : "+l"(at));
+    return (T *)__cvta_global_to_generic(at);
+}
+#define REREAD(pointer) (pointer) = spmv_reread(pointer)
+static __device__ __forceinline__ void spmv_issue(uint &v) { asm volatile("" : "+r"(v)); }
+static __device__ __forceinline__ void spmv_issue(float &v) { asm volatile("" : "+f"(v)); }
+static __device__ __forceinline__ void spmv_issue(double &v) { asm volatile("" : "+d"(v)); }
+#define ISSUE(v) spmv_issue(v)
+#else
+#define FOLLOW()
+#define REREAD(pointer)
+#define ISSUE(v)
+#endif
+
 /* One dimension only. */
 #define get_local_id(d) threadIdx.x
 #define get_group_id(d) blockIdx.x

@@ -8,6 +8,9 @@ KERNEL void spmv(__global const VEC *restrict x, ulong x0, __global const uint *
 {
     const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
 
+    FOLLOW();
+    REREAD(x);
+    REREAD(out);
     if (i < count)
         out[i] = x[x0 + index[i]];
 }

@@ -8,6 +8,7 @@ KERNEL void spmv(ulong rows, PRODUCT_PARAMS)
 {
     const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
 
+    BEGIN(x, y);
     if (i < rows)
-        put(y + y0, (uint)i, (VEC)0, (VEC)0, beta);
+        put(y, (uint)i, (VEC)0, (VEC)0, beta);
 }

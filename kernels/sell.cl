@@ -81,8 +81,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
     const IDX size = (IDX)ptr[s + 1] - begin;
     VEC sum = 0;
 
-    MOVE(x, x0);
-    y += y0;
+    BEGIN(x, y);
     if (lid < lanes * height) {
 #if UNROLL > 1
         #pragma unroll UNROLL

@@ -73,8 +73,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const ulong block_rows = (rows + W - 1) / W;
     VEC acc[W];
 
-    MOVE(x, x0);
-    y += y0;
+    BEGIN(x, y);
 #if SEQ > 1
     for (uint turn = 0; turn < SEQ; turn++) {
     const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;

@@ -203,6 +203,11 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, u * LANES);
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++) {
+        ISSUE(c[u]);
+        ISSUE(v[u]);
+    }
     const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
     /* loaded now, as each of them would hold up the group after its sums */
     const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
@@ -213,6 +218,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 #if FINISH == 2 && PTX
     const uint row_on = goes_on && lane == LANES - 1 ? CUT_ROW(to) : 0;
 #endif
+    BEGIN(x, y);
+    REREAD(carry);
     #pragma unroll
     for (uint b = 0; b < U; b += UNROLL) {
         VEC xs[UNROLL];
@@ -346,8 +353,6 @@ KERNEL void spmv(TILE_PARAMS)
 {
     LOCAL group_memory memory;
     const ulong group = get_group_id(0);
-    MOVE(x, x0);
-    y += y0;
 #if PTX
     if (group < tiles)
 #else /* no barrier may stand under a condition: this loop is passed once at most */
@@ -355,6 +360,7 @@ KERNEL void spmv(TILE_PARAMS)
 #endif
         sum_tile((uint)group, &memory, TILE_ARGS);
     if (group >= tiles) {
+        BEGIN(x, y);
         const ulong first = (group - tiles) * (WG * EMPTY_EACH) + get_local_id(0);
         for (uint k = 0; k < EMPTY_EACH; k++)
             put_empty(EMPTY_ARGS(first + k * WG));
@@ -381,8 +387,8 @@ INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong til
 KERNEL void spmv(TILE_PARAMS)
 {
     const size_t item = (size_t)get_group_id(0) * WG + get_local_id(0);
-    MOVE(x, x0);
-    y += y0;
+    BEGIN(x, y);
+    REREAD(carry);
     if (item >= tiles) {
         for (uint k = 0; k < EMPTY_EACH; k++)
             put_empty(EMPTY_ARGS((item - tiles) * EMPTY_EACH + k));
@@ -429,6 +435,8 @@ KERNEL void finish(TILE_PARAMS)
     const uint first = cut[get_group_id(0)];
     const uint last = piece[2 * (size_t)first + 1];
     VEC sum = 0;
+    BEGIN(x, y);
+    REREAD(carry);
     for (uint t = first + lid; t <= last; t += WG)
         sum += carry[PIECE_AT(t, last)];
     partial[lid] = sum;
@@ -439,5 +447,5 @@ KERNEL void finish(TILE_PARAMS)
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (lid == 0)
-        put(y + y0, CUT_ROW(last), alpha, partial[0], beta);
+        put(y, CUT_ROW(last), alpha, partial[0], beta);
 }

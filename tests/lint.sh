@@ -112,5 +112,11 @@ awk -v k="$k" '
         }
     }
     END { exit found }' "$k" || rc=1
+# A kernel of a product that does not wait for the kernel in front of it reads an x that is not there yet.
+awk -v k="$k" '
+    function check() { if (kernel && !waits) { print k ":" kernel ": the kernel has neither BEGIN nor FOLLOW"; found = 1 } }
+    /^KERNEL void/ { check(); kernel = NR; waits = 0 }
+    /(BEGIN|FOLLOW)\(/ { waits = 1 }
+    END { check(); exit found }' "$k" || rc=1
 echo "$n units"
 exit $rc

@@ -293,12 +293,34 @@ Test(products, launch_and_nothing_else)
     cr_assert_eq(spmv_cuda_mul(NULL, 1, at, 0, 0, at, 0), SPMV_ERR_ARGUMENT);
     cr_assert_eq(spmv_cuda_mul(&e, 0, 0, 0, 0, (unsigned long long)(uintptr_t)y, 0), SPMV_OK); /* no x */
     cr_assert_eq(fake.launches, launches + 2);
+    cr_assert_eq(fake.overlapped, fake.launches); /* all of them are of products, and the device's compute capability is 9.0 */
     spmv_exec_free(&e);
     spmv_buffer_free(&d, x);
     spmv_buffer_free(&d, y);
     spmv_destroy(&m);
     spmv_device_close(&d);
     check_clean("products");
+}
+
+/* Kernels start before those in front of them have ended only where the device can do that and the driver offers it. */
+Test(products, overlap_where_it_is_possible)
+{
+    static const struct { const char *which; int old; } where[] = { { "cuda:1", 0 }, { "cuda:0", 1 } };
+    size_t i;
+    for (i = 0; i < sizeof where / sizeof *where; i++) {
+        spmv_device d;
+        spmv_matrix m;
+        double x[COLS] = { 0 }, y[ROWS] = { 0 };
+        cr_assert_eq(open_device(&d, where[i].which), SPMV_OK);
+        if (where[i].old) spmv__cuda_api.p_cuLaunchKernelEx = NULL;
+        cr_assert_eq(store(&m, &d, "csr"), SPMV_OK);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
+        cr_assert_gt(fake.launches, 0);
+        cr_assert_eq(fake.overlapped, 0);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+    }
+    check_clean("overlap");
 }
 
 /* Memory goes there and back; what was current in the thread is current again. */

@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
 
 typedef struct thing {
     int    kind, refs;
@@ -180,6 +180,14 @@ int cuMemGetAddressRange_v2(unsigned long long *begin, size_t *bytes, unsigned l
     return 0;
 }
 
+/* CUlaunchConfig and CUlaunchAttribute. */
+struct config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    struct { int id, unused, value[16]; } *attributes;
+    unsigned count;
+};
+
 static int copy(void *to, const void *from, unsigned long long at, size_t bytes, void *stream)
 {
     thing *t = at_address(at);
@@ -226,6 +234,15 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     fake.threads = bx;
     fake.launches++;
     return 0;
+}
+
+/* Attribute 6 with the value 1: the kernel may start before the one in front of it has ended. */
+int cuLaunchKernelEx(const struct config *c, void *function, void **parameters, void **extra)
+{
+    if (c->count != 1 || c->attributes[0].id != 6 || c->attributes[0].value[0] != 1) fake.bad++;
+    fake.overlapped++;
+    return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared, c->stream,
+                          parameters, extra);
 }
 
 int cuEventCreate(void **event, unsigned flags)

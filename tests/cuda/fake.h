@@ -16,6 +16,7 @@ typedef struct fake_state {
     int  devices;
     int  capturing;         /* 1: what a stream that is captured does not allow is bad */
     int  launches, syncs;
+    int  overlapped;        /* launches that may start before the kernel in front of them has ended */
     int  peers;             /* copies from one device to another */
     unsigned groups, threads; /* of the latest launch */
     unsigned long long value[40]; /* its arguments, as many as the kernel of the latest program has */
