@@ -405,11 +405,59 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     }
 }
 
+/* 1: the entries of a row are loaded UNROLL ahead of their elements of x, the first of them before the kernels in front have ended. */
+#if defined(NVIDIA) && V == 1
+#define AHEAD 1
+/* Loads the values and columns of UNROLL entries, of which count exist; the others are padding. */
+INLINE void load_ahead(VAL *v, uint *c, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+                       uint count, uint first UNUSED)
+{
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++) {
+        v[u] = 0;
+        c[u] = PAD;
+        if (u < count) {
+            v[u] = LOAD_VAL(val, slot + u * step);
+            c[u] = COLUMN_OF(LOAD_COL(col, slot + u * step), first, 1);
+        }
+    }
+}
+#else
+#define AHEAD 0
+#endif
+
 /* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used. */
 INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
-#if UNROLL > 1 && V == 1
+#if AHEAD
+    VAL v[UNROLL], next_v[UNROLL];
+    uint c[UNROLL], next_c[UNROLL];
+    VEC xs[UNROLL];
+    load_ahead(v, c, val, col, slot, step, count, first);
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++) {
+        ISSUE(c[u]);
+        ISSUE(v[u]);
+    }
+    FOLLOW();
+    REREAD(x);
+    while (count > 0) {
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
+        count -= min(count, (uint)UNROLL);
+        slot += UNROLL * step;
+        load_ahead(next_v, next_c, val, col, slot, step, count, first);
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++) {
+            if (c[u] != PAD && WANTED(v[u]))
+                MULADD(acc[0], (VEC)v[u], xs[u]);
+            v[u] = next_v[u];
+            c[u] = next_c[u];
+        }
+    }
+#elif UNROLL > 1 && V == 1
     for (; count >= UNROLL; count -= UNROLL, slot += UNROLL * step) {
         VAL v[UNROLL];
         uint c[UNROLL];
@@ -428,8 +476,10 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
                 MULADD(acc[0], (VEC)v[u], xs[u]);
     }
 #endif
+#if !AHEAD
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
+#endif
 }
 
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */

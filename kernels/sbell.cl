@@ -13,9 +13,6 @@
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif
-#ifndef UNROLL
-#define UNROLL 1 // tune: 1 2 4
-#endif
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
@@ -23,6 +20,7 @@
 #define NT 0 // tune: 0 1
 #endif
 #define W BH
+#define BODY_FOLLOWS (AHEAD && SEQ == 1)
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -39,11 +37,24 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint first UNUSED = BASE(base, s);
     IDX unit = (begin + lane * H) * UNITS + i;
 
-#if UNROLL > 1
-    #pragma unroll UNROLL
-#endif
+#if BODY_FOLLOWS
+    IDX b = begin + lane * H + i;
+    uint c = b < end ? COL(col, b, first, BW) : PAD;
+    ISSUE(c);
+    FOLLOW();
+    REREAD(x);
+    while (b < end) {
+        const IDX next = b + L * H;
+        const uint next_c = next < end ? COL(col, next, first, BW) : PAD;
+        add_block(acc, val, unit, H, c, cols, X_ARGS);
+        b = next;
+        c = next_c;
+        unit += L * H * UNITS;
+    }
+#else
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
         const uint c = COL(col, b, first, BW);
         add_block(acc, val, unit, H, c, cols, X_ARGS);
     }
+#endif
 }

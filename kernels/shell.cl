@@ -12,6 +12,10 @@
 #define STEP 1
 #endif
 
+#ifndef BODY_FOLLOWS
+#define BODY_FOLLOWS 0 /* 1: the body calls FOLLOW and REREAD(x) itself, behind its first loads of the matrix */
+#endif
+
 #if L > 1 && L <= LANES_BY_SHUFFLE && !APART
 #define BY_SHUFFLE 1 /* the lanes of a row are in one warp, which adds their sums without barriers, in the same order */
 #else
@@ -73,7 +77,12 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const ulong block_rows = (rows + W - 1) / W;
     VEC acc[W];
 
+#if BODY_FOLLOWS
+    x += x0;
+    y += y0;
+#else
     BEGIN(x, y);
+#endif
 #if SEQ > 1
     for (uint turn = 0; turn < SEQ; turn++) {
     const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;
@@ -90,6 +99,9 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
 
+#if BODY_FOLLOWS
+    REREAD(y);
+#endif
 #if BY_SHUFFLE
     for (uint d = L / 2; d > 0; d /= 2)
         #pragma unroll
