@@ -10,9 +10,6 @@
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif
-#ifndef UNROLL
-#define UNROLL 1 // tune: 1 2 4
-#endif
 #ifndef SEQ
 #define SEQ 1 // tune: 1 4 16
 #endif
@@ -23,6 +20,7 @@
 #define V 1 // tune: 1 4 16 32
 #endif
 #define W (BH * V)
+#define BODY_FOLLOWS (AHEAD && SEQ == 1)
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -34,9 +32,20 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
 
-#if UNROLL > 1
-    #pragma unroll UNROLL
-#endif
+#if BODY_FOLLOWS
+    uint k = lane;
+    uint c = k < (uint)width ? COL(col, k * (IDX)ld + r, first, BW) : PAD;
+    ISSUE(c);
+    FOLLOW();
+    REREAD(x);
+    while (k < (uint)width) {
+        const uint next = k + L;
+        const uint next_c = next < (uint)width ? COL(col, next * (IDX)ld + r, first, BW) : PAD;
+        add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, cols, X_ARGS);
+        k = next;
+        c = next_c;
+    }
+#else
     for (uint k = lane; k < (uint)width; k += L) {
 #if V <= 4
         #pragma unroll
@@ -47,4 +56,5 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
             add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
         }
     }
+#endif
 }
