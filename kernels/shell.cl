@@ -89,6 +89,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     if (r < block_rows)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
+    LET_NEXT();
 
 #if BY_SHUFFLE
     for (uint d = L / 2; d > 0; d /= 2)
