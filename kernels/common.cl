@@ -73,13 +73,15 @@
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
 #define FOLLOW()
+#define LET_NEXT()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have ended. Every kernel calls BEGIN before it reads or
  * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
- * Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, which
+ * Carries are passed to REREAD after it. LET_NEXT stands where most of a group's work is done. REREAD
+ * also hides from the compiler how x came about: it would add x0 to every index of x, which
  * takes four instructions instead of one. */
 #define BEGIN(x, y) \
     FOLLOW(); \

@@ -251,6 +251,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         }
 #endif
     }
+    LET_NEXT();
     warp_sync();
     __local const VEC *q = buf + lane * U + lane * U / BANKS;
     #pragma unroll
