@@ -73,16 +73,14 @@
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
 #define FOLLOW()
-#define LET_NEXT()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif
 
-/* With CUDA a kernel may start before the kernels in front of it in the stream have ended. Every kernel calls BEGIN before it reads or
+/* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads or
  * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
- * Carries are passed to REREAD after it. LET_NEXT stands where most of a group's work is done. REREAD
- * also hides from the compiler how x came about: it would add x0 to every index of x, which
- * takes four instructions instead of one. */
+ * Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, in
+ * three instructions more for each. */
 #define BEGIN(x, y) \
     FOLLOW(); \
     (x) += x0; \
@@ -295,21 +293,21 @@ INLINE VEC take(__global VEC *p)
 }
 #endif
 
-#if FINISH == 2 && defined(NVIDIA) && NVIDIA >= 70
-/* FINISH 2: the pieces of a row are added in a binary tree. At each of its nodes the first to come exchanges its sum for the zero that
- * lies in the node's slot, and is done; the second gets that sum, adds it to its own and goes on. Nothing else is read, so there is
- * no fence. A sum that is zero is left as -0. */
+#if defined(NVIDIA) && NVIDIA >= 70
+/* Leaves v at p, and returns what was there. */
 INLINE VEC exchange(__global VEC *p, VEC v)
 {
-    VEC old;
+    VEC before;
 #ifdef F64
-    __asm__ volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;" : "=d"(old) : "l"((ulong)p), "d"(v == 0 ? -0.0 : v) : "memory");
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;" : "=d"(before) : "l"((ulong)p), "d"(v) : "memory");
 #else
-    __asm__ volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=f"(old) : "l"((ulong)p), "f"(v == 0 ? -0.0f : v) : "memory");
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=f"(before) : "l"((ulong)p), "f"(v) : "memory");
 #endif
-    return old;
+    return before;
 }
-INLINE int is_left(VEC v)
+
+/* 1: v is not +0, which stands for a slot in which nothing was left. */
+INLINE int was_left(VEC v)
 {
 #ifdef F64
     const uint2 w = as_uint2(v);
@@ -318,17 +316,21 @@ INLINE int is_left(VEC v)
     return as_uint(v) != 0;
 #endif
 }
-/* Adds the sum of piece i of the n pieces of a row to the sums of the others. slot: that of piece 1; the slots of the pieces lie 2
- * apart. Returns 1 for the last of them, which gets the sum of all. */
-INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot)
+
+/* Adds the pieces of a row in a binary tree: at each of its nodes the first to come leaves its sum in a slot and is done; the second
+ * takes it, adds it to its own and goes on. Since sums travel in the exchanges themselves, no fence is needed, which would also empty
+ * the L1 cache. Which comes first makes no difference to the sum of two. Calls of piece number i of n have the sum of that piece in *sum;
+ * slots are stride apart, the first is that of piece 1. Returns 1 for the last piece to come, whose *sum is then that of the row, else 0.
+ * All slots are then as they were. */
+INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot, uint stride)
 {
-    for (uint s = 1; s < n; s *= 2) {
-        const uint right = (i / s | 1) * s; /* the first piece of the right subtree of the node */
+    for (uint size = 1; size < n; size *= 2) { /* of the subtrees of a node, in pieces */
+        const uint right = (i / size | 1) * size; /* the first piece of the right one, which has the node's slot */
         if (right >= n)
             continue;
-        __global VEC *p = slot + 2 * (size_t)(right - 1);
-        const VEC other = exchange(p, *sum);
-        if (!is_left(other))
+        __global VEC *p = slot + (size_t)(right - 1) * stride;
+        const VEC other = exchange(p, *sum == 0 ? -(VEC)0 : *sum);
+        if (!was_left(other))
             return 0;
         *(volatile __global VEC *)p = 0;
         *sum += other;

@@ -107,7 +107,6 @@ KERNEL void spmv(COO_PARAMS)
             if (i + u * WG < n)
                 product[i + u * WG] = (VEC)v[u] * xs[u];
     }
-    LET_NEXT();
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 

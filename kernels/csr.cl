@@ -140,7 +140,6 @@ KERNEL void spmv(RUN_PARAMS)
                     product[k + u * WG] = (VEC)v[u] * xs[u];
             }
     }
-    LET_NEXT();
     barrier(CLK_LOCAL_MEM_FENCE);
 
     /* neither the set of waiting rows nor their sums depend on the order of the queue */

@@ -23,14 +23,13 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
 
-/* Programmatic dependent launch, from compute capability 9.0 on: a kernel may start while the kernel before it in the stream finishes,
- * and FOLLOW waits until that one has completed and its writes are visible. LET_NEXT lets the kernel behind this one start: too early, and
- * its groups are spread over the processors while these are still occupied, unevenly (on an H200 dia took twice as long). REREAD gives a pointer a new value as far as the compiler
- * knows, so that no load through it moves up across FOLLOW or takes the path for data that never change. ISSUE(v) keeps the load of v
- * from being moved down behind FOLLOW. */
+/* Programmatic dependent launch, from compute capability 9.0 on: a kernel starts as soon as the groups of the kernel before it in the
+ * stream have ended, and FOLLOW waits until that one's writes are visible. It is not started earlier (griddepcontrol.launch_dependents):
+ * its groups would be spread unevenly over processors that are still occupied, which on an H200 cost up to half of the speed. REREAD
+ * gives a pointer a new value as far as the compiler knows, so that no load through it moves up across FOLLOW or takes the path for data
+ * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
-#define LET_NEXT() asm volatile("griddepcontrol.launch_dependents;")
 template <typename T> static __device__ __forceinline__ T *spmv_reread(T *pointer)
 {
     ulong at = __cvta_generic_to_global(pointer); /* so that it is still known to point to global memory */
@@ -44,7 +43,6 @@ static __device__ __forceinline__ void spmv_issue(double &v) { asm volatile("" :
 #define ISSUE(v) spmv_issue(v)
 #else
 #define FOLLOW()
-#define LET_NEXT()
 #define REREAD(pointer)
 #define ISSUE(v)
 #endif

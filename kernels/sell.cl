@@ -94,7 +94,6 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols UNUSED, LIST_PARAM PRODUCT_PARAM
                 MULADD(sum, (VEC)v, X(c));
         }
     }
-    LET_NEXT();
     scratch[lid] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lid < height && top + lid < rows) {

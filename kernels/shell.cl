@@ -98,7 +98,6 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     if (r < block_rows)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
-    LET_NEXT();
 
 #if BODY_FOLLOWS
     REREAD(y);
