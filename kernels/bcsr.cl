@@ -16,7 +16,6 @@
 #define NT 0 // tune: 0 1
 #endif
 #define W BH
-#define BODY_FOLLOWS (AHEAD && SEQ == 1)
 #define APART 0
 #define SCRATCH 0
 #define SYNC 0
@@ -29,23 +28,8 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const IDX end = (IDX)ptr[(size_t)r + 1];
     const uint first UNUSED = BASE(base, r / 32);
 
-#if BODY_FOLLOWS
-    IDX b = (IDX)ptr[r] + lane;
-    uint c = b < end ? COL(col, b, first, BW) : PAD;
-    ISSUE(c);
-    FOLLOW();
-    REREAD(x);
-    while (b < end) {
-        const IDX next = b + L;
-        const uint next_c = next < end ? COL(col, next, first, BW) : PAD;
-        add_block(acc, val, b, (IDX)blocks, c, cols, X_ARGS);
-        b = next;
-        c = next_c;
-    }
-#else
     for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
         const uint c = COL(col, b, first, BW);
         add_block(acc, val, b, (IDX)blocks, c, cols, X_ARGS);
     }
-#endif
 }

@@ -20,7 +20,8 @@
 #define V 1 // tune: 1 4 16 32
 #endif
 #define W (BH * V)
-#define BODY_FOLLOWS (AHEAD && SEQ == 1)
+/* With CUDA the columns of blocks of 36 elements are loaded one block ahead, the first before FOLLOW. */
+#define BODY_FOLLOWS (OVERLAPS && SEQ == 1 && V == 1 && BH * BW == 36)
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0

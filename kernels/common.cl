@@ -55,7 +55,8 @@
 #define MULADD(acc, a, b) (acc) += (a) * (b)
 #endif
 
-/* The most registers of an item on NVIDIA's devices, whose processors have 65536; 0: as the compiler decides. */
+/* The most registers of an item, for CUDA; 0: the compiler decides, which often takes 32 so that a processor holds as many items as it
+ * can, even if loads then wait for each other. */
 #ifndef REGS
 #define REGS 0 // tune: 0 32 40 48 64 80 96 128
 #endif
@@ -72,6 +73,7 @@
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#define OVERLAPS 0 /* 1: FOLLOW, REREAD and ISSUE are not empty */
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)
@@ -367,10 +369,6 @@ INLINE void load_rows(VAL *v, __global const VAL *restrict val)
     v[1] = t.s1;
     v[2] = t.s2;
     v[3] = t.s3;
-#elif V == 2
-    const CAT(VAL, 2) t = LOAD_VECTOR(VAL, 2, val);
-    v[0] = t.s0;
-    v[1] = t.s1;
 #else
     #pragma unroll
     for (uint w = 0; w < V; w++)
@@ -392,10 +390,6 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     c[1] = t.s1;
     c[2] = t.s2;
     c[3] = t.s3;
-#elif V == 2
-    const CAT(COLUMN, 2) t = LOAD_VECTOR(COLUMN, 2, col + slot);
-    c[0] = t.s0;
-    c[1] = t.s1;
 #else
     #pragma unroll
     for (uint w = 0; w < V; w++)
@@ -409,59 +403,11 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     }
 }
 
-/* 1: the entries of a row are loaded UNROLL ahead of their elements of x, the first of them before the kernels in front have ended. */
-#if defined(NVIDIA) && V == 1
-#define AHEAD 1
-/* Loads the values and columns of UNROLL entries, of which count exist; the others are padding. */
-INLINE void load_ahead(VAL *v, uint *c, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
-                       uint count, uint first UNUSED)
-{
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++) {
-        v[u] = 0;
-        c[u] = PAD;
-        if (u < count) {
-            v[u] = LOAD_VAL(val, slot + u * step);
-            c[u] = COLUMN_OF(LOAD_COL(col, slot + u * step), first, 1);
-        }
-    }
-}
-#else
-#define AHEAD 0
-#endif
-
 /* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used. */
 INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
-#if AHEAD
-    VAL v[UNROLL], next_v[UNROLL];
-    uint c[UNROLL], next_c[UNROLL];
-    VEC xs[UNROLL];
-    load_ahead(v, c, val, col, slot, step, count, first);
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++) {
-        ISSUE(c[u]);
-        ISSUE(v[u]);
-    }
-    FOLLOW();
-    REREAD(x);
-    while (count > 0) {
-        #pragma unroll
-        for (uint u = 0; u < UNROLL; u++)
-            xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
-        count -= min(count, (uint)UNROLL);
-        slot += UNROLL * step;
-        load_ahead(next_v, next_c, val, col, slot, step, count, first);
-        #pragma unroll
-        for (uint u = 0; u < UNROLL; u++) {
-            if (c[u] != PAD && WANTED(v[u]))
-                MULADD(acc[0], (VEC)v[u], xs[u]);
-            v[u] = next_v[u];
-            c[u] = next_c[u];
-        }
-    }
-#elif UNROLL > 1 && V == 1
+#if UNROLL > 1 && V == 1
     for (; count >= UNROLL; count -= UNROLL, slot += UNROLL * step) {
         VAL v[UNROLL];
         uint c[UNROLL];
@@ -480,10 +426,8 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
                 MULADD(acc[0], (VEC)v[u], xs[u]);
     }
 #endif
-#if !AHEAD
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
-#endif
 }
 
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */
@@ -497,15 +441,13 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
 #if V > 1 && !ZERO
     if (c >= 0 && c + (V - 1) < (long)cols) {
         VEC xs[V];
-#if V <= 4 && defined(NVIDIA) && !IMG
-        if (ALIGNED(x + c, V)) {
-            const CAT(VEC, V) t = *(__global const CAT(VEC, V) *)(x + c);
+#if V == 4 && defined(NVIDIA) && !IMG
+        if (ALIGNED(x + c, 4)) {
+            const CAT(VEC, 4) t = *(__global const CAT(VEC, 4) *)(x + c);
             xs[0] = t.s0;
             xs[1] = t.s1;
-#if V == 4
             xs[2] = t.s2;
             xs[3] = t.s3;
-#endif
         } else
 #endif
         #pragma unroll

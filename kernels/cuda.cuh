@@ -29,6 +29,7 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
  * gives a pointer a new value as far as the compiler knows, so that no load through it moves up across FOLLOW or takes the path for data
  * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define OVERLAPS 1
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
 template <typename T> static __device__ __forceinline__ T *spmv_reread(T *pointer)
 {
@@ -42,6 +43,7 @@ static __device__ __forceinline__ void spmv_issue(float &v) { asm volatile("" : 
 static __device__ __forceinline__ void spmv_issue(double &v) { asm volatile("" : "+d"(v)); }
 #define ISSUE(v) spmv_issue(v)
 #else
+#define OVERLAPS 0
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)

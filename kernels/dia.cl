@@ -8,7 +8,7 @@
 #define L 1 // tune: 1 2 4 8
 #endif
 #ifndef V
-#define V 1 // tune: 1 2 4 8 16
+#define V 1 // tune: 1 4 8 16
 #endif
 #ifndef UNROLL
 #define UNROLL 1 // tune: 1 2 4

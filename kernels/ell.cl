@@ -8,7 +8,7 @@
 #define L 1 // tune: 1 2 4 8
 #endif
 #ifndef V
-#define V 1 // tune: 1 2 4 8 16
+#define V 1 // tune: 1 4 8 16
 #endif
 #ifndef UNROLL
 #define UNROLL 1 // tune: 1 2 4 8
@@ -20,7 +20,6 @@
 #define NT 0 // tune: 0 1
 #endif
 #define W V
-#define BODY_FOLLOWS AHEAD
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -33,7 +32,8 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     const uint first UNUSED = BASE(base, r / (32 / V));
     VEC sum[V] = { 0 };
 
-    add_slabs(sum, val, col, lane * (IDX)ld + r * V, L * (IDX)ld, lane < (uint)width ? ((uint)width - lane + L - 1) / L : 0, first, X_ARGS);
+    if (lane < (uint)width)
+        add_slabs(sum, val, col, lane * (IDX)ld + r * V, L * (IDX)ld, ((uint)width - lane + L - 1) / L, first, X_ARGS);
     #pragma unroll
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];

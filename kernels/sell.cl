@@ -9,7 +9,7 @@
 #define L 1 // tune: 1 2 4 8
 #endif
 #ifndef V
-#define V 1 // tune: 1 2 4 8 16
+#define V 1 // tune: 1 4 8 16
 #endif
 #ifndef UNROLL
 #define UNROLL 1 // tune: 1 2 4 8
@@ -30,7 +30,6 @@
 #define NT 0 // tune: 0 1
 #endif
 #define W V
-#define BODY_FOLLOWS AHEAD
 #define APART 1
 #define SYNC STAGE
 #define ROWS (WG / L * V) /* the rows of a group */
@@ -156,7 +155,8 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 #endif
 
     const uint width = (uint)((end - start) / height);
-    add_slabs(sum, val, col, start + i + lane * height, L * height, lane < width ? (width - lane + L - 1) / L : 0, first, X_ARGS);
+    if (lane < width)
+        add_slabs(sum, val, col, start + i + lane * height, L * height, (width - lane + L - 1) / L, first, X_ARGS);
     #pragma unroll
     for (uint w = 0; w < V; w++)
         acc[w] += sum[w];
