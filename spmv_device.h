@@ -1111,14 +1111,6 @@ static int spmv__dev_matters_always(const spmv_part *p, const spmv_variant *v, s
     return 1;
 }
 
-static void spmv__dev_no_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)wish;
-    (void)v;
-}
-
 static spmv_status spmv__dev_fits_always(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     (void)d;
