@@ -42,18 +42,29 @@
 #endif
 /* (end of: which back ends) */
 #ifndef SPMV_NO_OPENCL
-#include "spmv_cl.h" /* above the guard, as all headers here do with the one below */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_CL_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CL_IMPLEMENTED))
+#include "spmv_cl.h"
+#endif
 #endif
 #ifndef SPMV_NO_CUDA
+#if !defined(SPMV_CUDA_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CUDA_IMPLEMENTED))
 #include "spmv_cuda.h"
 #endif
+#endif
 #ifdef SPMV_DEVICE_H /* by a back end of the library, or by the caller, with a back end of their own: its bodies are wanted here as well */
+#if !defined(SPMV_CHECK_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CHECK_IMPLEMENTED))
 #include "spmv_check.h"
 #endif
+#endif
 #ifdef SPMV_NO_AUTO
+#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
 #include "spmv_plan.h"
+#endif
 #else
+#if !defined(SPMV_AUTO_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_AUTO_IMPLEMENTED))
 #include "spmv_auto.h"
+#endif
 #endif
 #ifndef SPMV_H
 #define SPMV_H

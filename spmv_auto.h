@@ -8,8 +8,13 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_cocktail.h" /* above the guard, as in the other headers */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_COCKTAIL_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COCKTAIL_IMPLEMENTED))
+#include "spmv_cocktail.h"
+#endif
+#if !defined(SPMV_COST_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_COST_IMPLEMENTED))
 #include "spmv_cost.h"
+#endif
 #ifndef SPMV_AUTO_H
 #define SPMV_AUTO_H
 

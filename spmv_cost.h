@@ -4,8 +4,13 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_features.h" /* above the guard, as in the other headers */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_FEATURES_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FEATURES_IMPLEMENTED))
+#include "spmv_features.h"
+#endif
+#if !defined(SPMV_TABLE_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_TABLE_IMPLEMENTED))
 #include "spmv_table.h"
+#endif
 #ifndef SPMV_COST_H
 #define SPMV_COST_H
 

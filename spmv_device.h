@@ -23,7 +23,10 @@
  * The interface has three parts: "start here" has devices, matrices and products; "more" has knobs and variants; the third is for
  * authors of back ends and tools. If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_plan.h" /* above the guard: its implementation may be wanted although this interface was seen */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
+#include "spmv_plan.h"
+#endif
 #ifndef SPMV_DEVICE_H
 #ifdef SPMV_H
 #error "include spmv_device.h before spmv.h, which was compiled without devices (SPMV_NO_DEVICES)"

@@ -4,7 +4,10 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_plan.h" /* above the guard, as in the other headers */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_PLAN_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_PLAN_IMPLEMENTED))
+#include "spmv_plan.h"
+#endif
 #ifndef SPMV_FEATURES_H
 #define SPMV_FEATURES_H
 

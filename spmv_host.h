@@ -8,7 +8,10 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_simd.h" /* above the guard: its implementation may be needed although this interface was included before */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_FORMATS_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED))
+#include "spmv_simd.h"
+#endif
 #ifndef SPMV_HOST_H
 #define SPMV_HOST_H
 

@@ -15,7 +15,10 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_FORMATS_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FORMATS_IMPLEMENTED))
 #include "spmv_formats.h"
+#endif
 
 #ifndef SPMV_IO_H
 #define SPMV_IO_H

@@ -19,7 +19,10 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_host.h" /* above the guard: its bodies may still have to be compiled where this interface was included before */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_HOST_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_HOST_IMPLEMENTED))
+#include "spmv_host.h"
+#endif
 #ifndef SPMV_PLAN_H
 #define SPMV_PLAN_H
 

@@ -32,7 +32,10 @@
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
  */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_FORMATS_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_FORMATS_IMPLEMENTED))
 #include "spmv_formats.h"
+#endif
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
 #define SPMV_SIMD_IMPLEMENTED
 

@@ -55,6 +55,13 @@ put() { # put FILE: prints its text with the includes of the set resolved
         }
         /^\/\* TEMPLATE BEGIN/ { skip = 1 }
         skip { if (/^\/\* TEMPLATE END/) skip = 0; next }
+        /^\/\* Above the guard: the bodies may be wanted/ { next }
+        /^#if !defined\(SPMV_[A-Z]*_H\) \|\| \(defined\(SPMV_IMPLEMENTATION\) && / { # around an include: both go
+            condition = $0
+            getline
+            if (!/^#include "spmv/) print condition
+            else { getline; next }
+        }
         /^[ \t]*#[ \t]*include[ \t]*"spmv/ {
             name = $0
             sub(/^[^"]*"/, "", name)

@@ -10,7 +10,7 @@
 #ifndef MODE
 #define MODE 0 // lint: MODE=3
 #endif
-KERNEL void planted(__global float *y, __global const COLUMN *col, uint n)
+KERNEL void planted(__global float *y, __global const COLUMN *col, uint n) /* refused */
 {
     __local float t[64];
     const uint group = (uint)get_group_id(0);
