@@ -253,6 +253,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
+    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 48, in f64 80, for some " \
+                      "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
     X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
@@ -1109,20 +1111,15 @@ static uint64_t spmv__dev_block(const spmv_part *p)
 
 /* -- functions that several formats name in their records -- */
 
+/* 1: kernels can be compiled for a number of registers (REGS); OpenCL on NVIDIA's devices takes 32 for groups of 64 items or more. */
+static int spmv__dev_takes_registers(const spmv_device *d) { return !strcmp(d->info.backend->name, "CUDA"); }
+
 static int spmv__dev_matters_always(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     (void)p;
     (void)v;
     (void)k;
     return 1;
-}
-
-static void spmv__dev_no_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)d;
-    (void)p;
-    (void)wish;
-    (void)v;
 }
 
 static spmv_status spmv__dev_fits_always(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1498,10 +1495,12 @@ static const spmv__dev_format spmv__csr_device = {
 
 /* ---- dia --------------------------------------------------------------------------------------------------------- */
 
+/* On NVIDIA's devices items with four rows have more bytes in flight, where there are rows enough for all items that run at once and
+ * elements are small (H200, f32: poisson2d_2048 30 us, 36 with V=1; one diagonal of 20 million rows 57, 97; f64 equal). */
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    (void)p;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+    int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
 }
 
 static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1688,10 +1687,12 @@ static const spmv__dev_format spmv__sell_device = {
 
 /* ---- bell -------------------------------------------------------------------------------------------------------- */
 
+/* REGS=96 for 36 elements in a block: bell:b=6x6,idx=16 on clspmv_wind_tunnel (H200) 13 us in f32, 24 with 0; 27 and 29 in f64. With blocks
+ * of 2x2, 64 registers took 1.2 to 1.5 times as long as 0. */
 static void spmv__bell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    (void)p;
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 32);
+    if (spmv__dev_block(p) == 36) spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, 96, 0);
 }
 
 static void spmv__bell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1731,11 +1732,18 @@ static void spmv__sbell_cut(const spmv_part *p, const spmv__dev_span *t, spmv_pa
     spmv__dev_cut_one(&c[SPMV_SBELL_BASE], t->begin, q->n[SPMV_SBELL_SLICES], 0);
 }
 
+/* Nine values of 8 bytes do not fit into the registers that the compiler takes by itself (H200, sbell:b=3x3: clspmv_cantilever 6.9 us, 13.6
+ * with REGS=0; clspmv_protein 8.5, 10.5; clspmv_spheres 16.5, 24.3). In f32 they do. */
+static void spmv__sbell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    if (p->type == SPMV_F64 && spmv__dev_block(p) == 9) spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, 64, 0);
+}
+
 static const spmv__dev_format spmv__sbell_device = {
     1, SPMV_SBELL_PTR, SPMV_SBELL_COL, SPMV_SBELL_BASE, /* walks_rows, offsets, columns, bases */
     1, 0,                                               /* repeat_lanes, carry_rows */
     "sbell:b=4x4,h=4 sbell:b=3x3,h=4,idx=16",           /* check */
-    spmv__dev_matters_always, spmv__dev_no_defaults,    /* matters, defaults */
+    spmv__dev_matters_always, spmv__sbell_defaults,     /* matters, defaults */
     spmv__dev_lanes_apart, spmv__dev_mean_slots,        /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,    /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,       /* options, macro */
@@ -1861,7 +1869,10 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
     if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 8, 8);
+    /* H200, CUDA, geometric mean of 12 matrices, UNROLL=8 and REGS=0 being 1: f32 UNROLL=16 0.96, with REGS=48 0.94, with 64 and 80 0.98;
+     * f64 with tiles of 4096 and of 2048 0.99 and 0.98, with REGS=80 0.98 and 0.95, with 48 1.07 and 1.04. */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) ? 16 : 8, 8);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 48 : 80, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
@@ -2376,6 +2387,7 @@ static uint64_t spmv__dev_local(const spmv_part *p, const spmv_variant *v) { ret
 static int spmv__dev_knob_matters(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     if (!spmv__dev_knob_taken(p->spec.format, k)) return 0;
+    if (k == SPMV_KNOB_REGS && !spmv__dev_takes_registers(d)) return 0;
     if ((k == SPMV_KNOB_NT || k == SPMV_KNOB_SHUF) && d->info.nvidia < SPMV__NVIDIA_VOLTA) return 0;
     return spmv__dev_format_of(p->spec.format)->matters(p, v, k);
 }

@@ -20,6 +20,8 @@
 #define V 1 // tune: 1 4 16 32
 #endif
 #define W (BH * V)
+/* With CUDA the columns of blocks of 36 elements are loaded one block ahead, the first before FOLLOW. */
+#define BODY_FOLLOWS (OVERLAPS && SEQ == 1 && V == 1 && BH * BW == 36)
 #define APART 1
 #define SCRATCH 0
 #define SYNC 0
@@ -31,6 +33,20 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
     const uint first UNUSED = BASE(base, r / (32 / V));
 
+#if BODY_FOLLOWS
+    uint k = lane;
+    uint c = k < (uint)width ? COL(col, k * (IDX)ld + r, first, BW) : PAD;
+    ISSUE(c);
+    FOLLOW();
+    REREAD(x);
+    while (k < (uint)width) {
+        const uint next = k + L;
+        const uint next_c = next < (uint)width ? COL(col, next * (IDX)ld + r, first, BW) : PAD;
+        add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, cols, X_ARGS);
+        k = next;
+        c = next_c;
+    }
+#else
     for (uint k = lane; k < (uint)width; k += L) {
 #if V <= 4
         #pragma unroll
@@ -41,4 +57,5 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
             add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
         }
     }
+#endif
 }

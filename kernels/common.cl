@@ -55,6 +55,12 @@
 #define MULADD(acc, a, b) (acc) += (a) * (b)
 #endif
 
+/* The most registers of an item, for CUDA; 0: the compiler decides, which often takes 32 so that a processor holds as many items as it
+ * can, even if loads then wait for each other. */
+#ifndef REGS
+#define REGS 0 // tune: 0 32 40 48 64 80 96 128
+#endif
+
 #define PAD 0xffffffffu
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -67,6 +73,7 @@
 #define LOCAL __local /* in front of a variable in local memory; __local says what a pointer points to */
 #define VECTOR2(type, a, b) ((CAT(type, 2))(a, b))
 #define VECTOR4(type, a, b, c, d) ((CAT(type, 4))(a, b, c, d))
+#define OVERLAPS 0 /* 1: FOLLOW, REREAD and ISSUE are not empty */
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)
@@ -74,13 +81,14 @@
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads or
  * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
- * Carries are passed to REREAD after it. */
+ * Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, in
+ * three instructions more for each. */
 #define BEGIN(x, y) \
     FOLLOW(); \
-    REREAD(x); \
-    REREAD(y); \
     (x) += x0; \
-    (y) += y0
+    (y) += y0; \
+    REREAD(x); \
+    REREAD(y)
 
 /* Arrays of columns have 32 bits an element, or 16 bits relative to a base (IDX16, set by the host). COL gives the column in a
  * slot, or PAD for padding. first is BASE(base, i), where i is the slice, the run or the 32 (block) rows that share a base, and
@@ -236,6 +244,9 @@ INLINE VEC shuffle_down(VEC v, uint d)
 #define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
                        ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
 
+/* 1: a vector of n elements can be loaded from or stored to p. */
+#define ALIGNED(p, n) ((ulong)(p) % ((n) * sizeof(VEC)) == 0)
+
 /* y[i] = alpha * sum + beta * y[i]; with beta 0 y is not read. */
 INLINE void put(__global VEC *y, uint i, VEC alpha, VEC sum, VEC beta)
 {
@@ -281,6 +292,52 @@ INLINE VEC take(__global VEC *p)
 #else
     return as_float(atomic_or(word, 0u));
 #endif
+}
+#endif
+
+#if defined(NVIDIA) && NVIDIA >= 70
+/* Leaves v at p, and returns what was there. */
+INLINE VEC exchange(__global VEC *p, VEC v)
+{
+    VEC before;
+#ifdef F64
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b64 %0, [%1], %2;" : "=d"(before) : "l"((ulong)p), "d"(v) : "memory");
+#else
+    __asm__ volatile("atom.relaxed.gpu.global.exch.b32 %0, [%1], %2;" : "=f"(before) : "l"((ulong)p), "f"(v) : "memory");
+#endif
+    return before;
+}
+
+/* 1: v is not +0, which stands for a slot in which nothing was left. */
+INLINE int was_left(VEC v)
+{
+#ifdef F64
+    const uint2 w = as_uint2(v);
+    return (w.s0 | w.s1) != 0;
+#else
+    return as_uint(v) != 0;
+#endif
+}
+
+/* Adds the pieces of a row in a binary tree: at each of its nodes the first to come leaves its sum in a slot and is done; the second
+ * takes it, adds it to its own and goes on. Since sums travel in the exchanges themselves, no fence is needed, which would also empty
+ * the L1 cache. Which comes first makes no difference to the sum of two. Calls of piece number i of n have the sum of that piece in *sum;
+ * slots are stride apart, the first is that of piece 1. Returns 1 for the last piece to come, whose *sum is then that of the row, else 0.
+ * All slots are then as they were. */
+INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot, uint stride)
+{
+    for (uint size = 1; size < n; size *= 2) { /* of the subtrees of a node, in pieces */
+        const uint right = (i / size | 1) * size; /* the first piece of the right one, which has the node's slot */
+        if (right >= n)
+            continue;
+        __global VEC *p = slot + (size_t)(right - 1) * stride;
+        const VEC other = exchange(p, *sum == 0 ? -(VEC)0 : *sum);
+        if (!was_left(other))
+            return 0;
+        *(volatile __global VEC *)p = 0;
+        *sum += other;
+    }
+    return 1;
 }
 #endif
 
@@ -383,9 +440,22 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
     load_rows(v, val);
 #if V > 1 && !ZERO
     if (c >= 0 && c + (V - 1) < (long)cols) {
+        VEC xs[V];
+#if V == 4 && defined(NVIDIA) && !IMG
+        if (ALIGNED(x + c, 4)) {
+            const CAT(VEC, 4) t = *(__global const CAT(VEC, 4) *)(x + c);
+            xs[0] = t.s0;
+            xs[1] = t.s1;
+            xs[2] = t.s2;
+            xs[3] = t.s3;
+        } else
+#endif
         #pragma unroll
         for (uint w = 0; w < V; w++)
-            MULADD(acc[w], (VEC)v[w], X(c + w));
+            xs[w] = X(c + w);
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], (VEC)v[w], xs[w]);
         return;
     }
 #endif

@@ -14,10 +14,11 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
 #define __kernel extern "C" __global__
 #define __asm__ asm
 
-/* What common.cl leaves to a prelude. The group size bounds the registers of an item as reqd_work_group_size does. */
+/* What common.cl leaves to a prelude. With REGS a processor shall hold at least as many groups as its registers suffice for; without,
+ * the compiler takes few registers, so that a processor holds as many groups as it can. */
 #define UNUSED __attribute__((unused))
 #define INLINE static __device__ __forceinline__ UNUSED
-#define KERNEL __kernel __launch_bounds__(WG)
+#define KERNEL __kernel __launch_bounds__(WG, REGS ? 65536 / (WG * (REGS + !REGS)) : 0)
 #define LOCAL __shared__
 #define VECTOR2(type, a, b) spmv_vector2<type>(a, b)
 #define VECTOR4(type, a, b, c, d) spmv_vector4<type>(a, b, c, d)
@@ -28,6 +29,7 @@ typedef unsigned long long ulong; /* of 64 bits on Windows as well */
  * gives a pointer a new value as far as the compiler knows, so that no load through it moves up across FOLLOW or takes the path for data
  * that never change. ISSUE(v) keeps the load of v from being moved down behind FOLLOW. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define OVERLAPS 1
 #define FOLLOW() asm volatile("griddepcontrol.wait;" ::: "memory")
 template <typename T> static __device__ __forceinline__ T *spmv_reread(T *pointer)
 {
@@ -41,6 +43,7 @@ static __device__ __forceinline__ void spmv_issue(float &v) { asm volatile("" : 
 static __device__ __forceinline__ void spmv_issue(double &v) { asm volatile("" : "+d"(v)); }
 #define ISSUE(v) spmv_issue(v)
 #else
+#define OVERLAPS 0
 #define FOLLOW()
 #define REREAD(pointer)
 #define ISSUE(v)

@@ -12,6 +12,10 @@
 #define STEP 1
 #endif
 
+#ifndef BODY_FOLLOWS
+#define BODY_FOLLOWS 0 /* 1: the body calls FOLLOW and REREAD(x) itself, behind its first loads of the matrix */
+#endif
+
 #if L > 1 && L <= LANES_BY_SHUFFLE && !APART
 #define BY_SHUFFLE 1 /* the lanes of a row are in one warp, which adds their sums without barriers, in the same order */
 #else
@@ -22,6 +26,37 @@
 #define SCRATCH_SIZE (W * WG)
 #else
 #define SCRATCH_SIZE SCRATCH
+#endif
+
+/* 1: an item without lanes beside it stores its rows of y as a vector, where y is aligned. */
+#if defined(NVIDIA) && !LIST && L == 1 && (W == 2 || W == 4)
+#define VECTOR_PUT 1
+#if W == 2
+#define VECTOR_W CAT(VEC, 2)
+#else
+#define VECTOR_W CAT(VEC, 4)
+#endif
+INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
+{
+    __global VECTOR_W *at = (__global VECTOR_W *)y;
+#if W == 2
+    VECTOR_W v = VECTOR2(VEC, alpha * sum[0], alpha * sum[1]);
+#else
+    VECTOR_W v = VECTOR4(VEC, alpha * sum[0], alpha * sum[1], alpha * sum[2], alpha * sum[3]);
+#endif
+    if (beta != (VEC)0) {
+        const VECTOR_W before = *at;
+        MULADD(v.s0, beta, before.s0);
+        MULADD(v.s1, beta, before.s1);
+#if W == 4
+        MULADD(v.s2, beta, before.s2);
+        MULADD(v.s3, beta, before.s3);
+#endif
+    }
+    *at = v;
+}
+#else
+#define VECTOR_PUT 0
 #endif
 
 KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
@@ -42,7 +77,12 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     const ulong block_rows = (rows + W - 1) / W;
     VEC acc[W];
 
+#if BODY_FOLLOWS
+    x += x0;
+    y += y0;
+#else
     BEGIN(x, y);
+#endif
 #if SEQ > 1
     for (uint turn = 0; turn < SEQ; turn++) {
     const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;
@@ -59,6 +99,9 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
         BODY(acc, (uint)r, lane, (uint)rows, (uint)cols, X_ARGS, scratch, ARGS);
 #endif
 
+#if BODY_FOLLOWS
+    REREAD(y);
+#endif
 #if BY_SHUFFLE
     for (uint d = L / 2; d > 0; d /= 2)
         #pragma unroll
@@ -87,6 +130,11 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 #else
+#if VECTOR_PUT
+    if (ALIGNED(y + r * W, W) && r * W + W <= rows)
+        put_vector(y + r * W, alpha, acc, beta);
+    else
+#endif
     #pragma unroll
     for (uint w = 0; w < W; w++)
         if (r * W + w < rows)

@@ -9,7 +9,8 @@
  *
  * STREAM 1: a group takes a tile. STREAM 0: an item takes a tile and goes through it slot by slot (for CPUs). The groups or items after
  * those of the tiles write the empty rows. A row that is cut has a piece in each of its tiles, which is left in carry[2 * tile] by the
- * tile where the row ends, and in carry[2 * tile + 1] by the others; they are added as FINISH says in csr.cl. */
+ * tile where the row ends, and in carry[2 * tile + 1] by the others; they are added as FINISH says in csr.cl, with STREAM 1 and FINISH 1 on
+ * NVIDIA's devices in a tree (join in common.cl). */
 #ifndef WG
 #define WG 256 // tune: 1 4 16 32 64 128 256
 #endif
@@ -149,23 +150,8 @@ INLINE VEC group_up(VEC v, uint d, __local VEC *sums, uint lid)
 #define UP(v, d) group_up(v, d, m->sums, lid)
 #endif
 
-#if FINISH && PTX
-/* Adds the pieces of the row that is cut, begins in tile first and ends in tile last. Every lane of the warp must call it. */
-INLINE void finish_row(uint first, uint last, uint lane, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
-{
-    VEC s = 0;
-    for (uint t = first + lane; t <= last; t += LANES)
-        s += take(carry + PIECE_AT(t, last));
-    for (uint o = 1; o < LANES; o *= 2) {
-        const VEC t = warp_up(s, o);
-        if (lane >= o)
-            s += t;
-    }
-    if (lane == LANES - 1)
-        put(y, CUT_ROW(last), alpha, s, beta);
-}
-#elif FINISH
-/* The same by a single item. */
+#if FINISH && !PTX
+/* Adds the pieces of the row that is cut, begins in tile first and ends in tile last. */
 INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC alpha, VEC beta)
 {
     VEC s = 0;
@@ -215,6 +201,9 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
     const uint goes_on = to != tile && own == WARPS - 1;
     const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
+#if FINISH && PTX
+    const uint row_on = goes_on && lane == LANES - 1 ? CUT_ROW(to) : 0;
+#endif
     BEGIN(x, y);
     REREAD(carry);
     #pragma unroll
@@ -302,24 +291,25 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         carried = m->has_end[j] ? m->open_sum[j] : carried + m->open_sum[j];
 #endif
     if (cuts) {
-#if FINISH
+#if FINISH && PTX
+        if (crossing && lane == 0) {
+            VEC sum = buf[0] + carried;
+            if (join(&sum, tile - from, tile - from + 1, carry + PIECE_AT(from, tile), 2))
+                put(y, r, alpha, sum, beta);
+        }
+        if (goes_on && lane == LANES - 1) {
+            VEC sum = ending ? open : carried + open;
+            if (join(&sum, tile - first, to - first + 1, carry + PIECE_AT(first, to), 2))
+                put(y, row_on, alpha, sum, beta);
+        }
+#elif FINISH
         uint last = 0;
         if (crossing && lane == 0)
             last = arrive(carry, 2 * tiles, from, 2 * (size_t)tile, tile - from + 1, buf[0] + carried);
         if (goes_on && lane == LANES - 1)
             last = arrive(carry, 2 * tiles, first, 2 * (size_t)tile + 1, to - first + 1, ending ? open : carried + open);
-#if PTX
-        const uint lasts = BALLOT(last);
-        if (lasts)
-            warp_sync();
-        if (lasts & 1)
-            finish_row(from, tile, lane, PIECE_ARGS, y, alpha, beta);
-        if (lasts >> (LANES - 1))
-            finish_row(first, to, lane, PIECE_ARGS, y, alpha, beta);
-#else
         if (last)
             finish_row(lane == 0 ? from : first, lane == 0 ? tile : to, PIECE_ARGS, y, alpha, beta);
-#endif
 #else
         if (crossing && lane == 0)
             carry[2 * (size_t)tile] = buf[0] + carried;
