@@ -55,6 +55,9 @@
 #ifdef SPMV_DEVICE_H /* by a back end of the library, or by the caller, with a back end of their own: its bodies are wanted here as well */
 #if !defined(SPMV_CHECK_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CHECK_IMPLEMENTED))
 #include "spmv_check.h"
+#endif
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_CONVERT_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_CONVERT_IMPLEMENTED))
 #include "spmv_convert.h"
 #endif
 #endif

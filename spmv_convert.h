@@ -13,7 +13,10 @@
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
-#include "spmv_device.h" /* above the guard: its implementation may be wanted although this interface was seen */
+/* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
+#if !defined(SPMV_DEVICE_H) || (defined(SPMV_IMPLEMENTATION) && !defined(SPMV_DEVICE_IMPLEMENTED))
+#include "spmv_device.h"
+#endif
 #ifndef SPMV_CONVERT_H
 #define SPMV_CONVERT_H
 

@@ -1983,6 +1983,14 @@ static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *t, spmv_pa
     for (i = 0; i < SPMV_MAX_ARRAYS; i++) spmv__dev_cut_one(&c[i], 0, p->a[i].count, 0);
 }
 
+static void spmv__extra_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)wish;
+    (void)v;
+}
+
 #define SPMV__EXTRA_LANES_0 spmv__dev_lanes_side_by_side
 #define SPMV__EXTRA_LANES_1 spmv__dev_lanes_apart
 #define SPMV__EXTRA_DEVICE(NAME, name, text)                                                                      \
@@ -1990,7 +1998,7 @@ static void spmv__extra_cut(const spmv_part *p, const spmv__dev_span *t, spmv_pa
         1, SPMV__OFFSETS_##NAME, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */      \
         1, 0,                                                      /* repeat_lanes, carry_rows */                 \
         #name,                                                     /* check */                                    \
-        spmv__dev_matters_always, spmv__dev_no_defaults,           /* matters, defaults */                        \
+        spmv__dev_matters_always, spmv__extra_defaults,            /* matters, defaults */                        \
         SPMV__CAT(SPMV__EXTRA_LANES_, SPMV__APART_##NAME), spmv__dev_mean_nonzeros, /* lanes, mean */             \
         spmv__dev_fits_always, spmv__dev_allowed_always,           /* fit, allowed */                             \
         spmv__dev_no_options, spmv__dev_macro_stored,              /* options, macro */                           \

@@ -4775,7 +4775,7 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
         SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W, SPMV__PADS_NONE,               \
-        SPMV__LANES_BY_LENGTH, 0, 0, 0, 0, NULL                                                                                     \
+        SPMV__LANES_BY_LENGTH, NULL                                                                                                 \
     };                                                                                                                              \
     static const spmv_format_layout spmv__##name##_layouts[] = { { #name, SPMV__ALL } };                                            \
     static spmv_status spmv__##name##_size(spmv_part *p, spmv__source *s) { return spmv__extra_size(&spmv__##name##_extra, p, s); } \

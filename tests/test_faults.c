@@ -168,7 +168,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #include "../spmv_group.h"
 
 /* ---- a matrix with a few diagonals, so that dia is the best plan; its values are small integers ---------------------- */
-enum { N = 3000, NNZ = 5 * N };
+enum { N = 8000, NNZ = 5 * N }; /* so that values take more than a tuning table in memory */
 
 static int32_t ptr[N + 1], col[NNZ];
 static float val[NNZ], x[N], want[N];
