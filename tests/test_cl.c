@@ -890,6 +890,7 @@ static int gpu_lanes(spmv_format f, spmv_type type, uint64_t rows, uint64_t slot
     memset(&d, 0, sizeof d);
     memset(&p, 0, sizeof p);
     memset(&v, 0, sizeof v);
+    d.info.backend = spmv_opencl();
     d.info.type = SPMV_DEVICE_GPU;
     d.info.compute_units = 132;
     d.info.group_size = 1024;
@@ -1702,7 +1703,7 @@ Test(self_check, finds_planted_defects, .timeout = 300)
     n = check(&d, SPMV_DIA, "if (beta != (VEC)0)=>"); /* y is read although beta is 0 */
     cr_assert_eq(n.wrong, n.variants);
     cr_assert(strstr(reason, "nan"), "%s", reason);
-    n = check(&d, SPMV_DIA, "y += y0;=>y += y0 - 1;");
+    n = check(&d, SPMV_DIA, "(y) += y0;=>(y) += y0 - 1;");
     cr_assert_eq(n.wrong, n.variants);
     cr_assert(strstr(reason, "before y"), "%s", reason);
     n = check(&d, SPMV_DIA, "reqd_work_group_size=>no_such_word(");
