@@ -352,6 +352,15 @@ static double spmv__dense_seconds(const spmv_tuning *t, double slots, double ste
     return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
 }
 
+/* How often a lane waits for memory in a block: an item has registers for the loads of about four values at a time (H200: a dense matrix
+ * of 2000 x 2000 in bell:b=2x8 took 21.6 us, where one wait for each block would make it 7.5). */
+static double spmv__block_waits(const spmv_spec *spec)
+{
+    const double loads = 4;
+    double values = (double)(spmv__block_height(spec) * spmv__block_width(spec));
+    return values > loads ? values / loads : 1;
+}
+
 /* Seconds that the longest row alone takes; 0 if it is divided among groups. On a GPU its lanes go through it step by step, each waiting
  * for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its share of the speed
  * of all; seconds is the estimate for all rows. */
@@ -369,6 +378,7 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
         rows /= (double)spmv__block_height(spec);
     }
     steps = spmv__spec_steps(spec, l->longest) / spmv__lanes(e, k, rows, mean);
+    if (spmv__is_block(spec->format)) steps *= spmv__block_waits(spec);
     if (spmv_format_class_of(spec->format) == SPMV_CLASS_DENSE) return spmv__dense_seconds(t, l->longest, steps);
     return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
 }

@@ -114,7 +114,7 @@ planted)
     plant uninitialized 'Uninitialized' 'acc[w] = 0;=>' 'sums that begin with old contents' one dia
     plant races 'data race' "$barrier=>" 'no barriers' one csr/L=4
     plant races 'Write-write data race' 'y[i] = v;=>y[0] = v;' 'items that write one element' one csr
-    plant races 'Invalid read' 'x += x0;=>x += x0 + 100000;' 'a read outside a buffer' one ell
+    plant races 'Invalid read' '(x) += x0;=>(x) += x0 + 100000;' 'a read outside a buffer' one ell
     plant races 'Invalid write' 'y[i] = v;=>y[i + 100000] = v;' 'a write outside a buffer' one sell
     plant races 'divergence' "$barrier=>if (get_local_id(0)) $barrier" 'a barrier that not all items reach' one bcsr/L=4
     plant races 'data race' 'EXCHANGE(place, (WORD)0, (WORD)0)=>*place' 'a plain load beside atomics' one coo/ATOMIC=1
