@@ -498,6 +498,8 @@ refuses() { # refuses LINE COLUMN WHY: a file with this second line is refused w
     verdict "plot bench: a line like $1" $?
 }
 refuses 'us 3' 1 'a JSON object'
+refuses '{"total_us": {"100": 5 "1000": 6}}' 24 'a comma or a closing brace'
+refuses '{"total_us": {"100": {}}}' 22 'a string, a number'
 refuses '{}' 2 'a string in quotes'
 refuses '{"matrix": "a"} x' 17 'unexpected text after'
 refuses '{"matrix": "a"' 15 'a comma or a closing brace'

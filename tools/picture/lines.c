@@ -101,8 +101,35 @@ static int json_word(json *j, const char *word)
     return 1;
 }
 
-/* Reads a value. Returns 's' for a string, 'n' for a number, 'b' for true or false, '0' for null, FAILED for anything else. */
+static int json_scalar(json *j);
+
+/* Skips an object of scalars, such as "total_us". Returns 'o', or FAILED. */
+static int json_object(json *j)
+{
+    j->at++;
+    for (json_blanks(j); *j->at != '}'; json_blanks(j)) {
+        if (json_string(j) != DONE) return FAILED;
+        json_blanks(j);
+        if (*j->at != ':') return json_bad(j, "a colon is expected");
+        j->at++;
+        json_blanks(j);
+        if (json_scalar(j) == FAILED) return FAILED;
+        json_blanks(j);
+        if (*j->at == ',') j->at++;
+        else if (*j->at != '}') return json_bad(j, "a comma or a closing brace is expected");
+    }
+    j->at++;
+    return 'o';
+}
+
+/* Reads a value. Returns 's' for a string, 'n' for a number, 'b' for true or false, '0' for null, 'o' for an object of these, FAILED for
+ * anything else. */
 static int json_value(json *j)
+{
+    return *j->at == '{' ? json_object(j) : json_scalar(j);
+}
+
+static int json_scalar(json *j)
 {
     char word[64];
     size_t n;
