@@ -714,12 +714,14 @@ SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
 
+#if !defined(SPMV_NO_CSR) || !defined(SPMV_NO_TCSR)
 /* dot, for rows that are long or rare enough for a call. */
 SPMV__APART SPMV__T SPMV__F(far_dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n, uint64_t room,
                                      const SPMV__T *SPMV__RESTRICT x)
 {
     return SPMV__F(dot)(val, col, n, room, x);
 }
+#endif
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }

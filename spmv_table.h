@@ -421,11 +421,11 @@ static spmv_status spmv__tune_grow(const spmv_tuning *t, void **at, size_t count
 /* Reads a factor of a fit, which may be negative. */
 static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
 {
-    enum { MOST = 20 /* a factor of a million */ };
+    const double most = 20; /* a factor of a million */
     int minus;
     if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few factors");
     minus = l->word[0] == '-';
-    if (!spmv__decimal(l->word + minus, v) || *v > MOST) return spmv__bad_line(l, "expected a factor from -20 to 20");
+    if (!spmv__decimal(l->word + minus, v) || *v > most) return spmv__bad_line(l, "expected a factor from -20 to 20");
     if (minus) *v = -*v;
     return SPMV_OK;
 }
