@@ -202,11 +202,11 @@ build/threads: bench/threads.c $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
-build/two_devices: bench/two_devices.c $(HEADERS)
+build/two_devices: bench/two_devices.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
-build/groups: bench/groups.c $(HEADERS)
+build/groups: bench/groups.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 

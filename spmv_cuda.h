@@ -34,8 +34,8 @@ extern "C" {
  *   closed. Without a queue a stream is made in the context. The legacy default stream is named CU_STREAM_LEGACY, since NULL means
  *   the device's own.
  * - Calls make the device's context current in the calling thread and restore what was current before.
- * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start while the kernel before it in the stream, of the same or
- *   of the product before, ends (programmatic dependent launch): it waits for that one before it touches x or y, so nothing changes but
+ * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start when the groups of the kernel before it in the stream, of
+ *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so nothing changes but
  *   the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every kernel alone.
  * - All streams are in order and can be timed, from events in the stream: the time of a product includes its launch, which takes some
  *   microseconds. */
@@ -270,8 +270,9 @@ enum { SPMV__CUDA_CONTEXT = 1, SPMV__CUDA_STREAM = 2 };
 static spmv_status spmv__cuda_describe(spmv_device_info *out, int device, const spmv_hooks *h)
 {
     enum { THREADS, SHARED, PROCESSORS, UNIFIED, MAJOR, MINOR, COUNT };
-    static const int attribute[COUNT] = { 1, 8, 16, 18, 75, 76 }; /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK,
-                                               _MULTIPROCESSOR_COUNT, _INTEGRATED, _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
+    /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK, _MULTIPROCESSOR_COUNT, _INTEGRATED,
+     * _COMPUTE_CAPABILITY_MAJOR, _COMPUTE_CAPABILITY_MINOR */
+    static const int attribute[COUNT] = { 1, 8, 16, 18, 75, 76 };
     int value[COUNT] = { 0 }, version = spmv__cuda_api.version, i;
     size_t bytes = 0;
     spmv_status s;

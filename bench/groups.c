@@ -26,11 +26,11 @@
 #include "../spmv.h"
 #include "../spmv_group.h"
 #include "../spmv_io.h"
+#include "clock.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #ifdef _OPENMP
 #define PARALLEL_FOR _Pragma("omp parallel for schedule(static)")
@@ -54,19 +54,6 @@ static void hear(void *user, spmv_status s, const char *text)
     (void)user;
     (void)s;
     fprintf(stderr, "groups: %s\n", text);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double u = *(const double *)a, v = *(const double *)b;
-    return (u > v) - (u < v);
 }
 
 static void *room(uint64_t count, size_t size)

@@ -15,10 +15,10 @@
 #include "../spmv.h"
 #include "../spmv_group.h"
 #include "../spmv_io.h"
+#include "clock.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 5, MOST_PRODUCTS = 1000 };
 static const double LEAST_SECONDS = 0.1; /* of a round; a round of fewer than 1000 products is as long */
@@ -40,19 +40,6 @@ static void need(int good, const char *what)
     if (good) return;
     fprintf(stderr, "%s failed\n", what);
     exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double u = *(const double *)a, v = *(const double *)b;
-    return (u > v) - (u < v);
 }
 
 /* ---- devices -------------------------------------------------------------------------------------------------------- */

@@ -79,8 +79,8 @@
 #define ISSUE(v)
 #endif
 
-/* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads or
- * writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
+/* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads
+ * or writes x, y or carries; before BEGIN it may read only arrays that no product writes, and ISSUE makes sure that a value is read there.
  * Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, in
  * three instructions more for each. */
 #define BEGIN(x, y) \

@@ -2404,7 +2404,8 @@ static void in_place(const matrix *m, int height, int bits)
     if (m->nnz) memcpy(col, m->col, m->nnz * 4);
     CHECK(spmv_csr_to_cmrs(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);
     for (r = 0; r <= strips; r++)
-        CHECK((bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r]) == m->ptr[r * h < rows ? r * h : rows], "%s, height %d: strip %d", m->name, height, (int)r);
+        CHECK((bits == 64 ? ((const uint64_t *)ptr)[r] : ((const uint32_t *)ptr)[r]) == m->ptr[r * h < rows ? r * h : rows],
+              "%s, height %d: strip %d", m->name, height, (int)r);
     for (r = 0; r < rows; r++)
         for (k = m->ptr[r]; k < m->ptr[r + 1]; k++) CHECK(col[k] == m->col[k] * 16 + r % h, "%s: entry %d", m->name, (int)k);
     CHECK(spmv_cmrs_to_csr(rows, height, ptr, bits, col) == SPMV_OK, "%s", m->name);

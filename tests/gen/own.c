@@ -6,22 +6,10 @@
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
+#include "count.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-static int tests_passed, tests_failed;
-
-#define TEST(condition, ...)                                       \
-    do {                                                           \
-        if (condition) tests_passed++;                             \
-        else {                                                     \
-            tests_failed++;                                        \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            printf(__VA_ARGS__);                                   \
-            printf("\n");                                          \
-        }                                                          \
-    } while (0)
 
 /* ---- memory that counts and can fail ---- */
 

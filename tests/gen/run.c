@@ -30,19 +30,6 @@ typedef struct code {
                 double beta, void *y, int64_t most, int64_t *out_row, int64_t *out_col, void *out_val);
 } code;
 
-static int tests_passed, tests_failed;
-
-#define TEST(condition, ...)                                 \
-    do {                                                     \
-        if (condition) tests_passed++;                             \
-        else {                                               \
-            tests_failed++;                                        \
-            printf("%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            printf(__VA_ARGS__);                             \
-            printf("\n");                                    \
-        }                                                    \
-    } while (0)
-
 /* Defines the functions of struct code for one generated prefix. */
 #define WRAP(prefix, real)                                                                                                            \
     static int prefix##_c(const int64_t *p, const void *const *d, const int64_t *n, char *message, size_t size)                       \
@@ -85,6 +72,7 @@ static int tests_passed, tests_failed;
       prefix##_array_width, prefix##_constant_value, prefix##_c, prefix##_m, prefix##_e, pack },
 
 #include "cases.h"
+#include "count.h"
 
 /* ---- matrices ---- */
 

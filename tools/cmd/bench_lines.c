@@ -156,7 +156,8 @@ static void print_line(const bench *b, const line *r, int fastest, const line *c
     if (csr && r->took.median > 0) snprintf(ratio, sizeof ratio, "%.3f", csr->took.median / r->took.median);
     printf("%c %10.2f %10.2f %10.2f %7s %8.3f %8.3f %10.3f %8.4f %7.4f  %-*s%s%s%s\n", fastest ? '*' : ' ', r->took.median * 1e6,
            r->took.least * 1e6, r->took.most * 1e6, ratio, r->gflops, r->gbs, r->bytes / 1e6, r->padding, r->err,
-           bench_on_device(b) ? column : 0, plan, bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "", r->ok ? "" : "  WRONG");
+           bench_on_device(b) ? column : 0, plan, bench_on_device(b) ? "  " : "", bench_on_device(b) ? r->variant : "",
+           r->ok ? "" : "  WRONG");
 }
 
 void bench_lines_heading(const bench *b)

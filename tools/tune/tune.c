@@ -282,8 +282,8 @@ static int tune_fit(tool *t, const char *table, const char *samples, const char 
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
     if (result == DONE)
         fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures. For a structure left out: error %.3f (log2), "
-                "%.0f%% of the samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n", all.device,
-                (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
+                "%.0f%% of the samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n",
+                all.device, (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
     samples_free(&list);
     spmv_tuning_free(&all);
     return result;
