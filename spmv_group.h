@@ -14,17 +14,18 @@
  *
  * Each device gets a block of adjacent rows (Kuresson 2012, 9), with a plan of its own, and the piece of x with the same numbers. What its
  * rows read of the other pieces is its halo. A block is an ordinary matrix: its columns are the halo columns before its piece of x, the
- * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are, and
- * the sums of a row are formed in the same order as on one device.
+ * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are.
  *
  * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host; adjacent elements are sent from where
  * they are) and sends them: between devices of CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies
  * its interior, the longest run of rows that need no halo. The other rows follow when the halo is there, in a queue of their own, so that
- * they need not wait for the interior. In a square matrix the y of a product is the x of the next one without leaving
+ * they need not wait for the interior. A matrix without such rows is divided by columns instead: each device multiplies what its own piece
+ * of x reaches, and adds the rest when the halo is there. In a square matrix the y of a product is the x of the next one without leaving
  * its devices, so that iterative solvers never collect a vector (examples/two_devices.c).
  *
  * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
- * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they are those of one device.
+ * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible nothing is divided by columns, so that the sums of a row are formed in the
+ * same order as on one device; with one plan for all of csr, sell or ell, the bits are those of one device.
  *
  * Optional, above spmv.h. One thread at a time may use a group and its vectors; its devices serve nobody else meanwhile.
  *
@@ -143,7 +144,9 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val);
 typedef struct spmv_group_piece {
     spmv_matrix m;
     uint64_t    row, nonzero;          /* where it begins in the matrix of the group */
+    uint64_t   *from_;                 /* a part of the columns of an updatable matrix: the number of each of its nonzeros; else NULL */
     int         inner;                 /* 1: its columns are the piece of x alone, and it waits for no halo */
+    int         adds;                  /* 1: it has the halo columns of rows whose other columns are in the matrix before it */
     int         image;                 /* 1: a kernel reads x through an image, which nothing may write meanwhile */
 } spmv_group_piece;
 
@@ -156,11 +159,13 @@ typedef struct spmv_group_block {
     uint64_t     before, after;        /* halo columns before and behind the piece */
     uint64_t     sends;                /* elements that it sends in a product */
     uint64_t     inner, inner_rows;    /* rows inner .. inner + inner_rows - 1 of the matrix are the interior; on the host there is none */
-    uint64_t     inner_nnz;            /* the nonzeros of these rows */
+    int          by_columns;           /* 1: no rows are the interior, but the columns of its own piece */
+    uint64_t     inner_nnz;            /* the nonzeros of the interior */
     double       predicted;            /* seconds of its product by estimate or measurement; 0: not known */
     double       exchange;             /* seconds until its halo is there, by a rule of thumb */
     int          pieces;
-    spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any */
+    spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any; by columns: its
+                                          own columns, the halo columns */
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
     void        *send_index_, *packed_, *program_, *kernel_; /* device: the same, and the kernel that collects them */
     void        *queue_;               /* device: where the exchange goes, and the matrices that wait for it */
@@ -219,6 +224,12 @@ enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 
 /* A block is cut at its interior if that has this share of its nonzeros; with less to hide behind, two launches more are not worth it. */
 #define SPMV__GROUP_INTERIOR 0.5
+
+/* Otherwise it is cut by columns if those of its own piece have this share of its nonzeros, which hide that share of the product's time
+ * from the exchange, and if the halo has one element for so many rows that read one. Adding to such a row reads and writes its y once
+ * more, two elements at the speed of the device's memory, which is at least ten times that of the exchange. */
+#define SPMV__GROUP_OWN 0.125
+#define SPMV__GROUP_ROWS_PER_HALO 4
 
 /* What an exchange takes: seconds before the first byte is there, and bytes a second; measured (bench/results/nvidia-h200-x2.txt) on two
  * H200s with NVLink. Peer copies of 4 KB: 2.5 us in a row, 6.9 us if each is waited for; halos of 16.7 and 33.5 MB: 85 and 141 us, which
@@ -1063,7 +1074,24 @@ static double spmv__group_predicted(const spmv_group *g)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
-/* Finds the interior: the run of rows without halo that has the most nonzeros. Without any halo it is the whole block. */
+/* Decides whether a block without an interior is cut by columns. */
+static void spmv__group_find_own(const spmv__group_maker *k, spmv_group_block *b)
+{
+    const spmv_csr *a = k->a;
+    uint64_t r, n, own = 0, readers = 0;
+    if (k->d->desc.reproducible) return;
+    for (r = b->row; r < b->row + b->rows; r++) {
+        uint64_t before = own;
+        for (n = a->ptr[r]; n < a->ptr[r + 1]; n++) own += !spmv__group_foreign(b, a->col[n]);
+        readers += own - before != a->ptr[r + 1] - a->ptr[r];
+    }
+    if ((double)own < SPMV__GROUP_OWN * (double)b->nnz || (b->before + b->after) * SPMV__GROUP_ROWS_PER_HALO < readers) return;
+    b->by_columns = 1;
+    b->inner_nnz = own;
+}
+
+/* Finds the interior: the run of rows without halo that has the most nonzeros, or the columns of the block's own piece. Without any halo
+ * it is the whole block. */
 static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_block *b)
 {
     const spmv_csr *a = k->a;
@@ -1071,6 +1099,7 @@ static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_blo
     b->inner = b->row;
     b->inner_rows = b->before + b->after ? 0 : b->rows;
     b->inner_nnz = b->inner_rows ? b->nnz : 0;
+    b->by_columns = 0;
     if (!(b->before + b->after) || !b->device) return;
     for (r = b->row; r <= end; r++) {
         int inside = r < end;
@@ -1085,14 +1114,38 @@ static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_blo
     }
     if ((double)b->inner_nnz >= SPMV__GROUP_INTERIOR * (double)b->nnz) return;
     b->inner_rows = b->inner_nnz = 0;
+    spmv__group_find_own(k, b);
+}
+
+/* Stores one matrix of a block from a, with the columns col in place of its own; row is where it begins in the matrix of the group. */
+static spmv_status spmv__group_store_csr(const spmv__group_maker *k, spmv_group_block *b, const spmv_csr *a, const uint32_t *col,
+                                         uint64_t row, int inner)
+{
+    spmv_group_piece *p = &b->piece[b->pieces];
+    spmv_desc d = spmv__group_desc_of(k, b);
+    spmv_status s;
+    d.matrix.rows = (int64_t)a->rows;
+    d.matrix.cols = (int64_t)(inner ? b->cols : b->before + b->cols + b->after);
+    d.matrix.nnz = (int64_t)a->nnz;
+    d.matrix.ptr = a->ptr;
+    d.matrix.ptr_bits = 64;
+    d.matrix.col = col;
+    d.matrix.val = a->val;
+    d.matrix.val_type = a->type;
+    s = spmv_create(&p->m, &d);
+    if (s) return s;
+    b->pieces++;
+    p->row = row;
+    p->nonzero = k->a->nnz ? k->a->ptr[row] : 0;
+    p->inner = inner;
+    p->image = spmv__group_has_image(&p->m);
+    return SPMV_OK;
 }
 
 /* Stores rows first .. end - 1 of a block as one matrix, whose columns are the piece alone (inner) or all that the block has. */
-static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_group_block *b, uint64_t first, uint64_t end, int inner)
+static spmv_status spmv__group_store_rows(const spmv__group_maker *k, spmv_group_block *b, uint64_t first, uint64_t end, int inner)
 {
-    spmv_group_piece *p = &b->piece[b->pieces];
     spmv_group_block rows = *b;
-    spmv_desc d = spmv__group_desc_of(k, b);
     spmv_csr a;
     void *list;
     uint32_t *col;
@@ -1107,25 +1160,72 @@ static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_grou
     s = spmv__room(&k->g->hooks, &list, a.nnz, sizeof *col);
     col = (uint32_t *)list;
     for (n = 0; !s && n < a.nnz; n++) col[n] = inner ? a.col[n] - (uint32_t)b->col : k->map[a.col[n]];
-    d.matrix.rows = (int64_t)a.rows;
-    d.matrix.cols = (int64_t)(inner ? b->cols : b->before + b->cols + b->after);
-    d.matrix.nnz = (int64_t)a.nnz;
-    d.matrix.ptr = a.ptr;
-    d.matrix.ptr_bits = 64;
-    d.matrix.col = col;
-    d.matrix.val = a.val;
-    d.matrix.val_type = a.type;
-    if (!s) s = spmv_create(&p->m, &d);
-    if (!s) b->pieces++;
-    if (!s && !inner) s = spmv__group_move_aside(b, &p->m);
-    if (!s) {
-        p->row = first;
-        p->nonzero = k->a->nnz ? k->a->ptr[first] : 0;
-        p->inner = inner;
-        p->image = spmv__group_has_image(&p->m);
-    }
+    if (!s) s = spmv__group_store_csr(k, b, &a, col, first, inner);
+    if (!s && !inner) s = spmv__group_move_aside(b, &b->piece[b->pieces - 1].m);
     spmv_free(&k->g->hooks, col);
     spmv_csr_free(&a);
+    return s;
+}
+
+/* Some of the nonzeros of a block as CSR. */
+typedef struct spmv__group_picked {
+    uint64_t      *ptr;
+    uint32_t      *col;
+    unsigned char *val;
+    uint64_t      *from; /* their numbers in the matrix; NULL: not wanted */
+} spmv__group_picked;
+
+/* Picks those nonzeros of a block whose columns are of its own piece (own), or those whose columns are not. */
+static void spmv__group_pick(const spmv__group_maker *k, const spmv_group_block *b, int own, const spmv__group_picked *to)
+{
+    const spmv_csr *a = k->a;
+    size_t size = (size_t)spmv_value_size(a->type);
+    uint64_t r, n, at = 0;
+    for (r = 0; r < b->rows; r++) {
+        to->ptr[r] = at;
+        for (n = a->ptr[b->row + r]; n < a->ptr[b->row + r + 1]; n++) {
+            if (spmv__group_foreign(b, a->col[n]) == own) continue;
+            to->col[at] = own ? a->col[n] - (uint32_t)b->col : k->map[a->col[n]];
+            memcpy(to->val + at * size, (const unsigned char *)a->val + n * size, size);
+            if (to->from) to->from[at] = n;
+            at++;
+        }
+    }
+    to->ptr[r] = at;
+}
+
+/* Stores the columns of a block's own piece (own) or those of its halo as one matrix. */
+static spmv_status spmv__group_store_columns(const spmv__group_maker *k, spmv_group_block *b, int own)
+{
+    const spmv_hooks *h = &k->g->hooks;
+    spmv_group_piece *p = &b->piece[b->pieces];
+    void *ptr = NULL, *col = NULL, *val = NULL, *from = NULL;
+    spmv__group_picked to;
+    spmv_csr a;
+    spmv_status s;
+    memset(&a, 0, sizeof a);
+    a.rows = b->rows;
+    a.nnz = own ? b->inner_nnz : b->nnz - b->inner_nnz;
+    a.type = k->a->type;
+    s = spmv__room(h, &ptr, a.rows + 1, sizeof *to.ptr);
+    if (!s) s = spmv__room(h, &col, a.nnz, sizeof *to.col);
+    if (!s) s = spmv__room(h, &val, a.nnz, spmv_value_size(a.type));
+    if (!s && k->g->updatable) s = spmv__room(h, &from, a.nnz, sizeof *to.from);
+    a.ptr = to.ptr = (uint64_t *)ptr;
+    a.col = to.col = (uint32_t *)col;
+    a.val = to.val = (unsigned char *)val;
+    to.from = (uint64_t *)from;
+    if (!s) spmv__group_pick(k, b, own, &to);
+    if (!s) s = spmv__group_store_csr(k, b, &a, a.col, b->row, own);
+    if (!s) {
+        p->adds = !own;
+        p->from_ = to.from;
+        from = NULL;
+    }
+    spmv_free(h, ptr);
+    spmv_free(h, col);
+    spmv_free(h, val);
+    spmv_free(h, from);
     return s;
 }
 
@@ -1135,10 +1235,14 @@ static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_grou
     uint64_t inner_end = b->inner + b->inner_rows;
     spmv_status s;
     spmv__group_number(k, b);
-    if (!b->inner_rows) return spmv__group_store_piece(k, b, b->row, b->row + b->rows, 0);
-    s = spmv__group_store_piece(k, b, b->row, b->inner, 0);
-    if (!s) s = spmv__group_store_piece(k, b, b->inner, inner_end, 1);
-    return s ? s : spmv__group_store_piece(k, b, inner_end, b->row + b->rows, 0);
+    if (b->by_columns) {
+        s = spmv__group_store_columns(k, b, 1);
+        return s ? s : spmv__group_store_columns(k, b, 0);
+    }
+    if (!b->inner_rows) return spmv__group_store_rows(k, b, b->row, b->row + b->rows, 0);
+    s = spmv__group_store_rows(k, b, b->row, b->inner, 0);
+    if (!s) s = spmv__group_store_rows(k, b, b->inner, inner_end, 1);
+    return s ? s : spmv__group_store_rows(k, b, inner_end, b->row + b->rows, 0);
 }
 
 /* Finds the halos, the messages and the interiors of all blocks, in place of those of an earlier division. */
@@ -1279,7 +1383,10 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
 
 static void spmv__group_block_free(const spmv_group *g, spmv_group_block *b)
 {
-    for (; b->pieces; b->pieces--) spmv_destroy(&b->piece[b->pieces - 1].m);
+    for (; b->pieces; b->pieces--) {
+        spmv_destroy(&b->piece[b->pieces - 1].m);
+        spmv_free(&g->hooks, b->piece[b->pieces - 1].from_);
+    }
     spmv__group_close_device(b);
     spmv_free(&g->hooks, b->index_);
     if (b->stage_ && b->stage_of_) spmv__group_unpin(b);
@@ -1302,11 +1409,26 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     memset(g, 0, sizeof *g);
 }
 
+/* Gives a matrix of a block its values among those of the group. */
+static spmv_status spmv__group_update_piece(const spmv_group *g, spmv_group_piece *p, const unsigned char *from)
+{
+    size_t size = (size_t)spmv_value_size(g->type);
+    uint64_t n, count = spmv_nnz(&p->m);
+    void *values;
+    spmv_status s;
+    if (!p->from_) return spmv_update(&p->m, from ? from + p->nonzero * size : NULL);
+    s = spmv__room(&g->hooks, &values, count, size);
+    if (s) return s;
+    for (n = 0; n < count; n++) memcpy((unsigned char *)values + n * size, from + p->from_[n] * size, size);
+    s = spmv_update(&p->m, values);
+    spmv_free(&g->hooks, values);
+    return s;
+}
+
 SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
 {
     if (!g) return spmv__null(NULL, "spmv_group_update", "g", NULL, 0);
     const unsigned char *from = (const unsigned char *)val;
-    uint64_t size = spmv_value_size(g->type);
     size_t i;
     int k;
     spmv_status s;
@@ -1318,10 +1440,7 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
         from = (const unsigned char *)g->own_.val;
     }
     for (i = 0; i < g->count; i++)
-        for (k = 0; !s && k < g->block[i].pieces; k++) {
-            spmv_group_piece *p = &g->block[i].piece[k];
-            s = spmv_update(&p->m, from ? from + p->nonzero * size : NULL);
-        }
+        for (k = 0; !s && k < g->block[i].pieces; k++) s = spmv__group_update_piece(g, &g->block[i].piece[k], from);
     return s;
 }
 
@@ -1438,16 +1557,18 @@ static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, spm
 {
     const spmv_group_block *b = &r->g->block[i];
     uint64_t size = spmv_vector_size(r->g->type), x0 = p->inner ? r->x[i].offset : 0, y0 = r->y[i].offset + (p->row - b->row);
-    if (b->device) return spmv__group_piece_device(p, r->alpha, r->x[i].at, x0, r->beta, r->y[i].at, y0);
-    return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), r->beta, spmv__group_at(r->y[i].at, y0 * size));
+    double beta = p->adds ? 1 : r->beta;
+    if (b->device) return spmv__group_piece_device(p, r->alpha, r->x[i].at, x0, beta, r->y[i].at, y0);
+    return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), beta, spmv__group_at(r->y[i].at, y0 * size));
 }
 
-/* When a matrix is multiplied: at once; behind the exchange, in its queue; or after it, because nothing may write to the x that its kernel
- * reads through an image. */
+/* When a matrix is multiplied: at once; behind the exchange, in its queue; or after both, because it adds to what the interior stored, or
+ * because nothing may write to the x that its kernel reads through an image. */
 typedef enum spmv__group_turn { SPMV__GROUP_EARLY, SPMV__GROUP_BEHIND, SPMV__GROUP_AFTER } spmv__group_turn;
 
 static spmv__group_turn spmv__group_turn_of(const spmv__group_run *r, const spmv_group_piece *p)
 {
+    if (p->adds) return SPMV__GROUP_AFTER;
     if (!p->inner) return SPMV__GROUP_BEHIND;
     return p->image && r->exchange ? SPMV__GROUP_AFTER : SPMV__GROUP_EARLY;
 }
@@ -1645,8 +1766,9 @@ static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
     int k;
     for (k = 0; k < b->pieces; k++) {
         const spmv_group_piece *p = &b->piece[k];
-        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
-                        (spmv__ull)(p->row + spmv_rows(&p->m)), p->inner && b->before + b->after ? ", while halos are sent" : "");
+        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
+                        (spmv__ull)(p->row + spmv_rows(&p->m)), p->adds ? ", halo columns" : b->by_columns ? ", own columns" : "",
+                        p->inner && b->before + b->after ? ", while halos are sent" : "");
     }
 }
 

@@ -451,7 +451,7 @@ static void print_blocks(spmv_group *g, spmv_group_vector *v)
                b->predicted * 1e6, b->exchange * 1e6, (double)((b->before + b->after) * size) * 1e-3, (double)(b->sends * size) * 1e-3,
                b->sends && b->device && !b->packed_ ? " from x" : "");
         for (k = 0; k < b->pieces; k++)
-            printf(" %s%s %llu rows", b->piece[k].inner ? "inner " : "", plan_of(&b->piece[k].m, plan),
+            printf(" %s%s %llu rows", b->piece[k].inner ? "inner " : b->piece[k].adds ? "halo " : "", plan_of(&b->piece[k].m, plan),
                    (unsigned long long)spmv_rows(&b->piece[k].m));
         printf("\n");
     }

@@ -211,6 +211,55 @@ Test(group, divides_a_tridiagonal_matrix)
     cr_assert_eq(l.live, 0);
 }
 
+/* A matrix whose rows all read halos is cut by columns on devices, but not on the host, and not if it is to be reproducible. */
+Test(group, divides_a_scattered_matrix_by_columns)
+{
+    enum { N = 60 };
+    const team *t = &teams[2];
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    spmv_csr a;
+    char text[4000];
+    uint64_t i, c;
+    matrix_open(&m, "scattered", N, N);
+    for (i = 0; i < N; i++) {
+        for (c = 0; c < N; c++)
+            if ((7 * i + c * c) % 9 < 2 || c % 30 == i % 30) matrix_add(&m, c);
+        m.ptr[i + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    d = desc_of(t, &m, SPMV_F64, "csr", &h);
+    d.divide = SPMV_GROUP_BY_ROWS;
+    d.desc.updatable = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    check_blocks(&g, "scattered");
+    cr_assert(g.block[0].pieces == 1 && !g.block[0].by_columns);
+    cr_assert(g.block[1].pieces == 2 && g.block[1].by_columns && g.block[1].inner_rows == 0);
+    cr_assert(g.block[1].piece[0].inner && !g.block[1].piece[0].adds && !g.block[1].piece[1].inner && g.block[1].piece[1].adds);
+    for (c = 0, i = a.ptr[N / 2]; i < m.nnz; i++) c += a.col[i] >= N / 2;
+    cr_assert_eq(g.block[1].inner_nnz, c);
+    cr_assert_eq(spmv_nnz(&g.block[1].piece[0].m), c);
+    cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
+    cr_assert(strstr(text, "rows 30 to 60, own columns, while halos are sent\n"), "%s", text);
+    cr_assert(strstr(text, "rows 30 to 60, halo columns\n"), "%s", text);
+    check_product(&g, &a, SPMV_F64, "scattered");
+    for (i = 0; i < m.nnz; i++) m.val[i] = (double)(i % 7) - 3;
+    cr_assert_eq(spmv_group_update(&g, m.val), SPMV_OK, "%s", l.text);
+    check_product(&g, &a, SPMV_F64, "scattered, with new values"); /* a borrows m.val */
+    spmv_group_destroy(&g);
+    d.desc.reproducible = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert(g.block[1].pieces == 1 && !g.block[1].by_columns);
+    spmv_group_destroy(&g);
+    cr_assert_eq(l.live, 0);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* A grid whose blocks are long enough to begin at multiples of rows, with vectors that stay on the devices: y becomes x. */
 Test(group, products_follow_each_other_on_the_devices)
 {
