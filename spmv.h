@@ -137,7 +137,8 @@ typedef struct spmv_desc {
 SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
 
 /* y = alpha A x + beta y with vectors in host memory, whose elements have the vector type of desc->type.
- *   m            a matrix from spmv_create
+ *   m            a matrix from spmv_create; one that is zeroed, because its creation failed or it was destroyed, is refused with
+ *                SPMV_ERR_ARGUMENT
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
  *   x            spmv_cols(m) elements; may be NULL if there are none, or if alpha is 0
  *   y            spmv_rows(m) elements, which may not overlap x; may be NULL if there are none
@@ -730,6 +731,7 @@ SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x,
 {
     const char *missing = m ? spmv__vector_missing(m->store.rows, m->store.cols, alpha, x, y) : "m";
     if (missing) return spmv__null(m ? &m->store.hooks : NULL, "spmv_mul", missing, NULL, 0);
+    if (!m->store.plan.count) return spmv_log(NULL, SPMV_ERR_ARGUMENT, "spmv_mul: the matrix was not created, or it was destroyed");
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv_exec_mul_host(m->exec, alpha, x, beta, y);
 #endif
@@ -743,7 +745,7 @@ SPMV_API spmv_status spmv_update(spmv_matrix *m, const void *val)
     spmv_status s = SPMV_OK;
     memset(&given, 0, sizeof given);
     given.val = val;
-    if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!m->updatable) return spmv_log(&m->store.hooks, SPMV_ERR_FIXED, "spmv_update: the matrix was not made with updatable = 1");
     if (!val && m->store.nnz) return spmv__null(&m->store.hooks, "spmv_update", "val", NULL, 0);
     if (!m->borrowed_csr) s = spmv_csr_update(&m->own, val);
     if (!s) s = spmv_store_update(&m->store, m->borrowed_csr ? &given : &m->own);
@@ -771,7 +773,7 @@ SPMV_API spmv_status spmv_update_buffer(spmv_matrix *m, void *val)
     uint64_t count = given ? m->store.nnz : m->own.source, width = spmv_value_size(given ? m->store.type : m->own.source_type), bytes = 0;
     void *block;
     spmv_status s;
-    if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "the matrix was not made updatable");
+    if (!m->updatable) return spmv_log(h, SPMV_ERR_FIXED, "spmv_update_buffer: the matrix was not made with updatable = 1");
     if (!m->device) return spmv_log(h, SPMV_ERR_ARGUMENT, "spmv_update_buffer: the matrix is on the host");
     if (!count) return SPMV_OK;
     s = m->device->info.backend->buffer_bytes(m->device, val, &bytes);

@@ -563,7 +563,7 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     if (one[0]) all = one;
     s = spmv_backends_list(all, NULL, 0, &count, h);
     if (s) return s;
-    if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found");
+    if (!count) return spmv_log(h, SPMV_ERR_NO_DEVICE, "no device was found%s%s", one[0] ? " by " : "", one[0] ? one[0]->name : "");
     room = count;
     info = (spmv_device_info *)spmv_alloc(h, room, sizeof *info);
     if (!info) return spmv__no_memory(h, room, sizeof *info);
@@ -571,7 +571,8 @@ static spmv_status spmv__dev_find(const spmv_backend *const *all, spmv_device_in
     if (count > room) count = room;
     i = s ? count : spmv__dev_choose(info, count, which);
     if (i < count) *out = info[i];
-    else if (!s) s = spmv_log(h, SPMV_ERR_NO_DEVICE, "none of the %llu devices matches '%s'", (spmv__ull)count, which ? which : "");
+    else if (!s)
+        s = spmv_log(h, SPMV_ERR_NO_DEVICE, "no device matches '%s'; %llu found", which ? which : "", (spmv__ull)count);
     spmv_free(h, info);
     return s;
 }
@@ -2780,6 +2781,9 @@ static int spmv__dev_columns_fit(const spmv_part *p)
 {
     const spmv__dev_format *t = spmv__dev_format_of(p->spec.format);
     int k, fit = 1;
+#ifdef SPMV_FORMATS_EXTRA
+    if (t->cut == spmv__extra_cut) return 1; /* a format of the user's own: its kernel reads the arrays that its description declares */
+#endif
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fit &= p->a[k].width != 2 || !p->a[k].count || k == t->columns;
     if (t->columns != SPMV__NO_ARRAY && p->a[t->columns].count) fit &= (p->a[t->columns].width == 2) == (p->a[t->bases].count != 0);
     return fit;

@@ -743,7 +743,7 @@ static spmv_status spmv__mm_refuse(const spmv__mm_in *in, spmv_status s, const c
 static spmv_status spmv__mm_refuse_end(const spmv__mm_in *in, const char *expected)
 {
     return spmv_log(in->hooks, SPMV_ERR_PARSE, "%s:%llu: expected %s, found the end of the file",
-                    spmv__io_name(in->src->name, "input"), (spmv__ull)in->line, expected);
+                    spmv__io_name(in->src->name, "input"), (spmv__ull)(in->line ? in->line : 1), expected);
 }
 
 static spmv_status spmv__mm_open(spmv__mm_in *in)

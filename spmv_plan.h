@@ -340,6 +340,19 @@ static const char *spmv__value_fault(const spmv_spec *spec, int k)
     return spmv_spec_check(&one, &why) == SPMV_ERR_ARGUMENT ? why : NULL;
 }
 
+/* Reports a key that the format does not have, with those that it has. */
+SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, spmv_format f, const char *why)
+{
+    char text[160]; /* why and the names of all keys */
+    size_t n = spmv_print(text, sizeof text, "%s; %s has ", why, spmv_format_name(f));
+    int k, some = 0;
+    for (k = 0; k < SPMV_KEY_COUNT && n < sizeof text; k++)
+        if (spmv_format_takes_key(f, (spmv_key)k))
+            n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__key_names[k]);
+    if (!some) spmv_print(text + n, sizeof text - n, "none");
+    return spmv__fault(c, at, SPMV_ERR_PLAN, text);
+}
+
 /* Parses key "=" value into spec, whose format is known. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *seen)
 {
@@ -350,8 +363,8 @@ static spmv_status spmv__parse_key(spmv__scan *c, spmv_spec *spec, unsigned *see
     at = c->at;
     if (!spmv__word(c, word, sizeof word)) return spmv__fault(c, at, SPMV_ERR_PLAN, "expected a key");
     while (k < SPMV_KEY_COUNT && strcmp(word, spmv__key_names[k]) != 0) k++;
-    if (k == SPMV_KEY_COUNT) return spmv__fault(c, at, SPMV_ERR_PLAN, "there is no such key");
-    if (!spmv_format_takes_key(spec->format, (spmv_key)k)) return spmv__fault(c, at, SPMV_ERR_PLAN, "the format has no such key");
+    if (k == SPMV_KEY_COUNT) return spmv__no_such_key(c, at, spec->format, "there is no such key");
+    if (!spmv_format_takes_key(spec->format, (spmv_key)k)) return spmv__no_such_key(c, at, spec->format, "the format has no such key");
     if (*seen >> k & 1u) return spmv__fault(c, at, SPMV_ERR_PLAN, "the key is given twice");
     *seen |= 1u << k;
     if (!spmv__accept(c, '=')) return spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"=\"");

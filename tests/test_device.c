@@ -575,7 +575,7 @@ Test(device, is_found_by_type_and_name)
         spmv_device_close(&d);
     }
     cr_assert_eq(open_fake(&d, "accelerator"), SPMV_ERR_NO_DEVICE);
-    cr_assert_str_eq(said, "none of the 2 devices matches 'accelerator'");
+    cr_assert_str_eq(said, "no device matches 'accelerator'; 2 found");
 }
 
 Test(device, takes_a_matrix_without_nonzeros)

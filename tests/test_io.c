@@ -815,7 +815,7 @@ Test(io, no_data_is_a_refusal)
     spmv_hooks h = io_hooks(&l);
     spmv_csr a;
     cr_assert_eq(spmv_mm_read_memory(&a, NULL, 0, NULL, NULL, NULL, &h), SPMV_ERR_PARSE);
-    cr_assert_eq(strncmp(l.text, "input:0: expected ", 18), 0, "%s", l.text);
+    cr_assert_eq(strncmp(l.text, "input:1: expected ", 18), 0, "%s", l.text);
     cr_assert_eq(l.live, 0);
 }
 

@@ -28,7 +28,7 @@
 #define VARIANT_TEXT                                                                                                     \
     "\nAfter a / a plan may set knobs of its OpenCL kernels, joined by + as the parts are: csr:run=1024/WG=256,NT=1 or\n"   \
     "ell:w=5+coo/WG=64+PER=3. Knobs after *: apply to every part whose kernel has them, however many parts the plan turns\n" \
-    "out to have, and knobs of single parts may follow: hyb/*:IMG=1 or hyb/*:IMG=1+WG=64.\n"
+    "out to have, and knobs of single parts may follow: hyb/*:IMG=1 or hyb/*:IMG=1+WG=64. The host has no knobs and ignores them.\n"
 
 #define TEAM_TEXT                                                                                                        \
     "\n--device 0+1 or host+0 divides the rows among several devices: by --shares, or by the estimated time that each needs\n" \
@@ -140,7 +140,7 @@ static const command commands[] = {
      "nothing outside y may be written. Prints a line for each variant that cannot be used: refused (known beforehand to exceed\n"
      "the device's limits), FAILED (the driver did not compile or run it) or WRONG. With --json it prints a line for each variant,\n"
      "and the counts on standard error. The default device is the first GPU, or else the first device. The exit status is 1 if\n"
-     "any variant was wrong or failed.\n", "",
+     "any variant was wrong or failed, or if none was usable.\n", "",
      "  spmv self-check --device gpu                      # (GPU) everything; takes minutes\n"
      "  spmv self-check csr sell --device gpu --type f32  # (GPU) two formats in one type\n"
      "  spmv self-check --device gpu --brief --json       # (GPU) a line of JSON for each variant\n",

@@ -2,7 +2,8 @@
  *
  * tests/gen/own.c - formats of the user's own in plans of the library (SPMV_FORMATS_EXTRA): products on the host and on the first OpenCL
  * device, updates, the way back to CSR, failing allocations and refusals. tests/gen.sh own generates the formats: ellr (ELLPACK with row
- * lengths), csrx and diax (copies of formats/csr.fmt and dia.fmt). The argument names another device. Ends with "N passed, N failed".
+ * lengths), csrx (formats/csr.fmt with columns of 16 bits) and diax (formats/dia.fmt). The argument names another device. Ends with
+ * "N passed, N failed".
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"

@@ -34,6 +34,7 @@ static option_id option_find(const command *c, const char *word, size_t length)
 {
     int i;
     if (length == 3 && !memcmp(word, "out", 3)) return option_find(c, "output", 6);
+    if (length == 4 && !memcmp(word, "plan", 4) && c->takes & BIT(BUILDER)) return OPT_BUILDER;
     for (i = 0; i < OPT_COUNT; i++)
         if (strlen(options[i].name) == length && !memcmp(options[i].name, word, length) &&
             ((c->takes | BIT(HELP)) >> i & 1u)) return (option_id)i;
@@ -81,21 +82,32 @@ int arguments_parse(tool *t, const command *c, int argc, char **argv, arguments 
         else if ((result = option_take(t, c, argc, argv, &i, a)) != DONE) return result;
     }
     if (a->value[OPT_HELP] || a->value[OPT_LIST]) return DONE; /* these need nothing else */
-    if (a->files < c->least) return cli_misuse(t, "%s", c->least > 1 ? "two files are required" : "an argument is missing");
+    if (a->files < c->least) return cli_misuse(t, "an argument is missing: spmv %s %s", c->name, c->synopsis);
     if (a->files > c->most) return cli_misuse(t, "unexpected argument '%s'", a->file[c->most]);
     return DONE;
+}
+
+/* Writes option i with its value to text; returns its length. */
+static int option_print(int i, char *text, size_t size)
+{
+    return snprintf(text, size, "--%s%s%s", options[i].name, *options[i].value ? " " : "", options[i].value);
 }
 
 /* The options that c takes, in the form that help2man expects. */
 static void print_options(const command *c)
 {
-    int i;
+    const uint64_t takes = c->takes | BIT(HELP);
+    char left[40];
+    int i, column = 0;
+    for (i = 0; i < OPT_COUNT; i++) {
+        int n = takes >> i & 1u ? option_print(i, left, sizeof left) : 0;
+        if (n > column) column = n;
+    }
     puts("Options:");
     for (i = 0; i < OPT_COUNT; i++) {
-        char left[40];
-        if (!((c->takes | BIT(HELP)) >> i & 1u)) continue;
-        snprintf(left, sizeof left, "--%s%s%s", options[i].name, *options[i].value ? " " : "", options[i].value);
-        printf("  %-15s  %s\n", left, options[i].text);
+        if (!(takes >> i & 1u)) continue;
+        option_print(i, left, sizeof left);
+        printf("  %-*s  %s\n", column, left, options[i].text);
     }
 }
 

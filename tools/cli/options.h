@@ -14,10 +14,10 @@
     X(VARIANTS, "variants", "all", "try other knobs of a plan of one part; knobs set after / keep their values")    \
     X(EVENTS,  "events",  "",     "time single products by the device's events instead of many by the clock")       \
     X(COLD,    "cold",    "",     "as --events, and fill the device's caches with other data before each product")  \
-    X(BUILDER, "builder", "B",    "a builder, a format or a plan; default: auto")                                   \
+    X(BUILDER, "builder", "B",    "a builder, a format or a plan (also --plan); default: auto")                     \
     X(DEVICE,  "device",  "D",    "host (default), a number, gpu, cpu or part of a name; cuda:0 is the first by CUDA")  \
     X(SHARES,  "shares",  "A,B,...", "of several devices (--device host+0), the shares of the nonzeros; default: by their speed") \
-    X(TYPE,    "type",    "T",    "f64 (default), f32, or mixed: f64 vectors and f32 values")                       \
+    X(TYPE,    "type",    "T",    "f64, f32, or mixed (f64 vectors and f32 values); default: f64, unless said otherwise above") \
     X(X,       "x",       "FILE", "the vector x, a Matrix Market file; default: all ones")                          \
     X(Y,       "y",       "FILE", "the vector y that beta multiplies")                                              \
     X(ALPHA,   "alpha",   "A",    "default: 1")                                                                     \

@@ -81,7 +81,8 @@ static int check_formats(tool *t, const arguments *args, spmv_check_desc *desc)
     return DONE;
 }
 
-/* Runs the self-check and prints the counts. FAILED if a variant was wrong or failed; variants that were refused are no failure. */
+/* Runs the self-check and prints the counts. FAILED if a variant was wrong or failed, or if none was usable; a variant that was refused
+ * beside usable ones is no failure, and neither is a selection without variants. */
 static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv_device *d)
 {
     spmv_check_counts counts;
@@ -101,7 +102,7 @@ static int check_run(tool *t, const arguments *args, spmv_check_desc *desc, spmv
             (unsigned long long)counts.variants, (unsigned long long)counts.usable,
             (unsigned long long)counts.refused, (unsigned long long)counts.failed, (unsigned long long)counts.wrong,
             (unsigned long long)counts.products);
-    return s == SPMV_OK && !counts.wrong && !counts.failed ? DONE : FAILED;
+    return s == SPMV_OK && !counts.wrong && !counts.failed && (counts.usable || !counts.variants) ? DONE : FAILED;
 }
 
 int check_command(tool *t, const arguments *args)

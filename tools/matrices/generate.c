@@ -129,7 +129,7 @@ int generate_matrix(tool *t, const char *name, spmv_csr *out)
     for (i = 0; i < formula_count && !formula_matches(formula_families[i].form, form, n); i++) continue;
     for (j = 0; i == formula_count && j < drawn_count && !formula_matches(drawn_families[j].form, form, n); j++) continue;
     if (i == formula_count && j == drawn_count && !r)
-        return cli_misuse(t, "there is no matrix '%s'; spmv gen --list prints the names", name);
+        return cli_misuse(t, "there is no matrix '%s'; spmv gen --list prints the names, with # for a number", name);
     memset(&e, 0, sizeof e);
     memset(&p, 0, sizeof p);
     t->about = name;

@@ -120,7 +120,7 @@ int device_open(tool *t, const char *text, spmv_device **out)
     }
     free(*out);
     *out = NULL;
-    return FAILED;
+    return cli_complain(t, "--device %s: spmv devices lists those that there are", text);
 }
 
 void device_close(tool *t, spmv_device *d)

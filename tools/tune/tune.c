@@ -194,7 +194,7 @@ static int tune_finish(tuner *u, const char *path)
     if (result == DONE)
         fprintf(stderr, "%s: %u candidates, %u rates measured (and %u from the journal), %u struck out; %u rows in %u bytes; %.0f s%s\n",
                 u->head.device, (unsigned)u->count, (unsigned)u->samples, (unsigned)u->recalled, (unsigned)u->struck,
-                (unsigned)rows, (unsigned)bytes, cli_seconds() - u->begun, u->complete ? "" : "; --resume continues");
+                (unsigned)rows, (unsigned)bytes, cli_seconds() - u->begun, u->complete || !*u->journal_path ? "" : "; --resume continues");
     spmv_tuning_free(&table);
     return result;
 }
