@@ -652,7 +652,7 @@ typedef struct io_bad {
 #define T SPMV_ERR_TOO_LARGE
 static const io_bad io_bads[] = {
     /* the banner */
-    {P, 0, 0, ""}, {P, 1, 1, "\n"}, {P, 1, 1, "1 1 1\n1 1 1\n"}, {P, 1, 1, "\n" IO_REAL "1 1 0\n"},
+    {P, 1, 0, ""}, {P, 1, 1, "\n"}, {P, 1, 1, "1 1 1\n1 1 1\n"}, {P, 1, 1, "\n" IO_REAL "1 1 0\n"},
     {P, 1, 1, " " IO_REAL "1 1 0\n"}, {P, 1, 1, "%MatrixMarket matrix coordinate real general\n1 1 0\n"},
     {P, 1, 1, "%%%MatrixMarket matrix coordinate real general\n1 1 0\n"},
     {P, 1, 1, "%% MatrixMarket matrix coordinate real general\n1 1 0\n"},

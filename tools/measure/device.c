@@ -120,7 +120,7 @@ int device_open(tool *t, const char *text, spmv_device **out)
     }
     free(*out);
     *out = NULL;
-    return cli_complain(t, "--device %s: spmv devices lists those that there are", text);
+    return cli_complain(t, "--device %s could not be opened; spmv devices lists the devices", text);
 }
 
 void device_close(tool *t, spmv_device *d)
