@@ -78,17 +78,11 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 
 /* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
 #define SPMV__ALONE 20000
-/* Up to so many slots, a thread gets the same share in every product, because the share may still be in its caches. In larger
- * products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
-#define SPMV__CACHED 1000000
+/* Up to so many slots a thread, it gets the same share in every product, because the share may still be in its L2 cache (of 1 MB or more).
+ * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
+#define SPMV__CACHED 100000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
-#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
-#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length or are very short: see eight_rows */
-/* Rows of csr for which it is decided at once whether they are summed by eights, and how many of their eights must qualify. A decision
- * for every eight rows would cost a mispredicted branch for each. */
-#define SPMV__BLOCK_ROWS 64
-#define SPMV__BLOCK_FITS 6
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
@@ -119,7 +113,7 @@ static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slot
 {
     const uint64_t threads = spmv__threads(slots);
     if (threads < 2) product(job, 0, 1);
-    else if (slots <= SPMV__CACHED && job->most == UINT64_MAX) {
+    else if (slots <= SPMV__CACHED * threads && job->most == UINT64_MAX) {
 #ifdef _OPENMP
         int64_t t;
         #pragma omp parallel for schedule(static, 1)
@@ -163,15 +157,12 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
     return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
 }
 
-/* 1 if csr looks for blocks of rows to sum by eights; otherwise most rows are too long. */
-SPMV__SHARED int spmv__csr_by_blocks(const spmv_part *p) { return p->nnz / SPMV__SHORT < p->rows; }
-
 /* The row at which a share of csr begins instead of row i: the first of a block, if that may be summed by eights, so that all shares see
  * the same blocks. */
 SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 {
     const uint64_t first = i - i % SPMV__BLOCK_ROWS;
-    if (i == first || !spmv__csr_by_blocks(p) || first + SPMV__BLOCK_ROWS > p->rows) return i;
+    if (i == first || !p->blocks || first + SPMV__BLOCK_ROWS > p->rows) return i;
     return spmv__at(&p->a[SPMV_CSR_PTR], first + SPMV__BLOCK_ROWS) - spmv__at(&p->a[SPMV_CSR_PTR], first) <= SPMV__BLOCK_ROWS * SPMV__SHORT
                ? first : i;
 }
@@ -535,41 +526,54 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
 
+/* How a block of SPMV__BLOCK_ROWS rows of csr is summed; ptr is where its nonzeros begin, stop where those end that may be read. */
+SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
+{
+    int r, alike = 0, low = 0;
+    if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * SPMV__SHORT) return SPMV__BLOCK_MIXED;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) {
+        alike += SPMV__L(alike)(ptr + r) <= SPMV__EIGHT;
+        low += SPMV__L(short)(ptr + r);
+    }
+    if (alike >= SPMV__BLOCK_FITS) return SPMV__BLOCK_ALIKE;
+    return SPMV__LANES > 1 && low == SPMV__BLOCK_ROWS / SPMV__EIGHT && (uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 <= stop ? SPMV__BLOCK_SHORT
+                                                                                                             : SPMV__BLOCK_MIXED;
+}
+
 /* For columns of a type C, x being moved to their base; names end in w.
- * dot         the sum of n values times the elements of x that their columns name; far_dot is a call of it
- * eight_rows  the sums of eight rows, if they have the same length up to eight, or at most four nonzeros each; else 0. Short rows that
- *             are summed one after another cost more in mispredicted branches than in arithmetic. stop: where the nonzeros end that may
- *             be read: those behind a row are multiplied too, and not added
- * rows        the sums of count rows, whose nonzeros begin where ptr says. Those from head on are taken SPMV__BLOCK_ROWS at a time, and
- *             such a block is summed by eights if that fits most of them
+ * row         the sum of values k to end - 1 times the elements of x that their columns name
+ * far_dot     the same for the first n values, as a call
+ * eight_alike the sums of eight rows, if they have the same length up to eight; else 0
+ * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
+ *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
+ * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
+ *             on are taken SPMV__BLOCK_ROWS at a time, in the way that suits the kind of the block
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * slice       the sums of height rows of a slice with so many slots, in registers */
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,          \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
                                             const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
         SPMV__T sum = 0;                                                                                                            \
-        uint64_t k = 0;                                                                                                             \
-        if (n >= SPMV__SHORT) {                                                                                                     \
+        if (k + SPMV__SHORT <= end) {                                                                                               \
             SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;                                                                           \
-            do {                                                                                                                    \
+            for (; k + 8 <= end; k += 8) {                                                                                          \
                 s0 = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);                                \
                 s1 = SPMV__O(qfma)(SPMV__F(qload)(val + k + 4, 4), SPMV__O(qgather##w)(x, col + k + 4), s1);                        \
-                k += 8;                                                                                                             \
-            } while (k + 8 <= n);                                                                                                   \
+            }                                                                                                                       \
             sum = SPMV__O(qsum)(SPMV__O(qadd)(s0, s1));                                                                             \
         }                                                                                                                           \
-        if (k < n) {                                                                                                                \
+        if (k < end) {                                                                                                              \
             SPMV__ALIGN_LOOP;                                                                                                       \
-            do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < n);                                               \
+            do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < end);                                             \
         }                                                                                                                           \
         return sum;                                                                                                                 \
     }                                                                                                                               \
     SPMV__APART SPMV__T SPMV__F(far_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,             \
                                             const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
-        return SPMV__F(dot##w)(val, col, n, x);                                                                                     \
+        return SPMV__F(row##w)(val, col, 0, n, x);                                                                                     \
     }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
                                                       const SPMV__T *SPMV__RESTRICT x)                                              \
@@ -594,37 +598,33 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
             sum[r] = s;                                                                                                             \
         }                                                                                                                           \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
-                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,  \
-                                               SPMV__T *SPMV__RESTRICT sum)                                                         \
+    SPMV__FORCE_INLINE int SPMV__F(eight_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
+                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
     {                                                                                                                               \
-        const uint32_t at = ptr[0];                                                                                                 \
-        int r;                                                                                                                      \
+        val += ptr[0];                                                                                                              \
+        col += ptr[0];                                                                                                              \
         switch (SPMV__L(alike)(ptr)) {                                                                                              \
-        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                    \
-        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                    \
-        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                    \
-        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                    \
-        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                    \
-        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                    \
-        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                    \
-        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                    \
-        default: break;                                                                                                             \
+        case 0: memset(sum, 0, SPMV__EIGHT * sizeof *sum); return 1;                                                                \
+        case 1: SPMV__F(rows_alike##w)(val, col, 1, x, sum); return 1;                                                              \
+        case 2: SPMV__F(rows_alike##w)(val, col, 2, x, sum); return 1;                                                              \
+        case 3: SPMV__F(rows_alike##w)(val, col, 3, x, sum); return 1;                                                              \
+        case 4: SPMV__F(rows_alike##w)(val, col, 4, x, sum); return 1;                                                              \
+        case 5: SPMV__F(rows_alike##w)(val, col, 5, x, sum); return 1;                                                              \
+        case 6: SPMV__F(rows_alike##w)(val, col, 6, x, sum); return 1;                                                              \
+        case 7: SPMV__F(rows_alike##w)(val, col, 7, x, sum); return 1;                                                              \
+        case 8: SPMV__F(rows_alike##w)(val, col, 8, x, sum); return 1;                                                              \
+        default: return 0;                                                                                                          \
         }                                                                                                                           \
-        if (SPMV__LANES == 1 || (uint64_t)ptr[SPMV__EIGHT - 1] + 4 > stop || !SPMV__L(short)(ptr)) return 0;                        \
-        for (r = 0; r < SPMV__EIGHT; r += 4, ptr += 4)                                                                              \
-            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                            \
-                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                     \
-                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                     \
-                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                    \
-        return 1;                                                                                                                   \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE int SPMV__F(fits##w)(const uint32_t *ptr)                                                                    \
+    SPMV__FORCE_INLINE void SPMV__F(four_short##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
+                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
     {                                                                                                                               \
-        int r, fits = 0;                                                                                                            \
-        if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * SPMV__SHORT) return 0;                                              \
-        for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) fits += SPMV__L(fits)(ptr + r);                                         \
-        return fits >= SPMV__BLOCK_FITS;                                                                                            \
+        SPMV__O(qsums)(sum, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                                    \
+                       SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                         \
+                       SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                         \
+                       SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                        \
     }                                                                                                                               \
     SPMV__APART void SPMV__F(rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr, \
                                       uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,                \
@@ -633,15 +633,23 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         uint64_t i = 0, k;                                                                                                          \
         while (i < count) {                                                                                                         \
             const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);                \
-            if (end - i == SPMV__BLOCK_ROWS && i >= head && SPMV__F(fits##w)(ptr + i)) {                                            \
+            const int whole = i >= head && end - i == SPMV__BLOCK_ROWS;                                                             \
+            switch (whole ? SPMV__F(block_kind)(ptr + i, stop) : SPMV__BLOCK_MIXED) {                                               \
+            case SPMV__BLOCK_ALIKE:                                                                                                 \
                 for (; i < end; i += SPMV__EIGHT)                                                                                   \
-                    if (!SPMV__F(eight_rows##w)(val, col, ptr + i, stop, x, sum + i))                                               \
+                    if (!SPMV__F(eight_alike##w)(val, col, ptr + i, x, sum + i))                                                    \
                         for (k = i; k < i + SPMV__EIGHT; k++)                                                                       \
                             sum[k] = SPMV__F(far_dot##w)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], x);                       \
-            } else for (k = ptr[i]; i < end; i++) {                                                                                 \
-                const uint64_t next = ptr[i + 1];                                                                                   \
-                sum[i] = SPMV__F(dot##w)(val + k, col + k, next - k, x);                                                            \
-                k = next;                                                                                                           \
+                break;                                                                                                              \
+            case SPMV__BLOCK_SHORT:                                                                                                 \
+                for (; i < end; i += 4) SPMV__F(four_short##w)(val, col, ptr + i, x, sum + i);                                      \
+                break;                                                                                                              \
+            default:                                                                                                                \
+                for (k = ptr[i]; i < end; i++) {                                                                                    \
+                    const uint64_t next = ptr[i + 1];                                                                               \
+                    sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                 \
+                    k = next;                                                                                                       \
+                }                                                                                                                   \
             }                                                                                                                       \
         }                                                                                                                           \
     }                                                                                                                               \
@@ -768,7 +776,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
     while (k < end) {
         uint64_t first = k;
         while (k < n && row[k] == row[first]) k++;
-        y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, x);
+        y[row[first]] += alpha * SPMV__F(row)(val, col, first, k, x);
     }
 }
 #endif
@@ -835,7 +843,6 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const int blocks = spmv__csr_by_blocks(p);
     while (i < end) {
         const uint64_t next = spmv__csr_stretch(p, i, end), in_block = i % SPMV__BLOCK_ROWS;
         if (next == i) {
@@ -844,7 +851,7 @@ static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint
             i++;
             continue;
         }
-        SPMV__F(csr_sums)(p, i, !blocks ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x, buffer ? buffer : y + i);
+        SPMV__F(csr_sums)(p, i, !p->blocks ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x, buffer ? buffer : y + i);
         if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
         i = next;
     }
@@ -874,7 +881,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     }
     for (; i < row[run + 1]; i = next) {
         next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
-        SPMV__F(csr_sums)(p, i, 0, next - i, x, sum);
+        SPMV__F(csr_sums)(p, i, p->blocks ? 0 : next - i, next - i, x, sum);
         SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
     }
 }
@@ -1289,7 +1296,7 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
         for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
             end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
-            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, x), beta, y);
+            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(row)(val, col, at, end, x), beta, y);
         }
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;

@@ -28,7 +28,6 @@
  * and for each level:
  *   spmv__alike_<level>(ptr) the number of nonzeros of each of eight rows of CSR, or UINT32_MAX if it is not the same
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
- *   spmv__fits_<level>(ptr)  1 if one of the two holds, with at most eight nonzeros a row
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
@@ -143,7 +142,6 @@ SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
     while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
     return i == 8;
 }
-SPMV__FORCE_INLINE int spmv__fits_plain(const uint32_t *ptr) { return spmv__alike_plain(ptr) <= 8; }
 
 /* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
 #define SPMV__PLAIN_LOAD(S, TS, V, T)                                                                                              \
@@ -232,11 +230,6 @@ SPMV__FORCE_INLINE uint32_t spmv__alike_avx2(const uint32_t *ptr)
     return spmv__same_avx2(spmv__lengths_avx2(ptr)) ? ptr[1] - ptr[0] : UINT32_MAX;
 }
 SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
-SPMV__FORCE_INLINE int spmv__fits_avx2(const uint32_t *ptr)
-{
-    const __m256i n = spmv__lengths_avx2(ptr);
-    return (spmv__same_avx2(n) & spmv__below_avx2(n, 8)) | spmv__below_avx2(n, 4); /* without branches, which would be mispredicted */
-}
 typedef __m256 spmv__vec_f32_avx2;
 typedef __m128 spmv__quad_f32_avx2;
 SPMV__FORCE_INLINE __m256 spmv__vload_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
@@ -431,7 +424,6 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 #endif
 #define spmv__alike_avx512 spmv__alike_avx2
 #define spmv__short_avx512 spmv__short_avx2
-#define spmv__fits_avx512 spmv__fits_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
 SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
@@ -521,7 +513,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 #include <arm_neon.h>
 #define spmv__alike_neon spmv__alike_plain
 #define spmv__short_neon spmv__short_plain
-#define spmv__fits_neon(ptr) (spmv__alike_plain(ptr) <= 8 || spmv__short_plain(ptr))
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
