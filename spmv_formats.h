@@ -2431,6 +2431,16 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:run=2048,idx=16", SPMV__ALL }
 };
 
+/* How the host sums rows of csr, and those of formats that share its code. */
+#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
+#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length */
+/* The host decides at once for so many rows of csr how they are summed: one after another (mixed), by eights of the same length up to
+ * SPMV__SHORT, of which there must be so many (alike), or by fours of at most four nonzeros each (short). A decision for every eight rows
+ * would cost a mispredicted branch for each. */
+#define SPMV__BLOCK_ROWS 64
+#define SPMV__BLOCK_FITS 6
+enum { SPMV__BLOCK_MIXED, SPMV__BLOCK_ALIKE, SPMV__BLOCK_SHORT };
+
 #ifndef SPMV_NO_CSR
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
  * pieces of a run's size, so that no work-group has much more to do than the others. */
@@ -2489,15 +2499,6 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
     }
     return 1;
 }
-
-#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
-#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length */
-/* The host decides at once for so many rows of csr how they are summed: one after another (mixed), by eights of the same length up to
- * SPMV__SHORT, of which there must be so many (alike), or by fours of at most four nonzeros each (short). A decision for every eight rows
- * would cost a mispredicted branch for each. */
-#define SPMV__BLOCK_ROWS 64
-#define SPMV__BLOCK_FITS 6
-enum { SPMV__BLOCK_MIXED, SPMV__BLOCK_ALIKE, SPMV__BLOCK_SHORT };
 
 /* 1 if the block of rows that begins at row i is alike or short. */
 static int spmv__csr_block_fits(const uint64_t *ptr, uint64_t i)
