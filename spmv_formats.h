@@ -731,7 +731,8 @@ extern int madvise(void *address, size_t bytes, int advice);
 
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
-#define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
+/* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */
+#define SPMV__APART static __attribute__((noinline, unused))
 #define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
 #else
 #define SPMV__SHARED static
