@@ -478,6 +478,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
+    int        blocks;  /* csr: 1 if the host sums most rows in blocks of rows that are alike or short */
     struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
 } spmv_part;
@@ -730,7 +731,8 @@ extern int madvise(void *address, size_t bytes, int advice);
 
 #ifdef __GNUC__
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
-#define SPMV__APART static __attribute__((noinline)) /* its stack frame is large and must not become part of its caller's */
+/* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */
+#define SPMV__APART static __attribute__((noinline, unused))
 #define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
 #else
 #define SPMV__SHARED static
@@ -2430,6 +2432,16 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:run=2048,idx=16", SPMV__ALL }
 };
 
+/* How the host sums rows of csr, and those of formats that share its code. */
+#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
+#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length */
+/* The host decides at once for so many rows of csr how they are summed: one after another (mixed), by eights of the same length up to
+ * SPMV__SHORT, of which there must be so many (alike), or by fours of at most four nonzeros each (short). A decision for every eight rows
+ * would cost a mispredicted branch for each. */
+#define SPMV__BLOCK_ROWS 64
+#define SPMV__BLOCK_FITS 6
+enum { SPMV__BLOCK_MIXED, SPMV__BLOCK_ALIKE, SPMV__BLOCK_SHORT };
+
 #ifndef SPMV_NO_CSR
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
  * pieces of a run's size, so that no work-group has much more to do than the others. */
@@ -2489,6 +2501,34 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
     return 1;
 }
 
+/* 1 if the block of rows that begins at row i is alike or short. */
+static int spmv__csr_block_fits(const uint64_t *ptr, uint64_t i)
+{
+    uint64_t longest = 0, alike = 0, k, r;
+    for (k = i; k < i + SPMV__BLOCK_ROWS; k += SPMV__EIGHT) {
+        const uint64_t n = ptr[k + 1] - ptr[k];
+        int same = n <= SPMV__SHORT;
+        for (r = k; r < k + SPMV__EIGHT; r++) {
+            if (ptr[r + 1] - ptr[r] > longest) longest = ptr[r + 1] - ptr[r];
+            same &= ptr[r + 1] - ptr[r] == n;
+        }
+        alike += (uint64_t)same;
+    }
+    return longest <= 4 || alike >= SPMV__BLOCK_FITS;
+}
+
+/* Sets what the host's product should know about the lengths of the rows. Blocks are looked for in a product if half of the rows are in
+ * such blocks; to look in vain takes a tenth of the time of a product with short rows. */
+static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
+{
+    uint64_t i, fits = 0;
+    for (i = 0; i < p->rows; i++)
+        if (s->ptr[i + 1] - s->ptr[i] > p->longest) p->longest = s->ptr[i + 1] - s->ptr[i];
+    if (p->nnz / SPMV__SHORT >= p->rows) return;
+    for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_block_fits(s->ptr, i);
+    p->blocks = fits * 2 * SPMV__BLOCK_ROWS > p->rows;
+}
+
 /* With the key run, the runs are counted here and written by spmv__csr_lay. */
 static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
 {
@@ -2496,8 +2536,7 @@ static spmv_status spmv__csr_size(spmv_part *p, spmv__source *s)
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want_offsets(&p->a[SPMV_CSR_PTR], p->rows + 1, p->nnz);
     spmv__want(&p->a[SPMV_CSR_COL], p->nnz, 4);
-    for (i = 0; i < p->rows; i++)
-        if (s->ptr[i + 1] - s->ptr[i] > p->longest) p->longest = s->ptr[i + 1] - s->ptr[i];
+    spmv__csr_lengths(p, s);
     if (!most) return SPMV_OK;
     for (; row < p->rows; p->n[SPMV_CSR_RUNS]++) spmv__run_step(s, p->rows, most, &row, &at);
     for (i = 0; p->longest > SPMV__WHOLE * most && i < p->rows; i++) p->n[SPMV_CSR_LONGS] += (uint64_t)spmv__in_pieces(s, most, i);

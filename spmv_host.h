@@ -78,17 +78,11 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 
 /* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
 #define SPMV__ALONE 20000
-/* Up to so many slots, a thread gets the same share in every product, because the share may still be in its caches. In larger
- * products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
-#define SPMV__CACHED 1000000
+/* Up to so many slots a thread, it gets the same share in every product, because the share may still be in its L2 cache (of 1 MB or more).
+ * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
+#define SPMV__CACHED 100000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
-#define SPMV__SHORT 8 /* entries: shorter rows are summed entry after entry, as four partial sums cost more in branches than they save */
-#define SPMV__LONG 32 /* entries: shorter rows are summed by quads or without vectors, as more partial sums cost more than they save */
-#define SPMV__EIGHT 8 /* rows of csr that are summed together if they have the same length or are very short: see eight_rows */
-/* Rows of csr for which it is decided at once whether they are summed by eights, and how many of their eights must qualify. A decision
- * for every eight rows would cost a mispredicted branch for each. */
-#define SPMV__BLOCK_ROWS 64
-#define SPMV__BLOCK_FITS 6
+#define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
@@ -119,7 +113,7 @@ static void spmv__run(const spmv__job *job, spmv__product product, uint64_t slot
 {
     const uint64_t threads = spmv__threads(slots);
     if (threads < 2) product(job, 0, 1);
-    else if (slots <= SPMV__CACHED && job->most == UINT64_MAX) {
+    else if (slots <= SPMV__CACHED * threads && job->most == UINT64_MAX) {
 #ifdef _OPENMP
         int64_t t;
         #pragma omp parallel for schedule(static, 1)
@@ -163,18 +157,25 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
     return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
 }
 
-/* 1 if the block of rows of csr that holds row i may be summed by eights (see csr_block_fits). */
-SPMV__SHARED int spmv__csr_low_block(const spmv_part *p, uint64_t i)
-{
-    const uint64_t first = i - i % SPMV__BLOCK_ROWS;
-    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
-    return p->a[SPMV_CSR_PTR].width == 4 && first + SPMV__BLOCK_ROWS <= p->rows &&
-           ptr[first + SPMV__BLOCK_ROWS] - ptr[first] <= SPMV__BLOCK_ROWS * SPMV__SHORT;
-}
-/* The row at which a share of csr begins instead of row i: the first of such a block, so that all shares see the same blocks. */
+/* The row at which a share of csr begins instead of row i: the first of a block, if that may be summed by eights, so that all shares see
+ * the same blocks. */
 SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 {
-    return i < p->rows && spmv__csr_low_block(p, i) ? i - i % SPMV__BLOCK_ROWS : i;
+    const uint64_t first = i - i % SPMV__BLOCK_ROWS;
+    if (i == first || !p->blocks || first + SPMV__BLOCK_ROWS > p->rows) return i;
+    return spmv__at(&p->a[SPMV_CSR_PTR], first + SPMV__BLOCK_ROWS) - spmv__at(&p->a[SPMV_CSR_PTR], first) <= SPMV__BLOCK_ROWS * SPMV__SHORT
+               ? first : i;
+}
+
+/* The end of the rows from row i on that are summed together: at most SPMV__TILE rows, which end with a block or before row end, and none
+ * with more than SPMV__PIECE nonzeros. i if that row has more. */
+SPMV__SHARED uint64_t spmv__csr_stretch(const spmv_part *p, uint64_t i, uint64_t end)
+{
+    const spmv_array *ptr = &p->a[SPMV_CSR_PTR];
+    const uint64_t last = spmv__smaller(end, i - i % SPMV__BLOCK_ROWS + SPMV__TILE);
+    if (p->longest <= SPMV__PIECE || spmv__at(ptr, last) - spmv__at(ptr, i) <= SPMV__PIECE) return last;
+    while (i < last && spmv__at(ptr, i + 1) - spmv__at(ptr, i) <= SPMV__PIECE) i++;
+    return i;
 }
 
 /* Of each type: its values, its vectors, and the type whose sums it forms. */
@@ -193,7 +194,6 @@ SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 #define SPMV__V SPMV__CAT(SPMV__VALUE_, SPMV__TYPE)
 #define SPMV__T SPMV__CAT(SPMV__VECTOR_, SPMV__TYPE)
 #define SPMV__FMA SPMV__CAT(SPMV__FMA_, SPMV__SUM_TYPE)
-#define SPMV__QUADS (sizeof(SPMV__T) == 4) /* are rows from SPMV__SHORT on summed by quads? In f64 this gained nothing. */
 #define SPMV__LANES_MOST 16 /* lanes of the widest vectors */
 #define SPMV__LANES ((uint64_t)(sizeof(SPMV__O(vec)) / sizeof(SPMV__T)))
 
@@ -526,68 +526,59 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
 
-/* For columns of a type C, x being moved to their base; names end in w. room: nonzeros from val on that may be read; those behind a row
- * are multiplied too, and not added.
- * dot         the sum of n values times the elements of x that their columns name
- * eight_rows  the sums of eight rows, if they have the same length up to eight, or at most four nonzeros each; else 0. Short rows that
- *             are summed one after another cost more in mispredicted branches than in arithmetic. stop: where the nonzeros of all rows
- *             end that may be read
+/* How a block of SPMV__BLOCK_ROWS rows of csr is summed; ptr is where its nonzeros begin, stop where those end that may be read. */
+SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
+{
+    int r, alike = 0, low = 0;
+    if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * SPMV__SHORT) return SPMV__BLOCK_MIXED;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) {
+        alike += SPMV__L(alike)(ptr + r) <= SPMV__EIGHT;
+        low += SPMV__L(short)(ptr + r);
+    }
+    if (alike >= SPMV__BLOCK_FITS) return SPMV__BLOCK_ALIKE;
+    return SPMV__LANES > 1 && low == SPMV__BLOCK_ROWS / SPMV__EIGHT && (uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 <= stop ? SPMV__BLOCK_SHORT
+                                                                                                             : SPMV__BLOCK_MIXED;
+}
+
+/* For columns of a type C, x being moved to their base; names end in w.
+ * row         the sum of values k to end - 1 times the elements of x that their columns name
+ * far_dot     the same for the first n values, as a call
+ * eight_alike the sums of eight rows, if they have the same length up to eight; else 0
+ * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
+ *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
+ * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
+ *             on are taken SPMV__BLOCK_ROWS at a time, in the way that suits the kind of the block
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * slice       the sums of height rows of a slice with so many slots, in registers */
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
-    SPMV__APART SPMV__T SPMV__F(long_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,            \
-                                                 const SPMV__T *SPMV__RESTRICT x)                                                   \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
+                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
-        const uint64_t L = SPMV__LANES;                                                                                             \
-        SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;                                                              \
-        SPMV__T rest = 0;                                                                                                           \
-        for (; n >= 4 * L; n -= 4 * L, val += 4 * L, col += 4 * L) {                                                                \
-            s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);                                               \
-            s1 = SPMV__O(vfma)(SPMV__F(vload)(val + L), SPMV__O(vgather##w)(x, col + L), s1);                                       \
-            s2 = SPMV__O(vfma)(SPMV__F(vload)(val + 2 * L), SPMV__O(vgather##w)(x, col + 2 * L), s2);                               \
-            s3 = SPMV__O(vfma)(SPMV__F(vload)(val + 3 * L), SPMV__O(vgather##w)(x, col + 3 * L), s3);                               \
+        SPMV__T sum = 0;                                                                                                            \
+        if (k + SPMV__SHORT <= end) {                                                                                               \
+            SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;                                                                           \
+            for (; k + 8 <= end; k += 8) {                                                                                          \
+                s0 = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);                                \
+                s1 = SPMV__O(qfma)(SPMV__F(qload)(val + k + 4, 4), SPMV__O(qgather##w)(x, col + k + 4), s1);                        \
+            }                                                                                                                       \
+            sum = SPMV__O(qsum)(SPMV__O(qadd)(s0, s1));                                                                             \
         }                                                                                                                           \
-        for (; n >= L; n -= L, val += L, col += L) s0 = SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vgather##w)(x, col), s0);        \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
-        return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;                                   \
+        if (k < end) {                                                                                                              \
+            SPMV__ALIGN_LOOP;                                                                                                       \
+            do sum = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], sum); while (++k < end);                                             \
+        }                                                                                                                           \
+        return sum;                                                                                                                 \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(plain_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,    \
-                                                  const SPMV__T *SPMV__RESTRICT x)                                                  \
+    SPMV__APART SPMV__T SPMV__F(far_dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,             \
+                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
-        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                                     \
-        if (n < SPMV__SHORT) {                                                                                                      \
-            for (; n > 0; n--, val++, col++) s0 += *val * x[*col];                                                                  \
-            return s0;                                                                                                              \
-        }                                                                                                                           \
-        for (; n >= 4; n -= 4, val += 4, col += 4) {                                                                                \
-            s0 += val[0] * x[col[0]];                                                                                               \
-            s1 += val[1] * x[col[1]];                                                                                               \
-            s2 += val[2] * x[col[2]];                                                                                               \
-            s3 += val[3] * x[col[3]];                                                                                               \
-        }                                                                                                                           \
-        if (n > 0) s0 += val[0] * x[col[0]];                                                                                        \
-        if (n > 1) s1 += val[1] * x[col[1]];                                                                                        \
-        if (n > 2) s2 += val[2] * x[col[2]];                                                                                        \
-        return (s0 + s1) + (s2 + s3);                                                                                               \
+        return SPMV__F(row##w)(val, col, 0, n, x);                                                                                     \
     }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(row_end##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, \
                                                       const SPMV__T *SPMV__RESTRICT x)                                              \
     {                                                                                                                               \
         return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);            \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE SPMV__T SPMV__F(dot##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n, uint64_t room, \
-                                            const SPMV__T *SPMV__RESTRICT x)                                                        \
-    {                                                                                                                               \
-        SPMV__O(quad) sum = SPMV__O(qzero)();                                                                                       \
-        SPMV__T rest = 0;                                                                                                           \
-        if (n < (SPMV__QUADS ? SPMV__SHORT : SPMV__LONG) || SPMV__LANES == 1) return SPMV__F(plain_dot##w)(val, col, n, x);         \
-        if (n >= SPMV__LONG) return SPMV__F(long_dot##w)(val, col, n, x);                                                           \
-        for (; n > 4; n -= 4, room -= 4, val += 4, col += 4)                                                                        \
-            sum = SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), sum);                                          \
-        if (room >= 4) return SPMV__O(qsum)(SPMV__O(qadd)(sum, SPMV__F(row_end##w)(val, col, n, x)));                               \
-        for (; n > 0; n--, val++, col++) rest += *val * x[*col];                                                                    \
-        return SPMV__O(qsum)(sum) + rest;                                                                                           \
     }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,           \
                                                 const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                       \
@@ -597,40 +588,70 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
             SPMV__T s;                                                                                                              \
             SPMV__NO_VECTORS(val);                                                                                                  \
             s = val[0] * x[col[0]];                                                                                                 \
-            if (n > 1) s += val[1] * x[col[1]];                                                                                     \
-            if (n > 2) s += val[2] * x[col[2]];                                                                                     \
-            if (n > 3) s += val[3] * x[col[3]];                                                                                     \
-            if (n > 4) s += val[4] * x[col[4]];                                                                                     \
-            if (n > 5) s += val[5] * x[col[5]];                                                                                     \
-            if (n > 6) s += val[6] * x[col[6]];                                                                                     \
-            if (n > 7) s += val[7] * x[col[7]];                                                                                     \
+            if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);                                                            \
+            if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);                                                            \
+            if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);                                                            \
+            if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);                                                            \
+            if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);                                                            \
+            if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);                                                            \
+            if (n > 7) s = SPMV__O(efma)((SPMV__T)val[7], x[col[7]], s);                                                            \
             sum[r] = s;                                                                                                             \
         }                                                                                                                           \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE int SPMV__F(eight_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
-                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,  \
-                                               SPMV__T *SPMV__RESTRICT sum)                                                         \
+    SPMV__FORCE_INLINE int SPMV__F(eight_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
+                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
     {                                                                                                                               \
-        const uint32_t at = ptr[0];                                                                                                 \
-        int r;                                                                                                                      \
+        val += ptr[0];                                                                                                              \
+        col += ptr[0];                                                                                                              \
         switch (SPMV__L(alike)(ptr)) {                                                                                              \
-        case 1: SPMV__F(rows_alike##w)(val + at, col + at, 1, x, sum); return 1;                                                    \
-        case 2: SPMV__F(rows_alike##w)(val + at, col + at, 2, x, sum); return 1;                                                    \
-        case 3: SPMV__F(rows_alike##w)(val + at, col + at, 3, x, sum); return 1;                                                    \
-        case 4: SPMV__F(rows_alike##w)(val + at, col + at, 4, x, sum); return 1;                                                    \
-        case 5: SPMV__F(rows_alike##w)(val + at, col + at, 5, x, sum); return 1;                                                    \
-        case 6: SPMV__F(rows_alike##w)(val + at, col + at, 6, x, sum); return 1;                                                    \
-        case 7: SPMV__F(rows_alike##w)(val + at, col + at, 7, x, sum); return 1;                                                    \
-        case 8: SPMV__F(rows_alike##w)(val + at, col + at, 8, x, sum); return 1;                                                    \
-        default: break;                                                                                                             \
+        case 0: memset(sum, 0, SPMV__EIGHT * sizeof *sum); return 1;                                                                \
+        case 1: SPMV__F(rows_alike##w)(val, col, 1, x, sum); return 1;                                                              \
+        case 2: SPMV__F(rows_alike##w)(val, col, 2, x, sum); return 1;                                                              \
+        case 3: SPMV__F(rows_alike##w)(val, col, 3, x, sum); return 1;                                                              \
+        case 4: SPMV__F(rows_alike##w)(val, col, 4, x, sum); return 1;                                                              \
+        case 5: SPMV__F(rows_alike##w)(val, col, 5, x, sum); return 1;                                                              \
+        case 6: SPMV__F(rows_alike##w)(val, col, 6, x, sum); return 1;                                                              \
+        case 7: SPMV__F(rows_alike##w)(val, col, 7, x, sum); return 1;                                                              \
+        case 8: SPMV__F(rows_alike##w)(val, col, 8, x, sum); return 1;                                                              \
+        default: return 0;                                                                                                          \
         }                                                                                                                           \
-        if (SPMV__LANES == 1 || (uint64_t)ptr[SPMV__EIGHT - 1] + 4 > stop || !SPMV__L(short)(ptr)) return 0;                        \
-        for (r = 0; r < SPMV__EIGHT; r += 4, ptr += 4)                                                                              \
-            SPMV__O(qsums)(sum + r, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                            \
-                           SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                     \
-                           SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                     \
-                           SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                    \
-        return 1;                                                                                                                   \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(four_short##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
+                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
+    {                                                                                                                               \
+        SPMV__O(qsums)(sum, SPMV__F(row_end##w)(val + ptr[0], col + ptr[0], ptr[1] - ptr[0], x),                                    \
+                       SPMV__F(row_end##w)(val + ptr[1], col + ptr[1], ptr[2] - ptr[1], x),                                         \
+                       SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                         \
+                       SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                        \
+    }                                                                                                                               \
+    SPMV__APART void SPMV__F(rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr, \
+                                      uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,                \
+                                      SPMV__T *SPMV__RESTRICT sum)                                                                  \
+    {                                                                                                                               \
+        uint64_t i = 0, k;                                                                                                          \
+        while (i < count) {                                                                                                         \
+            const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);                \
+            const int whole = i >= head && end - i == SPMV__BLOCK_ROWS;                                                             \
+            switch (whole ? SPMV__F(block_kind)(ptr + i, stop) : SPMV__BLOCK_MIXED) {                                               \
+            case SPMV__BLOCK_ALIKE:                                                                                                 \
+                for (; i < end; i += SPMV__EIGHT)                                                                                   \
+                    if (!SPMV__F(eight_alike##w)(val, col, ptr + i, x, sum + i))                                                    \
+                        for (k = i; k < i + SPMV__EIGHT; k++)                                                                       \
+                            sum[k] = SPMV__F(far_dot##w)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], x);                       \
+                break;                                                                                                              \
+            case SPMV__BLOCK_SHORT:                                                                                                 \
+                for (; i < end; i += 4) SPMV__F(four_short##w)(val, col, ptr + i, x, sum + i);                                      \
+                break;                                                                                                              \
+            default:                                                                                                                \
+                for (k = ptr[i]; i < end; i++) {                                                                                    \
+                    const uint64_t next = ptr[i + 1];                                                                               \
+                    sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                 \
+                    k = next;                                                                                                       \
+                }                                                                                                                   \
+            }                                                                                                                       \
+        }                                                                                                                           \
     }                                                                                                                               \
     static inline int SPMV__F(column##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t rows,             \
                                       uint64_t ahead, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                 \
@@ -714,15 +735,6 @@ SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
 
-#if !defined(SPMV_NO_CSR) || !defined(SPMV_NO_TCSR)
-/* dot, for rows that are long or rare enough for a call. */
-SPMV__APART SPMV__T SPMV__F(far_dot)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n, uint64_t room,
-                                     const SPMV__T *SPMV__RESTRICT x)
-{
-    return SPMV__F(dot)(val, col, n, room, x);
-}
-#endif
-
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
 static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x)
@@ -764,7 +776,7 @@ static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
     while (k < end) {
         uint64_t first = k;
         while (k < n && row[k] == row[first]) k++;
-        y[row[first]] += alpha * SPMV__F(dot)(val + first, col + first, k - first, n - first, x);
+        y[row[first]] += alpha * SPMV__F(row)(val, col, first, k, x);
     }
 }
 #endif
@@ -777,15 +789,8 @@ SPMV__APART SPMV__T SPMV__F(csr_pieces)(const SPMV__V *SPMV__RESTRICT val, const
 {
     const uint64_t piece = spmv__piece(n);
     SPMV__T sum = 0;
-    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(long_dot)(val, col, piece, x);
-    return sum + SPMV__F(long_dot)(val, col, n, x);
-}
-
-/* The sum of a row of n nonzeros; room is that of dot. */
-SPMV__FORCE_INLINE SPMV__T SPMV__F(csr_row)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, uint64_t n,
-                                            uint64_t room, const SPMV__T *SPMV__RESTRICT x)
-{
-    return n > SPMV__PIECE ? SPMV__F(csr_pieces)(val, col, n, x) : SPMV__F(dot)(val, col, n, room, x);
+    for (; n > piece; n -= piece, val += piece, col += piece) sum += SPMV__F(far_dot)(val, col, piece, x);
+    return sum + SPMV__F(far_dot)(val, col, n, x);
 }
 
 /* Sums piece number share of the job's row. If share is the number of shares, all pieces are summed, and y is set. */
@@ -798,85 +803,66 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__T sum = 0;
     uint64_t i;
     if (share < shares) {
-        job->partial[share] = (double)SPMV__F(long_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
+        job->partial[share] = (double)SPMV__F(far_dot)(val + at, col + at, spmv__smaller(end - at, piece), x);
         return;
     }
     for (i = 0; i < shares; i++) sum += (SPMV__T)job->partial[i];
     SPMV__F(set)(p, job->row, alpha, sum, beta, y);
 }
 
-/* Rows i .. end - 1 without those that have more than most nonzeros, one after another. The plain case, pointers of 32 bits, all rows, y
- * only written, takes half as long as the others where rows are short. */
-static void SPMV__F(csr_each)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
-                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+/* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. */
+static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, uint64_t count, const SPMV__T *x,
+                                 SPMV__T *sum)
 {
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data;
-    uint64_t first, next;
-    if (p->a[SPMV_CSR_PTR].width == 4 && !p->list.count && beta == 0) {
-        for (first = ptr[i]; i < end; i++, first = next) {
-            next = ptr[i + 1];
-            if (next - first <= most) y[i] = alpha * SPMV__F(csr_row)(val + first, col + first, next - first, p->nnz - first, x);
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + at;
+    const void *col = p->a[SPMV_CSR_COL].data;
+    if (p->a[SPMV_CSR_BASE].count) SPMV__F(rows16)(val, (const uint16_t *)col + at, ptr, head, count, p->nnz - at, x, sum);
+    else SPMV__F(rows)(val, (const uint32_t *)col + at, ptr, head, count, p->nnz - at, x, sum);
+}
+
+/* The same where the pointers have 64 bits: they are counted from the first. */
+SPMV__APART void SPMV__F(csr_sums_wide)(const spmv_part *p, uint64_t i, uint64_t head, uint64_t count, const SPMV__T *x, SPMV__T *sum)
+{
+    const uint64_t *wide = (const uint64_t *)p->a[SPMV_CSR_PTR].data + i;
+    uint32_t ptr[SPMV__TILE + 1];
+    uint64_t k;
+    for (k = 0; k <= count; k++) ptr[k] = (uint32_t)(wide[k] - wide[0]);
+    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, count, x, sum);
+}
+
+static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, uint64_t count, const SPMV__T *x, SPMV__T *sum)
+{
+    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, count, x, sum);
+    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, count, x, sum);
+}
+
+/* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
+ * rows at a time. */
+static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
+                              SPMV__T *y, SPMV__T *buffer)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
+    while (i < end) {
+        const uint64_t next = spmv__csr_stretch(p, i, end), in_block = i % SPMV__BLOCK_ROWS;
+        if (next == i) {
+            const uint64_t at = spmv__at(&p->a[SPMV_CSR_PTR], i), n = spmv__at(&p->a[SPMV_CSR_PTR], i + 1) - at;
+            if (n <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_pieces)(val + at, col + at, n, x), beta, y);
+            i++;
+            continue;
         }
-        return;
-    }
-    for (first = spmv__at(&p->a[SPMV_CSR_PTR], i); i < end; i++, first = next) {
-        next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-        if (next - first <= most)
-            SPMV__F(set)(p, i, alpha,
-                         next - first > SPMV__PIECE ? SPMV__F(csr_pieces)(val + first, col + first, next - first, x)
-                                                    : SPMV__F(far_dot)(val + first, col + first, next - first, p->nnz - first, x),
-                         beta, y);
+        SPMV__F(csr_sums)(p, i, !p->blocks ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x, buffer ? buffer : y + i);
+        if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
+        i = next;
     }
 }
 
-/* 1 if the block of rows of which row i is the first is summed by eights: most of them are alike or short. */
-SPMV__FORCE_INLINE int SPMV__F(csr_block_fits)(const spmv_part *p, uint64_t i)
-{
-    const uint32_t *ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
-    int r, fits = 0;
-    if (i % SPMV__BLOCK_ROWS || !spmv__csr_low_block(p, i)) return 0;
-    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) fits += SPMV__L(fits)(ptr + r);
-    return fits >= SPMV__BLOCK_FITS;
-}
-
-/* The sums of such a block. */
-static void SPMV__F(csr_block)(const spmv_part *p, uint64_t i, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
-{
-    const SPMV__V *SPMV__RESTRICT val = (const SPMV__V *)p->a[SPMV_VAL].data;
-    const uint32_t *SPMV__RESTRICT col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
-    const uint32_t *SPMV__RESTRICT ptr = (const uint32_t *)p->a[SPMV_CSR_PTR].data + i;
-    int r, k;
-    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT, ptr += SPMV__EIGHT)
-        if (!SPMV__F(eight_rows)(val, col, ptr, p->nnz, x, sum + r))
-            for (k = 0; k < SPMV__EIGHT; k++)
-                sum[r + k] = SPMV__F(far_dot)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], p->nnz - ptr[k], x);
-}
-
-/* The blocks from row i on, up to the first that does not fit, and at most SPMV__TILE rows. Returns the row behind them. Their sums are
- * written at once, because a vector cannot be loaded soon after its lanes were stored one by one. */
-SPMV__APART uint64_t SPMV__F(csr_blocks)(const spmv_part *p, uint64_t i, uint64_t end, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
-                                         SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
+/* The same with a buffer, which is too large for the stack of callers that need none. */
+SPMV__APART void SPMV__F(csr_rows_apart)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
+                                         SPMV__T beta, SPMV__T *y)
 {
     SPMV__T sum[SPMV__TILE];
-    const uint64_t first = i;
-    for (; i < end && i - first < SPMV__TILE && SPMV__F(csr_block_fits)(p, i); i += SPMV__BLOCK_ROWS)
-        SPMV__F(csr_block)(p, i, x, sum + (i - first));
-    SPMV__F(set_rows)(p, first, i - first, alpha, sum, beta, y);
-    return i;
-}
-
-/* Rows i .. end - 1, by blocks or one after another. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
-                              SPMV__T beta, SPMV__T *SPMV__RESTRICT y)
-{
-    while (i < end) {
-        const uint64_t first = i;
-        while (i < end && !SPMV__F(csr_block_fits)(p, i)) i = spmv__smaller(i - i % SPMV__BLOCK_ROWS + SPMV__BLOCK_ROWS, end);
-        if (first < i) SPMV__F(csr_each)(p, first, i, most, alpha, x, beta, y);
-        if (i < end) i = SPMV__F(csr_blocks)(p, i, end, alpha, x, beta, y);
-    }
+    SPMV__F(csr_rows)(p, i, end, most, alpha, x, beta, y, sum);
 }
 
 /* Runs of whole rows with narrow columns; a piece of a long row adds to what the pieces before it have set. */
@@ -885,26 +871,18 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint16_t *col = (const uint16_t *)p->a[SPMV_CSR_COL].data;
     const uint32_t *row = (const uint32_t *)p->a[SPMV_CSR_RUN_ROW].data;
-    const uint32_t *ptr = p->a[SPMV_CSR_PTR].width == 4 ? (const uint32_t *)p->a[SPMV_CSR_PTR].data : NULL;
     SPMV__T sum[SPMV__TILE];
     uint64_t i = row[run], at = spmv__at(&p->a[SPMV_CSR_RUN_AT], run), stop = spmv__at(&p->a[SPMV_CSR_RUN_AT], run + 1), next;
+    const int begun = at > spmv__at(&p->a[SPMV_CSR_PTR], i);
     x += ((const uint32_t *)p->a[SPMV_CSR_BASE].data)[run];
-    if (row[run + 1] == i || at > spmv__at(&p->a[SPMV_CSR_PTR], i)) {
-        const SPMV__T piece = SPMV__F(long_dot16)(val + at, col + at, stop - at, x);
-        SPMV__F(set)(p, i, alpha, piece, at > spmv__at(&p->a[SPMV_CSR_PTR], i) ? 1 : beta, y);
+    if (row[run + 1] == i || begun) {
+        SPMV__F(set)(p, i, alpha, SPMV__F(far_dot16)(val + at, col + at, stop - at, x), begun ? 1 : beta, y);
         return;
     }
-    while (i < row[run + 1]) {
-        const uint64_t first = i, end = spmv__smaller(i + SPMV__TILE, row[run + 1]);
-        while (i < end) {
-            const uint64_t last = spmv__smaller(i + SPMV__EIGHT, end);
-            if (ptr && last - i == SPMV__EIGHT && SPMV__F(eight_rows16)(val, col, ptr + i, stop, x, sum + (i - first))) i = last;
-            else for (at = spmv__at(&p->a[SPMV_CSR_PTR], i); i < last; i++, at = next) {
-                next = spmv__at(&p->a[SPMV_CSR_PTR], i + 1);
-                sum[i - first] = SPMV__F(dot16)(val + at, col + at, next - at, stop - at, x);
-            }
-        }
-        SPMV__F(set_rows)(p, first, end - first, alpha, sum, beta, y);
+    for (; i < row[run + 1]; i = next) {
+        next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
+        SPMV__F(csr_sums)(p, i, p->blocks ? 0 : next - i, next - i, x, sum);
+        SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
     }
 }
 
@@ -927,23 +905,15 @@ static void SPMV__F(csr_narrow)(const spmv__job *job, uint64_t share, uint64_t s
 static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    uint64_t i, end;
     (void)val;
-    if (p->a[SPMV_CSR_BASE].count) {
-        SPMV__F(csr_narrow)(job, share, shares);
-        return;
+    if (p->a[SPMV_CSR_BASE].count) SPMV__F(csr_narrow)(job, share, shares);
+    else if (job->partial) SPMV__F(csr_piece)(job, share, shares);
+    else {
+        const uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares));
+        const uint64_t end = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
+        if (alpha == 1 && beta == 0 && !p->list.count) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
+        else SPMV__F(csr_rows_apart)(p, i, end, job->most, alpha, x, beta, y);
     }
-    if (job->partial) {
-        SPMV__F(csr_piece)(job, share, shares);
-        return;
-    }
-    i = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares);
-    end = spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares);
-    if (p->nnz / SPMV__SHORT < p->rows) { /* otherwise no rows are worth a look */
-        i = spmv__csr_share_row(p, i);
-        end = spmv__csr_share_row(p, end);
-        SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y);
-    } else SPMV__F(csr_each)(p, i, end, job->most, alpha, x, beta, y);
 }
 #endif
 
@@ -1266,7 +1236,7 @@ static void SPMV__F(block)(const spmv__job *job, uint64_t share, uint64_t shares
         const uint32_t r = ROW(k);                                                                                                 \
         SPMV__T rest = 0;                                                                                                          \
         (void)row;                                                                                                                 \
-        if (!together || k + SPMV__LONG / 2 > last || ROW(k + SPMV__LONG / 2 - 1) != r) {                                          \
+        if (!together || k + SPMV__LONG > last || ROW(k + SPMV__LONG - 1) != r) {                                          \
             do rest += val[k] * x[COL(k)]; while (++k < last && ROW(k) == r);                                                      \
         } else {                                                                                                                   \
             SPMV__O(quad) part = SPMV__O(qzero)();                                                                                 \
@@ -1326,12 +1296,12 @@ static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, co
     for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
         for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
             end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
-            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(dot)(val + at, col + at, end - at, end - at, x), beta, y);
+            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(row)(val, col, at, end, x), beta, y);
         }
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(far_dot)(val + at, col + at, end - at, end - at, x), beta, y);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(far_dot)(val + at, col + at, end - at, x), beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */

@@ -21,13 +21,13 @@
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
  *
  * and for each level:
  *   spmv__alike_<level>(ptr) the number of nonzeros of each of eight rows of CSR, or UINT32_MAX if it is not the same
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
- *   spmv__fits_<level>(ptr)  1 if one of the two holds, with at most eight nonzeros a row
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
@@ -59,6 +59,14 @@
 #define SPMV__NO_VECTORS(p) ((void)(p))
 #endif
 
+/* Lets the loop that follows begin at a multiple of 32 bytes: a loop of a few instructions that crosses a boundary of the cache of decoded
+ * instructions takes up to 1.5 times as long (Zen 4, both threads of a core busy). */
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define SPMV__ALIGN_LOOP __asm__ volatile(".p2align 5")
+#else
+#define SPMV__ALIGN_LOOP ((void)0)
+#endif
+
 /* ---- plain C ------------------------------------------------------------------------------------------------------ */
 
 /* One lane; S is the type's and the level's suffix. */
@@ -70,6 +78,7 @@
     SPMV__FORCE_INLINE T spmv__vzero_##S(void) { return 0; }                                                                       \
     SPMV__FORCE_INLINE T spmv__vall_##S(T e) { return e; }                                                                         \
     SPMV__FORCE_INLINE T spmv__vfma_##S(T a, T b, T c) { return a * b + c; }                                                       \
+    SPMV__FORCE_INLINE T spmv__efma_##S(T a, T b, T c) { return a * b + c; }                                                       \
     SPMV__FORCE_INLINE T spmv__vmul_##S(T a, T b) { return a * b; }                                                                \
     SPMV__FORCE_INLINE T spmv__vadd_##S(T a, T b) { return a + b; }                                                                \
     SPMV__FORCE_INLINE T spmv__vsum_##S(T v) { return v; }                                                                         \
@@ -133,7 +142,6 @@ SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
     while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
     return i == 8;
 }
-SPMV__FORCE_INLINE int spmv__fits_plain(const uint32_t *ptr) { return spmv__alike_plain(ptr) <= 8; }
 
 /* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
 #define SPMV__PLAIN_LOAD(S, TS, V, T)                                                                                              \
@@ -222,11 +230,6 @@ SPMV__FORCE_INLINE uint32_t spmv__alike_avx2(const uint32_t *ptr)
     return spmv__same_avx2(spmv__lengths_avx2(ptr)) ? ptr[1] - ptr[0] : UINT32_MAX;
 }
 SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
-SPMV__FORCE_INLINE int spmv__fits_avx2(const uint32_t *ptr)
-{
-    const __m256i n = spmv__lengths_avx2(ptr);
-    return (spmv__same_avx2(n) & spmv__below_avx2(n, 8)) | spmv__below_avx2(n, 4); /* without branches, which would be mispredicted */
-}
 typedef __m256 spmv__vec_f32_avx2;
 typedef __m128 spmv__quad_f32_avx2;
 SPMV__FORCE_INLINE __m256 spmv__vload_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
@@ -235,6 +238,7 @@ SPMV__FORCE_INLINE void spmv__vput_f32_avx2(float *p, __m256 v) { _mm256_storeu_
 SPMV__FORCE_INLINE __m256 spmv__vzero_f32_avx2(void) { return _mm256_setzero_ps(); }
 SPMV__FORCE_INLINE __m256 spmv__vall_f32_avx2(float e) { return _mm256_set1_ps(e); }
 SPMV__FORCE_INLINE __m256 spmv__vfma_f32_avx2(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+SPMV__FORCE_INLINE float spmv__efma_f32_avx2(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 SPMV__FORCE_INLINE __m256 spmv__vmul_f32_avx2(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
 SPMV__FORCE_INLINE __m256 spmv__vadd_f32_avx2(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 SPMV__FORCE_INLINE float spmv__qsum_f32_avx2(__m128 q)
@@ -349,6 +353,7 @@ SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vfma_f64_avx2(spmv__vec_f64_avx2 a, 
 {
     return spmv__pair_f64_avx2(_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high));
 }
+SPMV__FORCE_INLINE double spmv__efma_f64_avx2(double a, double b, double c) { return __builtin_fma(a, b, c); }
 SPMV__FORCE_INLINE spmv__vec_f64_avx2 spmv__vmul_f64_avx2(spmv__vec_f64_avx2 a, spmv__vec_f64_avx2 b)
 {
     return spmv__pair_f64_avx2(_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high));
@@ -419,7 +424,6 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 #endif
 #define spmv__alike_avx512 spmv__alike_avx2
 #define spmv__short_avx512 spmv__short_avx2
-#define spmv__fits_avx512 spmv__fits_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
 SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
@@ -428,6 +432,7 @@ SPMV__FORCE_INLINE void spmv__vput_f32_avx512(float *p, __m512 v) { _mm512_store
 SPMV__FORCE_INLINE __m512 spmv__vzero_f32_avx512(void) { return _mm512_setzero_ps(); }
 SPMV__FORCE_INLINE __m512 spmv__vall_f32_avx512(float e) { return _mm512_set1_ps(e); }
 SPMV__FORCE_INLINE __m512 spmv__vfma_f32_avx512(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
+#define spmv__efma_f32_avx512 spmv__efma_f32_avx2
 SPMV__FORCE_INLINE __m512 spmv__vmul_f32_avx512(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
 SPMV__FORCE_INLINE __m512 spmv__vadd_f32_avx512(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 SPMV__FORCE_INLINE float spmv__vsum_f32_avx512(__m512 v) { return _mm512_reduce_add_ps(v); }
@@ -472,6 +477,7 @@ SPMV__FORCE_INLINE void spmv__vput_f64_avx512(double *p, __m512d v) { _mm512_sto
 SPMV__FORCE_INLINE __m512d spmv__vzero_f64_avx512(void) { return _mm512_setzero_pd(); }
 SPMV__FORCE_INLINE __m512d spmv__vall_f64_avx512(double e) { return _mm512_set1_pd(e); }
 SPMV__FORCE_INLINE __m512d spmv__vfma_f64_avx512(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
+#define spmv__efma_f64_avx512 spmv__efma_f64_avx2
 SPMV__FORCE_INLINE __m512d spmv__vmul_f64_avx512(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
 SPMV__FORCE_INLINE __m512d spmv__vadd_f64_avx512(__m512d a, __m512d b) { return _mm512_add_pd(a, b); }
 SPMV__FORCE_INLINE double spmv__vsum_f64_avx512(__m512d v) { return _mm512_reduce_add_pd(v); }
@@ -507,7 +513,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 #include <arm_neon.h>
 #define spmv__alike_neon spmv__alike_plain
 #define spmv__short_neon spmv__short_plain
-#define spmv__fits_neon(ptr) (spmv__alike_plain(ptr) <= 8 || spmv__short_plain(ptr))
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
@@ -515,6 +520,7 @@ SPMV__FORCE_INLINE void spmv__vput_f32_neon(float *p, float32x4_t v) { vst1q_f32
 SPMV__FORCE_INLINE float32x4_t spmv__vzero_f32_neon(void) { return vdupq_n_f32(0); }
 SPMV__FORCE_INLINE float32x4_t spmv__vall_f32_neon(float e) { return vdupq_n_f32(e); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
+SPMV__FORCE_INLINE float spmv__efma_f32_neon(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 SPMV__FORCE_INLINE float32x4_t spmv__vmul_f32_neon(float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__vadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float spmv__vsum_f32_neon(float32x4_t v) { return vaddvq_f32(v); }
@@ -572,6 +578,7 @@ SPMV__FORCE_INLINE void spmv__vput_f64_neon(double *p, float64x2_t v) { vst1q_f6
 SPMV__FORCE_INLINE float64x2_t spmv__vzero_f64_neon(void) { return vdupq_n_f64(0); }
 SPMV__FORCE_INLINE float64x2_t spmv__vall_f64_neon(double e) { return vdupq_n_f64(e); }
 SPMV__FORCE_INLINE float64x2_t spmv__vfma_f64_neon(float64x2_t a, float64x2_t b, float64x2_t c) { return vfmaq_f64(c, a, b); }
+SPMV__FORCE_INLINE double spmv__efma_f64_neon(double a, double b, double c) { return __builtin_fma(a, b, c); }
 SPMV__FORCE_INLINE float64x2_t spmv__vmul_f64_neon(float64x2_t a, float64x2_t b) { return vmulq_f64(a, b); }
 SPMV__FORCE_INLINE float64x2_t spmv__vadd_f64_neon(float64x2_t a, float64x2_t b) { return vaddq_f64(a, b); }
 SPMV__FORCE_INLINE double spmv__vsum_f64_neon(float64x2_t v) { return vaddvq_f64(v); }
