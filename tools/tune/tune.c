@@ -265,6 +265,20 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     return result;
 }
 
+/* Says how good the fits of a table are. */
+static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes)
+{
+    int type;
+    fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures by %u terms. For a structure left out: error %.3f (log2), "
+            "%.0f%% of the samples within 0.8 to 1.25", t->device, (unsigned)t->fits, q->samples, q->structures, q->terms, q->error,
+            100 * q->good);
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        if (q->regret[type] > 0)
+            fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.3f", spmv_type_name((spmv_type)type),
+                    q->regret[type], q->worst[type]);
+    fprintf(stderr, "; %u bytes\n", bytes);
+}
+
 /* Fits a table to a file of samples and writes it. DONE, or FAILED after a message. */
 static int tune_fit(tool *t, const char *table, const char *samples, const char *out)
 {
@@ -280,10 +294,7 @@ static int tune_fit(tool *t, const char *table, const char *samples, const char 
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
     if (result == DONE) result = fit_table(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
-    if (result == DONE)
-        fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures. For a structure left out: error %.3f (log2), "
-                "%.0f%% of the samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n",
-                all.device, (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
+    if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
     samples_free(&list);
     spmv_tuning_free(&all);
     return result;
