@@ -366,10 +366,21 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
     return times * (t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step));
 }
 
-/* Seconds that the bytes of a part and of its elements of y take at the highest speed that the table shows. */
+/* Bytes that one scattered read of x moves: a sector of a GPU's cache, a line of a processor's. */
+enum { SPMV__SECTOR = 32, SPMV__LINE = 64 };
+
+/* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do not
+ * fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
+ * access. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
-    return spmv__peak_seconds(e->t, spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows));
+    const spmv_tuning *t = e->t;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
+    double bytes = spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows) + x, beyond = 0;
+    double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
+    if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
+    if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;
+    return spmv__peak_seconds(t, bytes);
 }
 
 /* By what the product differs from those that the rates were measured with; rates: its seconds by them. Where a term is beyond those of all

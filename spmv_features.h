@@ -204,7 +204,8 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
 }
 
 /* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache of 2048 lines with eight elements
- * each, which is simulated for windows of rows. */
+ * each, which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not
+ * displace each other, as they do not in caches with several ways. */
 static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
 {
     enum { LINES = 2048, WINDOW = 512 /* rows */ };
@@ -220,11 +221,11 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
         uint64_t end = (w + 1) * WINDOW < a->rows ? (w + 1) * WINDOW : a->rows, budget = seen + sample / 4 + 1;
         for (r = w * WINDOW; r < end && seen < budget; r++)
             for (k = a->ptr[r]; k < a->ptr[r + 1] && seen < budget; k++) {
-                uint32_t line = a->col[k] / 8 + 1;
+                uint32_t line = a->col[k] / 8 + 1, at = (uint32_t)(line * 2654435769u) >> 21; /* the golden section; 11 bits */
                 if (!spmv__mine(l->v, k)) continue;
                 seen++;
-                if (tag[line % LINES] == line) continue;
-                tag[line % LINES] = line;
+                if (tag[at % LINES] == line) continue;
+                tag[at % LINES] = line;
                 missed++;
             }
     }

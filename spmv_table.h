@@ -559,8 +559,26 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
-/* 1 if so many bytes count as in the cache for the highest speed; a table without a cache has one level of memory. */
-static int spmv__is_near(const spmv_tuning *t, double bytes) { return !(t->cache > 0) || bytes <= t->cache * 1048576; }
+/* 1 if a product that reads and writes so many bytes may find them in the cache; a table without a cache has one level of memory. Measured
+ * sizes of caches err, so only what is clearly larger counts as not there. */
+static int spmv__is_near(const spmv_tuning *t, double bytes)
+{
+    const double clearly = 2;
+    return !(t->cache > 0) || bytes <= clearly * t->cache * 1048576;
+}
+
+/* Lowers the time of a launch to that of the fastest product of the table: none takes less, and products in a row may overlap more than
+ * those of the single nonzero by which it was measured. */
+static void spmv__tune_lower_launch(spmv_tuning *t)
+{
+    size_t k;
+    int i;
+    for (k = 0; k < t->count; k++)
+        for (i = 0; i < t->rows * t->per_row && t->row[k].rate; i++) {
+            double nnz = (double)t->rows_at[i / t->per_row] * (double)t->per_row_at[i % t->per_row], rate = (double)t->row[k].rate[i];
+            if (rate > 0 && 2e-9 * nnz / rate < t->launch) t->launch = 2e-9 * nnz / rate;
+        }
+}
 
 /* Bytes of the arrays of a part with so many slots and rows, and of the elements of y that a product writes. */
 static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double slots, double rows)
@@ -585,8 +603,10 @@ static void spmv__tune_peaks(spmv_tuning *t)
     for (k = 0; k < t->count; k++)
         for (i = 0; i < t->rows * t->per_row; i++) {
             const spmv_tune_row *r = &t->row[k];
-            double rows = (double)t->rows_at[i / t->per_row], nnz = rows * (double)t->per_row_at[i % t->per_row];
-            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows), speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
+            double rows = (double)t->rows_at[i / t->per_row], per_row = (double)t->per_row_at[i % t->per_row], nnz = rows * per_row;
+            double x = spmv_format_class_of(r->layout.format) == SPMV_CLASS_DENSE ? per_row : rows; /* elements: columns */
+            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows) + x * (double)spmv_vector_size(r->type);
+            double speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
             if (speed > t->near_peak) t->near_peak = speed;
             if (!spmv__is_near(t, bytes) && speed > t->far_peak) t->far_peak = speed;
         }
@@ -748,6 +768,7 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     }
     if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
         s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
+    if (!s) spmv__tune_lower_launch(out);
     if (!s) s = spmv__fill_curves(out);
     if (!s) spmv__tune_peaks(out);
     if (s) spmv_tuning_free(out);
