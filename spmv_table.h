@@ -567,19 +567,6 @@ static int spmv__is_near(const spmv_tuning *t, double bytes)
     return !(t->cache > 0) || bytes <= clearly * t->cache * 1048576;
 }
 
-/* Lowers the time of a launch to that of the fastest product of the table: none takes less, and products in a row may overlap more than
- * those of the single nonzero by which it was measured. */
-static void spmv__tune_lower_launch(spmv_tuning *t)
-{
-    size_t k;
-    int i;
-    for (k = 0; k < t->count; k++)
-        for (i = 0; i < t->rows * t->per_row && t->row[k].rate; i++) {
-            double nnz = (double)t->rows_at[i / t->per_row] * (double)t->per_row_at[i % t->per_row], rate = (double)t->row[k].rate[i];
-            if (rate > 0 && 2e-9 * nnz / rate < t->launch) t->launch = 2e-9 * nnz / rate;
-        }
-}
-
 /* Bytes of the arrays of a part with so many slots and rows, and of the elements of y that a product writes. */
 static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double slots, double rows)
 {
@@ -768,7 +755,6 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     }
     if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
         s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
-    if (!s) spmv__tune_lower_launch(out);
     if (!s) s = spmv__fill_curves(out);
     if (!s) spmv__tune_peaks(out);
     if (s) spmv_tuning_free(out);
