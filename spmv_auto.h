@@ -108,6 +108,10 @@ typedef struct spmv__mix {
     int         sampled;          /* 1: the size of a part was estimated from a sample */
 } spmv__mix;
 
+/* How many times as long a later part takes on a host for reading its row list and y again, which no table has (clspmv_webbase and
+ * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
+#define SPMV__ROW_LIST_TIMES 1.4
+
 /* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
@@ -115,9 +119,8 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
         m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
     m->variant[m->count++] = variant;
-    /* no table has what it costs to read the list and to read y again (clspmv_webbase and NotreDame_www, f64, three rounds of
-     * "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 1.4 * seconds : seconds;
+    if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
+    m->seconds += seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
@@ -290,6 +293,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
                                       spmv__width *best)
 {
     uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0, *reach = NULL;
+    const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
     double slots = 0;
     const spmv__candidate *rest = NULL;
     spmv__beyond_w b;
@@ -305,7 +309,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     load.gather = f->gather;
     for (w = 1; w < l->longest; w = spmv__next_width(w)) {
         double first, tail;
-        if ((double)l->longer[w] * 50 < (double)l->rows) break; /* columns that few rows reach never pay for their padding */
+        if ((double)l->longer[w] < few * (double)l->rows) break;
         for (; at < w; at++) slots += (double)(reach[at + 1] * h);
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
@@ -629,6 +633,10 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     return s;
 }
 
+/* The least share of the time of the best option that a prefix must save before the matrix is divided for it: less is far within the error
+ * of estimates. */
+#define SPMV__PREFIX_GAIN 0.02
+
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
  * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest only takes
  * its share of the best flat format's time and is converted as fast as csr; but if several options are measured, any may win. */
@@ -641,7 +649,7 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
     memset(&o, 0, sizeof o);
     o.convert = (double)SPMV__CONVERT_CSR;
     for (i = 0; i < count; i++) {
-        if (p[i]->guess <= 0 || p[i]->guess >= least * 0.98) return 0;
+        if (p[i]->guess <= 0 || p[i]->guess >= least * (1 - SPMV__PREFIX_GAIN)) return 0;
         o.predicted += p[i]->seconds;
         o.convert += spmv__spec_convert(&p[i]->spec);
         rest -= p[i]->nnz / all;

@@ -552,10 +552,11 @@ static double spmv__exp2(double v)
  * 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from 50 MB on. */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 {
+    const double served = 0.7, gone = 0.9; /* of the cache's size: up to the first all bytes are read from it, from the second on none */
     double slow = bytes / (t->read * 1e9), fast, out;
     if (!(t->cache > 0) || !(t->cache_read > t->read)) return slow;
     fast = bytes / (t->cache_read * 1e9);
-    out = (bytes / (t->cache * 1048576) - 0.7) / 0.2;
+    out = (bytes / (t->cache * 1048576) - served) / (gone - served);
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
