@@ -346,7 +346,7 @@ static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, co
     else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
     if (rows < 1) rows = 1;
     return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)(l->slots / rows), block, e->t->units,
-                                          group >= 1 ? (uint64_t)group : SPMV__UNIT_GROUP);
+                                          group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 
 static double spmv__longer(double a, double b) { return a > b ? a : b; }

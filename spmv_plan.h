@@ -217,7 +217,7 @@ SPMV__SHARED uint64_t spmv__lanes_by_default(spmv__lane_rule rule, uint64_t bloc
 {
     const int side_by_side = rule == SPMV__LANES_BY_LENGTH;
     uint64_t most = side_by_side ? (uint64_t)SPMV__LANES_SIDE_BY_SIDE : (uint64_t)SPMV__LANES_APART, fill = units * SPMV__UNIT_ITEMS, l = 1;
-    uint64_t unit = block < SPMV__LANES_BLOCK ? block : SPMV__LANES_BLOCK;
+    uint64_t unit = spmv__smaller(block, SPMV__LANES_BLOCK);
     if (rule == SPMV__LANES_ONE) return 1;
     if (group < SPMV__UNIT_GROUP) fill /= 2;
     while (side_by_side && l < most && 2 * l * l * unit < mean) l *= 2;
