@@ -41,9 +41,10 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* seconds by which options are ranked: the predicted time; 15% (not GPUs: 50%) of it more for each part after the
-                          first; 10% more for all but csr where the table is of another processor (hosts: always); and the share of
-                          convert that falls on each of hints->expected_calls products */
+    double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
+                          table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
+                          for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
+                          on each of hints->expected_calls products */
     int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses it */
 } spmv_option;
 
@@ -157,17 +158,25 @@ static int spmv__first_word_same(const char *a, const char *b)
     return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
 }
 
-/* By how much an estimate may be too low, as a share of it: what a plan must seem faster by to be preferred to one without that risk. */
-#define SPMV__RISK_PART_GPU 0.15 /* for each part after the first: samples are of one part (the regret files of bench/results) */
+/* By how much an estimate may be too low, as a share of it: what a plan must seem faster by to be preferred to one without that risk. That
+ * of each part after the first is the error of the table's estimates, as the fits are of samples of one part: of 32 matrices on an H200,
+ * none had a plan of several parts that was more than 1% faster than the fastest of one (bench/results/nvidia-h200.txt). */
+#define SPMV__RISK_PART_GPU 0.15 /* of tables that do not say how far their estimates err */
 #define SPMV__RISK_PART_CPU 0.5  /* the same on CPUs, where threads wait for each other between parts */
 #define SPMV__RISK_DEVICE   0.1  /* of a table of another device, as that of every host but one is; not for csr */
+
+static double spmv__risk_of_part(const spmv_tuning *t)
+{
+    if (t->left_out > 0) return spmv__exp2(t->left_out) - 1;
+    return t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU;
+}
 
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
     double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
-    cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU) * (parts - 1));
+    cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
     return cost + o->convert * c->out->csr / calls;
 }

@@ -369,8 +369,8 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
 /* Bytes that one scattered read of x moves: a sector of a GPU's cache, a line of a processor's. */
 enum { SPMV__SECTOR = 32, SPMV__LINE = 64 };
 
-/* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do not
- * fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
+/* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
+ * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {

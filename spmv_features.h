@@ -204,8 +204,8 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
 }
 
 /* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache of 2048 lines with eight elements
- * each, which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not
- * displace each other, as they do not in caches with several ways. */
+ * each, which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do
+ * not displace each other, as they do not in caches with several ways. */
 static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
 {
     enum { LINES = 2048, WINDOW = 512 /* rows */ };
@@ -432,8 +432,8 @@ static uint64_t spmv__look_longest(const spmv__look *l)
     return r;
 }
 
-/* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right. most: as in
- * spmv__look_picked. */
+/* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
+ * most: as in spmv__look_picked. */
 static void spmv__look_widest(const spmv__look *l, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;

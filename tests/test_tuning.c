@@ -440,7 +440,8 @@ Test(tuning, fits_change_the_estimate)
                       ends = estimate_by("low 1 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 1 0 0 0\n");
         cr_assert(plain.term[SPMV_TERM_MODEL] < 0 || plain.term[SPMV_TERM_MODEL] > 0);
         cr_assert(fabs(model.seconds / plain.seconds - 1) > 1e-3 || model.memory >= model.seconds);
-        cr_assert(ends.term[SPMV_TERM_MODEL] == 0 && fabs(ends.seconds / plain.seconds - 1) < 1e-9, "beyond the range seen nothing is known");
+        cr_assert(ends.term[SPMV_TERM_MODEL] == 0 && fabs(ends.seconds / plain.seconds - 1) < 1e-9,
+                  "beyond the range of the samples a term counts as at its end");
     }
     cr_assert(plain.term[SPMV_TERM_ALL] == 1 && plain.term[SPMV_TERM_FILL] == 0 && plain.term[SPMV_TERM_SPREAD] == 0);
 }

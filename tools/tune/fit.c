@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* The time of a sample is that of all its slots, which the table's rates estimate, or that of its longest row, whichever is more. The fits
- * are linear in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over the one of these two that it is
- * taken for. Layouts that run alike (a group) share factors; each candidate (a layout with knobs, in a type) has an offset of its own to
+ * are linear in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over the one of these two that it
+ * is taken for. Layouts that run alike (a group) share factors; each candidate (a layout with knobs, in a type) has an offset of its own to
  * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and a prior counts as
  * some structures more. */
 #define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
@@ -207,7 +207,8 @@ static void fit_groups(fitting *f, int left_out, normal *n)
     }
 }
 
-/* Fits the offsets of all candidates to their groups. n: room for the equations of each, of which only those of the two offsets are used. */
+/* Fits the offsets of all candidates to their groups. n: room for the equations of each, of which only those of the two offsets are
+ * used. */
 static void fit_own(fitting *f, int left_out, normal *n)
 {
     static const int offset[2] = {SPMV_TERM_ALL, SPMV_TERM_CHAIN};
