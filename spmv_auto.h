@@ -41,9 +41,10 @@ typedef struct spmv_option {
     double predicted;  /* seconds of a product, by the tuning table */
     double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
-    double cost;       /* seconds by which options are ranked: the predicted time; 15% (not GPUs: 50%) of it more for each part after the
-                          first; 10% more for all but csr where the table is of another processor (hosts: always); and the share of
-                          convert that falls on each of hints->expected_calls products */
+    double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
+                          table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
+                          for all but csr where the table is of another processor (hosts: always); and the share of convert that falls
+                          on each of hints->expected_calls products */
     int    sampled;    /* 1: its blocks were estimated from a sample; 0: its slots were counted, as they are if "auto" chooses it */
 } spmv_option;
 
@@ -108,6 +109,10 @@ typedef struct spmv__mix {
     int         sampled;          /* 1: the size of a part was estimated from a sample */
 } spmv__mix;
 
+/* How many times as long a later part takes on a host for reading its row list and y again, which no table has (clspmv_webbase and
+ * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
+#define SPMV__ROW_LIST_TIMES 1.4
+
 /* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
@@ -115,9 +120,8 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     if (spmv__builder_from(spmv_format_name(spec->format)) != SPMV_BUILDER_COUNT) /* "cmrs" alone would name the builder */
         m->part[m->count].key[SPMV_KEY_H] = (int64_t)spmv__height(spec);
     m->variant[m->count++] = variant;
-    /* no table has what it costs to read the list and to read y again (clspmv_webbase and NotreDame_www, f64, three rounds of
-     * "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51 times the time) */
-    m->seconds += m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 1.4 * seconds : seconds;
+    if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
+    m->seconds += seconds;
     m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
@@ -154,17 +158,25 @@ static int spmv__first_word_same(const char *a, const char *b)
     return (!*a || *a == ':' || *a == '+') && (!*b || *b == ':' || *b == '+');
 }
 
-/* By how much an estimate may be too low, as a share of it: what a plan must seem faster by to be preferred to one without that risk. */
-#define SPMV__RISK_PART_GPU 0.15 /* for each part after the first: samples are of one part (the regret files of bench/results) */
+/* By how much an estimate may be too low, as a share of it: what a plan must seem faster by to be preferred to one without that risk. That
+ * of each part after the first is the error of the table's estimates, as the fits are of samples of one part: of 32 matrices on an H200,
+ * none had a plan of several parts that was more than 1% faster than the fastest of one (bench/results/nvidia-h200.txt). */
+#define SPMV__RISK_PART_GPU 0.15 /* of tables that do not say how far their estimates err */
 #define SPMV__RISK_PART_CPU 0.5  /* the same on CPUs, where threads wait for each other between parts */
 #define SPMV__RISK_DEVICE   0.1  /* of a table of another device, as that of every host but one is; not for csr */
+
+static double spmv__risk_of_part(const spmv_tuning *t)
+{
+    if (t->left_out > 0) return spmv__exp2(t->left_out) - 1;
+    return t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU;
+}
 
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
     double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
-    cost = o->predicted * (1 + (c->e.t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU) * (parts - 1));
+    cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
     return cost + o->convert * c->out->csr / calls;
 }
@@ -290,6 +302,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
                                       spmv__width *best)
 {
     uint64_t rows = l->v->a->rows, h = spmv__padded_rows(k->layout, rows), w, at = 0, chosen_at = 0, *reach = NULL;
+    const double few = 0.02; /* of the rows: a column that no more of them reach is padding for all others, so it never pays */
     double slots = 0;
     const spmv__candidate *rest = NULL;
     spmv__beyond_w b;
@@ -305,7 +318,7 @@ static spmv_status spmv__policy_width(const spmv__chooser *c, const spmv__candid
     load.gather = f->gather;
     for (w = 1; w < l->longest; w = spmv__next_width(w)) {
         double first, tail;
-        if ((double)l->longer[w] * 50 < (double)l->rows) break; /* columns that few rows reach never pay for their padding */
+        if ((double)l->longer[w] < few * (double)l->rows) break;
         for (; at < w; at++) slots += (double)(reach[at + 1] * h);
         spmv__beyond_go(l, &b, w);
         if (!rest || w >= 2 * chosen_at) {
@@ -629,6 +642,10 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     return s;
 }
 
+/* The least share of the time of the best option that a prefix must save before the matrix is divided for it: less is far within the error
+ * of estimates. */
+#define SPMV__PREFIX_GAIN 0.02
+
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
  * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest only takes
  * its share of the best flat format's time and is converted as fast as csr; but if several options are measured, any may win. */
@@ -641,7 +658,7 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
     memset(&o, 0, sizeof o);
     o.convert = (double)SPMV__CONVERT_CSR;
     for (i = 0; i < count; i++) {
-        if (p[i]->guess <= 0 || p[i]->guess >= least * 0.98) return 0;
+        if (p[i]->guess <= 0 || p[i]->guess >= least * (1 - SPMV__PREFIX_GAIN)) return 0;
         o.predicted += p[i]->seconds;
         o.convert += spmv__spec_convert(&p[i]->spec);
         rest -= p[i]->nnz / all;

@@ -183,11 +183,19 @@ static void spmv__lend_rows(spmv__estimator *e)
         }
 }
 
-/* How well a fit suits a candidate: 4 of these knobs, 3 of the layout without knobs, 2 of the layout, 1 of the format; 0: not at all. */
+/* Layouts whose products run alike, so that what was learned of one holds for the other: of the same format, both in runs or not, and both
+ * with their rows in order or not. */
+SPMV__SHARED int spmv__runs_alike(const spmv_spec *a, const spmv_spec *b)
+{
+    return a->format == b->format && !a->key[SPMV_KEY_RUN] == !b->key[SPMV_KEY_RUN] && a->key[SPMV_KEY_ROWS] == b->key[SPMV_KEY_ROWS];
+}
+
+/* How well a fit suits a candidate: 5 of these knobs, 4 of the layout without knobs, 3 of the layout, 2 of a layout that runs alike, 1 of
+ * the format; 0: not at all. */
 static int spmv__fit_suits(const spmv_tune_fit *fit, const spmv__candidate *k)
 {
-    if (spmv__same_spec(&fit->layout, k->layout)) return !strcmp(fit->variant, k->variant) ? 4 : !*fit->variant ? 3 : 2;
-    return fit->layout.format == k->layout->format;
+    if (spmv__same_spec(&fit->layout, k->layout)) return !strcmp(fit->variant, k->variant) ? 5 : !*fit->variant ? 4 : 3;
+    return spmv__runs_alike(&fit->layout, k->layout) ? 2 : fit->layout.format == k->layout->format;
 }
 
 /* Finds the fit of each candidate. */
@@ -327,80 +335,69 @@ static double spmv__knob_in(const char *variant, const char *name)
     return spmv__whole(at + strlen(name), &v) ? (double)v : 0;
 }
 
-/* The lanes that share a row, or block row, on a GPU: as its knobs say, else about what spmv_device.h chooses. entries: of a mean row. */
-static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, double rows, double entries)
+/* The lanes that share a row, block row or strip on a GPU: as its knobs say, else by default. */
+static double spmv__lanes(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
-    spmv__lane_rule rule = spmv__trait[k->layout->format]->lanes;
-    double lanes = spmv__knob_in(k->variant, "L="), fill = (double)e->t->units * 1024;
-    if (rule == SPMV__LANES_BY_STRIP) return 4; /* there are 16, but they wait for each other (H200) */
+    const spmv_spec *spec = k->layout;
+    double lanes = spmv__knob_in(k->variant, "L="), group = spmv__knob_in(k->variant, "WG="), rows = l->rows > 1 ? l->rows : 1;
+    uint64_t block = spmv__is_block(spec->format) ? (uint64_t)(spmv__block_height(spec) * spmv__block_width(spec)) : 1;
     if (lanes >= 1) return lanes;
-    lanes = 1;
-    if (rule == SPMV__LANES_BY_LENGTH) while (lanes < 32 && lanes < entries) lanes *= 2;
-    else while (lanes < 8 && 4 * lanes <= entries && lanes * rows <= fill) lanes *= 2;
-    return lanes;
+    if (spmv__is_block(spec->format)) rows /= (double)spmv__block_height(spec);
+    else if (spec->format == SPMV_CMRS) rows /= (double)spmv__height(spec);
+    if (rows < 1) rows = 1;
+    return (double)spmv__lanes_by_default(spmv__trait[spec->format]->lanes, (uint64_t)rows, (uint64_t)(l->slots / rows), block, e->t->units,
+                                          group >= 1 ? (uint64_t)group : (uint64_t)SPMV__UNIT_GROUP);
 }
 
 static double spmv__longer(double a, double b) { return a > b ? a : b; }
 
-/* Seconds that a dense row of so many slots takes alone, through which its lanes go in so many steps. A step waits once, for a value and
- * x at a time, where those of other formats wait for a column and then for x. The table has rows of up to its longest; only what is beyond
- * counts. */
-static double spmv__dense_seconds(const spmv_tuning *t, double slots, double steps)
-{
-    const double waits = 0.5; /* of those of other formats, one for each of two dependent loads */
-    double measured = (double)t->per_row_at[t->per_row - 1];
-    return slots > measured ? t->launch + waits * t->step * steps * (1 - measured / slots) : 0;
-}
-
-/* How often a lane waits for memory in a block: an item has registers for the loads of about four values at a time (H200: a dense matrix
- * of 2000 x 2000 in bell:b=2x8 took 21.6 us, where one wait for each block would make it 7.5). */
-static double spmv__block_waits(const spmv_spec *spec)
-{
-    const double loads = 4;
-    double values = (double)(spmv__block_height(spec) * spmv__block_width(spec));
-    return values > loads ? values / loads : 1;
-}
-
 /* Seconds that the longest row alone takes; 0 if it is divided among groups. On a GPU its lanes go through it step by step, each waiting
- * for memory, and nothing is known unless the table has the time of a step. On a CPU one core does all of it, at its share of the speed
- * of all; seconds is the estimate for all rows. */
-static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds)
+ * for memory, and nothing is known unless the table has the time of a step; times is what was fitted. On a CPU one core does all of it, at
+ * its share of the speed of all; seconds is the estimate for all rows. */
+static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double seconds, double times)
 {
-    const spmv_spec *spec = k->layout;
     const spmv_tuning *t = e->t;
-    double rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows, steps;
-    if (spmv__spec_even(spec)) return 0;
+    double steps;
+    if (spmv__spec_even(k->layout)) return 0;
     if (t->device_class != SPMV_DEVICE_CLASS_GPU)
         return t->units > 0 && l->slots > 0 ? l->longest * seconds / l->slots * (double)t->units : 0;
     if (!(t->step > 0)) return 0;
-    if (spmv__is_block(spec->format)) {
-        mean /= (double)spmv__block_width(spec);
-        rows /= (double)spmv__block_height(spec);
-    }
-    steps = spmv__spec_steps(spec, l->longest) / spmv__lanes(e, k, rows, mean);
-    if (spmv__is_block(spec->format)) steps *= spmv__block_waits(spec);
-    if (spmv_format_class_of(spec->format) == SPMV_CLASS_DENSE) return spmv__dense_seconds(t, l->longest, steps);
-    return t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step);
+    steps = spmv__spec_steps(k->layout, l->longest) / spmv__lanes(e, k, l);
+    return times * (t->launch + steps * (steps < (double)t->short_steps ? t->step : t->long_step));
 }
 
-/* Seconds that the bytes of a part and of its elements of y take at the highest speed that the table shows. */
+/* Bytes that one scattered read of x moves: a sector of a GPU's cache, a line of a processor's. */
+enum { SPMV__SECTOR = 32, SPMV__LINE = 64 };
+
+/* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
+ * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
+ * access. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
-    return spmv__peak_seconds(e->t, spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows));
+    const spmv_tuning *t = e->t;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
+    double bytes = spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows) + x, beyond = 0;
+    double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
+    if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
+    if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;
+    return spmv__peak_seconds(t, bytes);
 }
 
-/* By what the product differs from those that the rates were measured with; rates: its seconds by them. */
+/* By what the product differs from those that the rates were measured with; rates: its seconds by them. Where a term is beyond those of all
+ * samples that were fitted, it counts as the last of them: what happens further on is not known. */
 static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double rates, double term[SPMV_TERM_COUNT])
 {
-    double rows = l->rows > 0 ? l->rows : 1, mean = l->slots / rows, lanes = spmv__knob_in(k->variant, "L=");
-    term[SPMV_TERM_ALL] = 1;
-    term[SPMV_TERM_FILL] = l->nnz > 0 && l->slots > l->nnz ? spmv__log2(l->slots / l->nnz) : 0;
+    int i;
+    term[SPMV_TERM_ALL] = term[SPMV_TERM_CHAIN] = 1;
     term[SPMV_TERM_SPREAD] = spmv__log2(1 + l->spread);
-    term[SPMV_TERM_GATHER] = l->gather;
-    term[SPMV_TERM_IDLE] = spmv__is_flat(k->layout->format) && mean > 0 && lanes > mean ? spmv__log2(lanes / mean) : 0;
-    term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
-    term[SPMV_TERM_LAUNCH] = e->t->launch < rates ? e->t->launch / rates : 1;
+    term[SPMV_TERM_FILL] = l->nnz > 0 && l->slots > l->nnz ? spmv__log2(l->slots / l->nnz) : 0;
     term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + spmv__memory_seconds(e, k, l)) / rates);
+    term[SPMV_TERM_GATHER] = l->gather;
+    term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
+    for (i = 0; i < SPMV_TERM_COUNT && e->t->high[SPMV_TERM_ALL] > 0; i++) {
+        if (term[i] > e->t->high[i]) term[i] = e->t->high[i];
+        if (term[i] < e->t->low[i]) term[i] = e->t->low[i];
+    }
 }
 
 /* The factor by which a product takes longer than the rates say; 1 if nothing was fitted. */
@@ -408,9 +405,13 @@ static double spmv__fitted(const spmv__candidate *k, const double term[SPMV_TERM
 {
     double sum = 0;
     int i;
-    for (i = 0; i < SPMV_TERM_COUNT && k->fit; i++) sum += k->fit->factor[i] * term[i];
+    for (i = 0; i < SPMV_TERM_COUNT && k->fit; i++)
+        if (i != SPMV_TERM_CHAIN) sum += k->fit->factor[i] * term[i];
     return spmv__exp2(sum);
 }
+
+/* The same for the time of the longest row. */
+static double spmv__fitted_chain(const spmv__candidate *k) { return k->fit ? spmv__exp2(k->fit->factor[SPMV_TERM_CHAIN]) : 1; }
 
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
  * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
@@ -444,7 +445,7 @@ static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *
     out->error = k->fit ? k->fit->error : 0;
     out->memory = spmv__memory_seconds(e, k, l);
     table *= spmv__fitted(k, out->term);
-    out->chain = spmv__chain_seconds(e, k, l, table);
+    out->chain = spmv__chain_seconds(e, k, l, table, spmv__fitted_chain(k));
     return out->seconds = spmv__longer(table, spmv__longer(out->memory, out->chain));
 }
 

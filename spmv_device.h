@@ -1178,39 +1178,23 @@ static int spmv__dev_lanes_one(const spmv_device *d, const spmv_part *p, const s
     return 1;
 }
 
-enum { /* of the default of L */
-    SPMV__LANES_SIDE_BY_SIDE = 32, SPMV__LANES_APART = 8, /* the most lanes */
-    SPMV__LANE_ENTRIES = 4,      /* each has at least as many entries, where the number of lanes is not that of the mean length */
-    SPMV__LANES_BLOCK = 9,       /* elements: larger blocks count as so many */
-    SPMV__UNIT_ITEMS = 2048,     /* work-items that run at once on a compute unit of a GPU, in work-groups of */
-    SPMV__UNIT_GROUP = 64        /* so many or more */
-};
-
-/* How many lanes share a row. Where they read its entries side by side, the mean length of a block row decides: the smallest power of
- * two with 2 L^2 >= mean (H200: means of 5 and 78 run best with 2 and 8), counted in blocks, or in 9 elements where blocks are larger.
- * Then, for all formats, more lanes as long as all work-groups still run at the same time and each lane has 4 entries; with
- * work-groups of 32 only half as many work-items run at the same time. (H200, f64: ell:idx=16 on clspmv_harbor L=1 25 us, 4 11;
- * bcsr:b=3x3 on clspmv_spheres L=4 14.6 us, 8 17.2; bcsr:b=6x6 on clspmv_wind_tunnel L=4 49 us, 8 36.) */
-static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, int side_by_side)
+static int spmv__dev_lanes(const spmv_device *d, const spmv_part *p, const spmv_variant *v, spmv__lane_rule rule)
 {
-    uint64_t block_rows = spmv__dev_block_rows(p, v), fill = (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS, l = 1;
-    uint64_t most = side_by_side ? (uint64_t)SPMV__LANES_SIDE_BY_SIDE : (uint64_t)SPMV__LANES_APART, block = spmv__dev_block(p), mean;
-    uint64_t unit = block;
+    uint64_t block_rows = spmv__dev_block_rows(p, v);
     if (!block_rows) return 1;
-    if (unit > SPMV__LANES_BLOCK) unit = SPMV__LANES_BLOCK;
-    if (v->value[SPMV_KNOB_WG] < SPMV__UNIT_GROUP) fill /= 2;
-    mean = spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows);
-    while (side_by_side && l < most && 2 * l * l * unit < mean) l *= 2;
-    while (l < most && SPMV__LANE_ENTRIES * l * block <= mean && 2 * l * block_rows <= fill) l *= 2;
-    return (int)l;
+    return (int)spmv__lanes_by_default(rule, block_rows, spmv__dev_format_of(p->spec.format)->mean(p, v, block_rows), spmv__dev_block(p),
+                                       (uint64_t)d->info.compute_units, (uint64_t)v->value[SPMV_KNOB_WG]);
 }
 
 static int spmv__dev_lanes_side_by_side(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
-    return spmv__dev_lanes(d, p, v, 1);
+    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_LENGTH);
 }
 
-static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const spmv_variant *v) { return spmv__dev_lanes(d, p, v, 0); }
+static int spmv__dev_lanes_apart(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
+{
+    return spmv__dev_lanes(d, p, v, SPMV__LANES_BY_ROWS);
+}
 
 /* The partial sums of lanes that share a row. */
 static uint64_t spmv__dev_local_lanes(const spmv_part *p, const spmv_variant *v)

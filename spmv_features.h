@@ -204,7 +204,8 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
 }
 
 /* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache of 2048 lines with eight elements
- * each, which is simulated for windows of rows. */
+ * each, which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do
+ * not displace each other, as they do not in caches with several ways. */
 static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
 {
     enum { LINES = 2048, WINDOW = 512 /* rows */ };
@@ -220,11 +221,11 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
         uint64_t end = (w + 1) * WINDOW < a->rows ? (w + 1) * WINDOW : a->rows, budget = seen + sample / 4 + 1;
         for (r = w * WINDOW; r < end && seen < budget; r++)
             for (k = a->ptr[r]; k < a->ptr[r + 1] && seen < budget; k++) {
-                uint32_t line = a->col[k] / 8 + 1;
+                uint32_t line = a->col[k] / 8 + 1, at = (uint32_t)(line * 2654435769u) >> 21; /* the golden section; 11 bits */
                 if (!spmv__mine(l->v, k)) continue;
                 seen++;
-                if (tag[line % LINES] == line) continue;
-                tag[line % LINES] = line;
+                if (tag[at % LINES] == line) continue;
+                tag[at % LINES] = line;
                 missed++;
             }
     }
@@ -423,6 +424,33 @@ static void spmv__look_picked(const spmv__look *l, uint64_t stretches, uint64_t 
     }
 }
 
+/* The row of the view that has the most nonzeros; the first of several. */
+static uint64_t spmv__look_longest(const spmv__look *l)
+{
+    uint64_t r = 0;
+    while (r + 1 < l->v->a->rows && l->len[r] < l->longest) r++;
+    return r;
+}
+
+/* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
+ * most: as in spmv__look_picked. */
+static void spmv__look_widest(const spmv__look *l, uint64_t most, spmv_block_features *b)
+{
+    const spmv_csr *a = l->v->a;
+    uint64_t bh = (uint64_t)b->bh, row = spmv__look_longest(l) / bh * bh, end = spmv__smaller(row + bh, a->rows);
+    uint64_t all = a->ptr[end] - a->ptr[row], entries = all;
+    spmv_block_features found;
+    spmv__blocks w;
+    double blocks;
+    memset(&found, 0, sizeof found);
+    spmv__blocks_begin(&w, l->v, row, bh, (uint64_t)b->bw);
+    if (all > most) entries = spmv__look_columns(&w, row, end, (double)most / (double)all);
+    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, 0, &found) : 0;
+    if (blocks <= b->widest) return;
+    b->slots += (blocks - b->widest) * (double)SPMV__LOOK_SLICE;
+    b->widest = blocks;
+}
+
 /* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
 static void spmv__look_block_size(const spmv__look *l, uint64_t sample, spmv_block_features *b)
 {
@@ -445,7 +473,9 @@ static void spmv__look_block_size(const spmv__look *l, uint64_t sample, spmv_blo
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
     b->blocks *= scale;
-    b->slots *= scale * (double)(b->bh * b->bw);
+    b->slots *= scale;
+    if (b->sampled < 1) spmv__look_widest(l, sample, b);
+    b->slots *= (double)(b->bh * b->bw);
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 

@@ -2013,11 +2013,11 @@ typedef spmv_status (*spmv__estimate)(const spmv_spec *spec, const spmv__look *l
 /* Which rows a format (a block format: which block rows) stores with one width, that of the longest among them. */
 typedef enum spmv__padding { SPMV__PADS_NONE = 0, SPMV__PADS_SLICES, SPMV__PADS_ALL } spmv__padding;
 
-/* How the choice estimates the lanes of a row where knob L does not set them; spmv__lanes of spmv_cost.h has the numbers. */
+/* How many lanes a row has on a device where knob L does not set them (spmv__lanes_by_default of spmv_plan.h). */
 typedef enum spmv__lane_rule {
-    SPMV__LANES_BY_ROWS = 0, /* several only where the rows alone do not fill the device */
-    SPMV__LANES_BY_LENGTH,   /* as many as the mean row has entries, so that they read them side by side */
-    SPMV__LANES_BY_STRIP     /* those of a strip share its rows */
+    SPMV__LANES_ONE = 0,  /* one */
+    SPMV__LANES_BY_ROWS,  /* several only where the rows alone do not fill the device */
+    SPMV__LANES_BY_LENGTH /* more, the longer the mean row is (cmrs: strip), as they read its entries side by side */
 } spmv__lane_rule;
 
 /* The properties of a format that the library needs even where the format is left out; at the head of the format's section. */
@@ -2353,7 +2353,7 @@ static const spmv__traits spmv__coo_traits = {
     2,                                    /* indices */
     SPMV__EVEN,                           /* even */
     8, 8, SPMV_KEY_W,                     /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
 
@@ -2785,6 +2785,7 @@ static spmv_status spmv__dia_count(spmv_part *p, spmv__source *s, uint64_t *band
 static spmv_status spmv__estimate_diagonals(const spmv_features *f, spmv__load *out)
 {
     out->slots = (double)f->rows * (double)f->diagonals;
+    out->longest = (double)f->diagonals;
     out->gather = 0;
     out->bands = (double)f->bands;
     return SPMV_OK;
@@ -2835,9 +2836,9 @@ static const spmv__traits spmv__dia_traits = {
     SPMV_HAS_FILL | SPMV_REPEATS,         /* flags */
     SPMV_CLASS_DIAGONAL,                  /* class */
     0,                                    /* indices */
-    SPMV__EVEN,                           /* even */
+    0,                                    /* even */
     45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
 
@@ -2884,9 +2885,9 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_HAS_FILL | SPMV_REPEATS | SPMV_LONG_ROWS, /* flags */
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
-    SPMV__EVEN,                                    /* even */
+    0,                                             /* even */
     45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS,          /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_ONE,              /* pads, lanes */
     NULL                                           /* suits */
 };
 
@@ -3939,20 +3940,13 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
-/* Blocks in the widest block row. The sample may have missed the longest row, which needs at least as many blocks as it can fill. */
-static double spmv__block_widest(const spmv__look *l, const spmv_block_features *b)
-{
-    double filled = (double)l->longest / (double)b->bw;
-    return filled < b->widest ? b->widest : filled;
-}
-
 /* The estimate of bcsr, which has no padding; the other two start from it. */
 static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
     if (!b || b->sampled <= 0) return SPMV_ERR_UNSUPPORTED;
     out->slots = b->blocks * (double)(b->bh * b->bw);
-    out->longest = spmv__block_widest(l, b) * (double)b->bw;
+    out->longest = b->widest * (double)b->bw;
     out->gather /= (double)b->bw;
     out->uneven = f->uneven;
     return spmv__estimate_columns(spec, l, 32 * (uint64_t)b->bh);
@@ -3972,7 +3966,7 @@ static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look 
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
     spmv_status s = spmv__block_estimate(spec, l, f, out);
-    if (!s) out->slots = b->slots + (spmv__block_widest(l, b) - b->widest) * 32 * (double)(b->bh * b->bw);
+    if (!s) out->slots = b->slots;
     return s;
 }
 #endif
@@ -4206,7 +4200,7 @@ static const spmv__traits spmv__cmrs_traits = {
     1,                                                              /* indices */
     0,                                                              /* even */
     8, 8, SPMV_KEY_W,                                               /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_STRIP,                          /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     spmv__cmrs_suits                                                /* suits */
 };
 
@@ -4409,7 +4403,7 @@ static const spmv__traits spmv__tcsr_traits = {
     1,                              /* indices */
     SPMV__EVEN,                     /* even */
     5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_BY_ROWS, /* pads, lanes */
+    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                            /* suits */
 };
 
@@ -4918,13 +4912,13 @@ SPMV__SHARED int spmv__spec_even(const spmv_spec *spec)
     return even == SPMV__EVEN;
 }
 
-/* The steps in which one lane goes through a row of so many slots: an entry each, or a block each, of which more than two rows count as
- * several steps. */
+/* The steps in which one lane goes through a row of so many slots: an entry each, or a block each, which counts as several steps. The loops
+ * over entries are unrolled, so that a lane waits once for several of them; the loops over blocks are not. */
 SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest)
 {
-    double height = (double)spmv__block_height(spec);
+    const double unrolled = 4; /* entries in flight at once */
     if (spmv__trait[spec->format]->category != SPMV_CLASS_BLOCK) return longest;
-    return longest / (double)spmv__block_width(spec) * (height > 2 ? height / 2 : 1);
+    return unrolled * longest / (double)spmv__block_width(spec);
 }
 
 /* The time of analysis and conversion in products of csr, roughly: medians over matrices on the host of "prepare_us" of spmv bench --json

@@ -65,15 +65,14 @@ typedef struct spmv_tune_row {
 
 /* X(IDENT, "name", "what"): by what products differ from those that the rates of a table were measured with, whose terms are 0 except for
  * ALL. spmv_cost.h computes them, spmv tune fits how much each counts. */
-#define SPMV_TERM_LIST(X)                                                                     \
-    X(ALL,    "all",    "1")                                                                  \
-    X(FILL,   "fill",   "log2 of slots for each nonzero")                                     \
-    X(SPREAD, "spread", "log2 of 1 + the standard deviation of row lengths over their mean")  \
-    X(GATHER, "gather", "x locality: the share of the reads of x that need another line")     \
-    X(IDLE,   "idle",   "log2 of lanes for each entry of a mean row, if there are more")      \
-    X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                           \
-    X(LAUNCH, "launch", "the share of a launch in the time by the rates")                     \
-    X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates")
+#define SPMV_TERM_LIST(X)                                                                               \
+    X(ALL,    "all",    "1")                                                                            \
+    X(SPREAD, "spread", "log2 of 1 + the standard deviation of row lengths over their mean")            \
+    X(FILL,   "fill",   "log2 of slots for each nonzero")                                               \
+    X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates") \
+    X(GATHER, "gather", "x locality: the share of the reads of x that need another line")               \
+    X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                                     \
+    X(CHAIN,  "chain",  "1, for the time of the longest row instead of that by the rates")
 
 typedef enum spmv_term {
 #define X(ID, name, text) SPMV_TERM_##ID,
@@ -108,7 +107,10 @@ typedef struct spmv_tuning {
     spmv_tune_row *row;
     size_t         fits;              /* lines "fit" */
     spmv_tune_fit *fit;
+    double         low[SPMV_TERM_COUNT], high[SPMV_TERM_COUNT]; /* of the terms of the samples: beyond, a term counts as at the end */
     double         left_out;          /* error of estimates for structures that were left out of the fits, as log2 */
+    double         regret[SPMV_TYPE_COUNT], worst[SPMV_TYPE_COUNT]; /* time of the layout that the fits choose for a structure that was
+                                         left out of them, over that of the fastest: geometric mean, and the most; 0: not known */
     uint64_t       structures, samples; /* that the fits are of */
     spmv_hooks     hooks;
 } spmv_tuning;
@@ -304,6 +306,39 @@ static spmv_status spmv__tune_terms(spmv__lines *l)
     return SPMV_OK;
 }
 
+/* Reads a factor of a fit, which may be negative. */
+static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
+{
+    const double most = 20; /* a factor of a million */
+    int minus;
+    if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few factors");
+    minus = l->word[0] == '-';
+    if (!spmv__decimal(l->word + minus, v) || *v > most) return spmv__bad_line(l, "expected a factor from -20 to 20");
+    if (minus) *v = -*v;
+    return SPMV_OK;
+}
+
+/* Reads the rest of a line "low" or "high". */
+static spmv_status spmv__tune_range(spmv__lines *l, double range[SPMV_TERM_COUNT])
+{
+    int i;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < SPMV_TERM_COUNT && !s; i++) s = spmv__tune_factor(l, &range[i]);
+    return s;
+}
+
+/* Reads the rest of the line "regret". */
+static spmv_status spmv__tune_regret(spmv_tuning *t, spmv__lines *l)
+{
+    spmv_type type;
+    spmv_status s;
+    spmv__next_word(l);
+    type = spmv_type_from(l->word);
+    if (type == SPMV_TYPE_COUNT) return spmv__bad_line(l, "expected a type");
+    s = spmv__tune_number(l, 1, &t->regret[type]);
+    return s ? s : spmv__tune_number(l, 1, &t->worst[type]);
+}
+
 /* Reads one line of the head. *known becomes 0 if its first word does not belong to the head. */
 static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
 {
@@ -333,7 +368,10 @@ static spmv_status spmv__tune_head(spmv_tuning *t, spmv__lines *l, int *known)
     } else if (!strcmp(w, "launch")) s = spmv__tune_number(l, 1e-6, &t->launch);
     else if (!strcmp(w, "step")) s = spmv__tune_step(t, l);
     else if (!strcmp(w, "left_out")) s = spmv__tune_left_out(t, l);
+    else if (!strcmp(w, "regret")) s = spmv__tune_regret(t, l);
     else if (!strcmp(w, "terms")) s = spmv__tune_terms(l);
+    else if (!strcmp(w, "low")) s = spmv__tune_range(l, t->low);
+    else if (!strcmp(w, "high")) s = spmv__tune_range(l, t->high);
     else if (!strcmp(w, "rows")) s = spmv__tune_axis(l, &t->rows, t->rows_at);
     else if (!strcmp(w, "per_row")) s = spmv__tune_axis(l, &t->per_row, t->per_row_at);
     else *known = 0;
@@ -415,18 +453,6 @@ static spmv_status spmv__tune_grow(const spmv_tuning *t, void **at, size_t count
     spmv_free(&t->hooks, *at);
     *at = more;
     *room = wanted;
-    return SPMV_OK;
-}
-
-/* Reads a factor of a fit, which may be negative. */
-static spmv_status spmv__tune_factor(spmv__lines *l, double *v)
-{
-    const double most = 20; /* a factor of a million */
-    int minus;
-    if (!spmv__next_word(l)) return spmv__bad_line(l, "there are too few factors");
-    minus = l->word[0] == '-';
-    if (!spmv__decimal(l->word + minus, v) || *v > most) return spmv__bad_line(l, "expected a factor from -20 to 20");
-    if (minus) *v = -*v;
     return SPMV_OK;
 }
 
@@ -526,15 +552,21 @@ static double spmv__exp2(double v)
  * 56 MiB when nothing else is read, matrices up to 40 MB are served from it and none from 50 MB on. */
 static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 {
+    const double served = 0.7, gone = 0.9; /* of the cache's size: up to the first all bytes are read from it, from the second on none */
     double slow = bytes / (t->read * 1e9), fast, out;
     if (!(t->cache > 0) || !(t->cache_read > t->read)) return slow;
     fast = bytes / (t->cache_read * 1e9);
-    out = (bytes / (t->cache * 1048576) - 0.7) / 0.2;
+    out = (bytes / (t->cache * 1048576) - served) / (gone - served);
     return out <= 0 ? fast : out >= 1 ? slow : fast + out * (slow - fast);
 }
 
-/* 1 if so many bytes count as in the cache for the highest speed; a table without a cache has one level of memory. */
-static int spmv__is_near(const spmv_tuning *t, double bytes) { return !(t->cache > 0) || bytes <= t->cache * 1048576; }
+/* 1 if a product that reads and writes so many bytes may find them in the cache; a table without a cache has one level of memory. Measured
+ * sizes of caches err, so only what is clearly larger counts as not there. */
+static int spmv__is_near(const spmv_tuning *t, double bytes)
+{
+    const double clearly = 2;
+    return !(t->cache > 0) || bytes <= clearly * t->cache * 1048576;
+}
 
 /* Bytes of the arrays of a part with so many slots and rows, and of the elements of y that a product writes. */
 static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double slots, double rows)
@@ -559,8 +591,10 @@ static void spmv__tune_peaks(spmv_tuning *t)
     for (k = 0; k < t->count; k++)
         for (i = 0; i < t->rows * t->per_row; i++) {
             const spmv_tune_row *r = &t->row[k];
-            double rows = (double)t->rows_at[i / t->per_row], nnz = rows * (double)t->per_row_at[i % t->per_row];
-            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows), speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
+            double rows = (double)t->rows_at[i / t->per_row], per_row = (double)t->per_row_at[i % t->per_row], nnz = rows * per_row;
+            double x = spmv_format_class_of(r->layout.format) == SPMV_CLASS_DENSE ? per_row : rows; /* elements: columns */
+            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows) + x * (double)spmv_vector_size(r->type);
+            double speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
             if (speed > t->near_peak) t->near_peak = speed;
             if (!spmv__is_near(t, bytes) && speed > t->far_peak) t->far_peak = speed;
         }

@@ -61,6 +61,11 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
     return s;
 }
 
+int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
+{
+    return spmv__runs_alike(a, b);
+}
+
 void library_large_pages(void *block, uint64_t bytes)
 {
     spmv__large_pages(block, bytes);

@@ -22,6 +22,9 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
 spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
                               const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks);
 
+/* 1: what was learned of the products of one layout holds for the other. */
+int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
+
 /* Asks for large pages in a new block, as the library does in those that it allocates without hooks. */
 void library_large_pages(void *block, uint64_t bytes);
 

@@ -12,24 +12,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The fits are linear least squares in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over that by
- * the rates. A format has factors of its own, of all its samples; each candidate (a layout with knobs, in a type) has factors that differ
- * from these as far as its samples show. */
+/* The time of a sample is that of all its slots, which the table's rates estimate, or that of its longest row, whichever is more. The fits
+ * are linear in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over the one of these two that it
+ * is taken for. Layouts that run alike (a group) share factors; each candidate (a layout with knobs, in a type) has an offset of its own to
+ * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and a prior counts as
+ * some structures more. */
+#define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
+#define PRIOR_CHAIN     1.0 /* by which that to the time of the longest row does */
+#define PRIOR_TERM      2.0 /* by which the factors of the other terms do */
+#define PRIOR_CANDIDATE 4.0 /* samples by which the offset of a candidate shrinks towards that of its group */
 
-/* How many samples a factor of 0 (a format) or that of the format (a candidate) counts for: few samples change little. */
-#define FORMAT_PRIOR 2.0
-#define CANDIDATE_PRIOR 4.0
+/* An error beyond this, as log2, counts in proportion to its size instead of its square (Huber), so that no sample outweighs the rest. */
+#define ROBUST 0.5
 
-/* A sample whose time is mostly that of a floor says nothing about the rates, if that floor is so large a part of it. */
+/* Rounds of reweighting for that, and of deciding which time a sample is taken for; neither changes later. */
+enum { ROBUST_ROUNDS = 5, DIVIDE_ROUNDS = 6 };
+
+/* At first, a sample that took so many times as long as the rates say, as log2, is taken for that of its longest row. */
+#define CHAIN_AT_FIRST 1.5
+
+/* A sample whose time is mostly that of reading its bytes says nothing about the rates, if that is so large a part of it. */
 #define FLOOR_SHARE 0.75
+
+/* The most that an error, as log2, counts where fits are compared: what is off by a factor of four is as good as unknown. */
+#define ERROR_MOST 2.0
+
+/* A further term must lower the error for structures that are left out by this share. */
+#define TERM_GAIN 0.01
 
 /* A sample beside its estimate. */
 typedef struct point {
     const sample *of;
     spmv_estimate by;
-    int           candidate, structure; /* numbers from 0 */
-    double        weight;               /* the time of the fastest sample on that structure and type over its own */
+    int           candidate, structure, group; /* numbers from 0 */
+    double        weight;               /* the root of the time of the fastest sample on that structure and type over its own */
+    double        share;                /* its weight over that of all in its group, structure and time */
     int           usable;               /* 1: it shows how good the rates are */
+    int           chain;                /* 1: its time is taken for that of the longest row */
 } point;
 
 typedef struct factors {
@@ -41,11 +60,14 @@ typedef struct fitting {
     spmv_tuning  *table;
     point        *p;
     size_t        count;
+    const sample_list *samples;
     const char  **structure;
-    int           structures, candidates;
+    int           structures, candidates, groups;
     const sample **candidate; /* the first sample of each */
-    factors       format[SPMV_FORMAT_COUNT];
-    factors      *own;        /* of each candidate */
+    int          *group_of;   /* of each candidate */
+    factors      *group, *own; /* of each group; of each candidate, with those of its group */
+    double       *sum;        /* room for sums of weights: [groups][structures][2] */
+    int           terms;      /* that are used, besides that of the longest row */
 } fitting;
 
 /* ---- least squares --------------------------------------------------------------------------------------------------- */
@@ -55,25 +77,12 @@ typedef struct normal {
     double a[SPMV_TERM_COUNT][SPMV_TERM_COUNT], b[SPMV_TERM_COUNT];
 } normal;
 
-/* Begins with a prior that counts as so many samples. */
-static void normal_begin(normal *n, const factors *prior, double counts)
+/* Begins with the prior of a group. */
+static void normal_begin(normal *n)
 {
     int i;
     memset(n, 0, sizeof *n);
-    for (i = 0; i < SPMV_TERM_COUNT; i++) {
-        n->a[i][i] = counts;
-        n->b[i] = counts * prior->at[i];
-    }
-}
-
-static void normal_add(normal *n, const point *p)
-{
-    double y = library_log2(p->of->seconds / p->by.rates);
-    int i, j;
-    for (i = 0; i < SPMV_TERM_COUNT; i++) {
-        for (j = 0; j < SPMV_TERM_COUNT; j++) n->a[i][j] += p->weight * p->by.term[i] * p->by.term[j];
-        n->b[i] += p->weight * p->by.term[i] * y;
-    }
+    for (i = 0; i < SPMV_TERM_COUNT; i++) n->a[i][i] = i == SPMV_TERM_ALL ? PRIOR_ALL : i == SPMV_TERM_CHAIN ? PRIOR_CHAIN : PRIOR_TERM;
 }
 
 /* Solves the equations, whose matrix is positive definite because of the prior, by Gauss's elimination. */
@@ -95,38 +104,162 @@ static factors normal_solve(normal *n)
     return x;
 }
 
-/* Fits all formats and candidates without the samples of one structure (-1: with all). */
-static void fit_all(fitting *f, int left_out)
+/* How much a residual counts of what its square would. */
+static double robust(double residual)
 {
-    static const factors none;
-    normal *n = (normal *)calloc((size_t)f->candidates + 1, sizeof *n), of;
-    int i, k;
-    size_t s;
-    if (!n) return;
-    for (i = 0; i < SPMV_FORMAT_COUNT; i++) {
-        normal_begin(&of, &none, FORMAT_PRIOR);
-        for (s = 0; s < f->count; s++)
-            if (f->p[s].usable && f->p[s].structure != left_out && (int)f->p[s].of->layout.format == i) normal_add(&of, &f->p[s]);
-        f->format[i] = normal_solve(&of);
-    }
-    for (k = 0; k < f->candidates; k++) normal_begin(&n[k], &f->format[f->candidate[k]->layout.format], CANDIDATE_PRIOR);
-    for (s = 0; s < f->count; s++)
-        if (f->p[s].usable && f->p[s].structure != left_out) normal_add(&n[f->p[s].candidate], &f->p[s]);
-    for (k = 0; k < f->candidates; k++) f->own[k] = normal_solve(&n[k]);
-    free(n);
+    double size = residual < 0 ? -residual : residual;
+    return size > ROBUST ? ROBUST / size : 1;
 }
+
+/* ---- fits -------------------------------------------------------------------------------------------------------------- */
+
+/* A term of a sample as it counts in the time that the sample is taken for. */
+static double term_of(const fitting *f, const point *p, int i)
+{
+    double v = p->by.term[i];
+    if (i == SPMV_TERM_CHAIN) return p->chain;
+    if (p->chain || i >= f->terms) return 0;
+    return v < f->table->low[i] ? f->table->low[i] : v > f->table->high[i] ? f->table->high[i] : v;
+}
+
+static double sum_of(const fitting *f, const point *p, const factors *x)
+{
+    double sum = 0;
+    int i;
+    for (i = 0; i < SPMV_TERM_COUNT; i++) sum += x->at[i] * term_of(f, p, i);
+    return sum;
+}
+
+/* What the factors shall add up to. */
+static double target_of(const point *p) { return library_log2(p->of->seconds / (p->chain ? p->by.chain : p->by.rates)); }
+
+/* Predicted seconds by the rates (chain 0) or of the longest row (1) with the current factors. */
+static double predicted_as(const fitting *f, const point *p, int chain)
+{
+    point as = *p;
+    as.chain = chain;
+    return (chain ? p->by.chain : p->by.rates) * library_exp2(sum_of(f, &as, &f->own[p->candidate]));
+}
+
+/* 1: the table has a time of the longest row that is fitted. Elsewhere that row is a share of the whole estimate. */
+static int has_chain(const fitting *f, const point *p) { return f->table->device_class == SPMV_DEVICE_CLASS_GPU && p->by.chain > 0; }
 
 /* Predicted seconds by the current factors, as spmv_cost.h computes them. */
 static double predicted(const fitting *f, const point *p)
 {
-    double sum = 0, times, seconds;
-    int i;
-    for (i = 0; i < SPMV_TERM_COUNT; i++) sum += f->own[p->candidate].at[i] * p->by.term[i];
-    times = library_exp2(sum);
-    seconds = p->by.rates * times;
+    double seconds = predicted_as(f, p, 0), chain = has_chain(f, p) ? predicted_as(f, p, 1) : p->by.chain;
     if (p->by.memory > seconds) seconds = p->by.memory;
-    if (f->table->device_class == SPMV_DEVICE_CLASS_GPU) times = 1; /* elsewhere the longest row is a share of the whole estimate */
-    return p->by.chain * times > seconds ? p->by.chain * times : seconds;
+    return chain > seconds ? chain : seconds;
+}
+
+/* Is the sample one of those that are fitted? */
+static int counts(const point *p, int left_out) { return p->usable && p->structure != left_out; }
+
+/* The sum of weights of the group, structure and time that a sample belongs to. */
+static double *sum_at(const fitting *f, const point *p)
+{
+    return &f->sum[(p->group * f->structures + p->structure) * 2 + p->chain];
+}
+
+/* Decides for all samples which time each is taken for, by the current factors, and how much each counts in its group: together those of
+ * a structure as one, or as much as twice their weights if these are less. */
+static void divide(fitting *f, int first)
+{
+    size_t s;
+    memset(f->sum, 0, (size_t)f->groups * (size_t)f->structures * 2 * sizeof *f->sum);
+    for (s = 0; s < f->count; s++) {
+        point *p = &f->p[s];
+        if (!p->usable) continue;
+        if (!has_chain(f, p)) p->chain = 0;
+        else if (first) p->chain = library_log2(p->of->seconds / p->by.rates) > CHAIN_AT_FIRST;
+        else p->chain = predicted_as(f, p, 1) > predicted_as(f, p, 0);
+        *sum_at(f, p) += p->weight;
+    }
+    for (s = 0; s < f->count; s++) {
+        point *p = &f->p[s];
+        double all = p->usable ? *sum_at(f, p) : 0;
+        p->share = all > 0 ? p->weight / all * (all < 0.5 ? 2 * all : 1) : 0;
+    }
+}
+
+/* Fits the factors of all groups, in rounds that reweight the samples. n: room for the equations of each. */
+static void fit_groups(fitting *f, int left_out, normal *n)
+{
+    int round, i, j, g;
+    size_t s;
+    for (round = 0; round < ROBUST_ROUNDS; round++) {
+        for (g = 0; g < f->groups; g++) normal_begin(&n[g]);
+        for (s = 0; s < f->count; s++) {
+            const point *p = &f->p[s];
+            normal *of = &n[p->group];
+            double y, w;
+            if (!counts(p, left_out)) continue;
+            y = target_of(p);
+            w = p->share * (round ? robust(y - sum_of(f, p, &f->group[p->group])) : 1);
+            for (i = 0; i < SPMV_TERM_COUNT; i++) {
+                double v = term_of(f, p, i);
+                if (!(v < 0) && !(v > 0)) continue;
+                for (j = 0; j < SPMV_TERM_COUNT; j++) of->a[i][j] += w * v * term_of(f, p, j);
+                of->b[i] += w * v * y;
+            }
+        }
+        for (g = 0; g < f->groups; g++) f->group[g] = normal_solve(&n[g]);
+    }
+}
+
+/* Fits the offsets of all candidates to their groups. n: room for the equations of each, of which only those of the two offsets are
+ * used. */
+static void fit_own(fitting *f, int left_out, normal *n)
+{
+    static const int offset[2] = {SPMV_TERM_ALL, SPMV_TERM_CHAIN};
+    int round, k, i;
+    size_t s;
+    for (k = 0; k < f->candidates; k++) f->own[k] = f->group[f->group_of[k]];
+    for (round = 0; round < ROBUST_ROUNDS; round++) {
+        memset(n, 0, (size_t)f->candidates * sizeof *n);
+        for (s = 0; s < f->count; s++) {
+            const point *p = &f->p[s];
+            int at = offset[p->chain];
+            double y, w;
+            if (!counts(p, left_out)) continue;
+            y = target_of(p);
+            w = p->weight * robust(y - sum_of(f, p, &f->own[p->candidate]));
+            n[p->candidate].a[at][at] += w;
+            n[p->candidate].b[at] += w * (y - sum_of(f, p, &f->group[p->group]));
+        }
+        for (k = 0; k < f->candidates; k++)
+            for (i = 0; i < 2; i++)
+                f->own[k].at[offset[i]] = f->group[f->group_of[k]].at[offset[i]] +
+                                          n[k].b[offset[i]] / (n[k].a[offset[i]][offset[i]] + PRIOR_CANDIDATE);
+    }
+}
+
+/* Finds the range of each term among the samples that are fitted. The matrices of the rates, whose terms are 0, belong to it. */
+static void find_ranges(fitting *f, int left_out)
+{
+    double *low = f->table->low, *high = f->table->high;
+    size_t s;
+    int i;
+    for (i = 0; i < SPMV_TERM_COUNT; i++) low[i] = high[i] = i == SPMV_TERM_ALL || i == SPMV_TERM_CHAIN;
+    for (s = 0; s < f->count; s++)
+        for (i = 0; i < SPMV_TERM_COUNT && counts(&f->p[s], left_out); i++) {
+            if (f->p[s].by.term[i] < low[i]) low[i] = f->p[s].by.term[i];
+            if (f->p[s].by.term[i] > high[i]) high[i] = f->p[s].by.term[i];
+        }
+}
+
+/* Fits all groups and candidates without the samples of one structure (-1: with all). n: room for the equations of each candidate. */
+static void fit_all(fitting *f, int left_out, normal *n)
+{
+    int round;
+    memset(f->own, 0, (size_t)f->candidates * sizeof *f->own);
+    memset(f->group, 0, (size_t)f->groups * sizeof *f->group);
+    find_ranges(f, left_out);
+    for (round = 0; round < DIVIDE_ROUNDS; round++) {
+        divide(f, !round);
+        fit_groups(f, left_out, n);
+        fit_own(f, left_out, n);
+    }
 }
 
 /* ---- structures left out ----------------------------------------------------------------------------------------------- */
@@ -136,53 +269,86 @@ typedef struct error_sum {
     double squares, weights;
 } error_sum;
 
-/* Adds the errors of one structure to the sums, and the regret of its types. */
-static void judge(const fitting *f, int structure, error_sum *own, error_sum *all, double *regret, unsigned *choices, fit_quality *q)
+static void error_add(error_sum *e, double weight, double error)
 {
-    int type;
-    size_t s;
-    for (type = 0; type < SPMV_TYPE_COUNT; type++) {
-        double least = 0, chosen = 0, best = 0;
-        for (s = 0; s < f->count; s++) {
-            const point *p = &f->p[s];
-            double seconds, error;
-            if (p->structure != structure || (int)p->of->type != type || !(p->by.rates > 0)) continue;
-            seconds = predicted(f, p);
-            error = library_log2(seconds / p->of->seconds);
-            own[p->candidate].squares += p->weight * error * error;
-            own[p->candidate].weights += p->weight;
-            all->squares += p->weight * error * error;
-            all->weights += p->weight;
-            q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
-            q->samples++;
-            if (!(best > 0) || p->of->seconds < best) best = p->of->seconds;
-            if (least > 0 && seconds >= least) continue;
-            least = seconds;
-            chosen = p->of->seconds;
-        }
-        if (!(best > 0)) continue;
-        *regret += library_log2(chosen / best);
-        ++*choices;
-        if (chosen / best > q->worst) q->worst = chosen / best;
-    }
+    if (error > ERROR_MOST) error = ERROR_MOST;
+    if (error < -ERROR_MOST) error = -ERROR_MOST;
+    e->squares += weight * error * error;
+    e->weights += weight;
 }
 
-/* Leaves out one structure after another and judges the fits by it. own: the errors of each candidate. */
-static void fit_judge(fitting *f, error_sum *own, fit_quality *q)
+/* Seconds of the fastest of all samples of a structure and type, those of candidates that the table lacks included; 0: there are none. */
+static double fastest(const fitting *f, const char *structure, spmv_type type)
+{
+    double best = 0;
+    size_t s;
+    for (s = 0; s < f->samples->count; s++) {
+        const sample *of = &f->samples->at[s];
+        if (of->type == type && !strcmp(of->structure, structure) && (!(best > 0) || of->seconds < best)) best = of->seconds;
+    }
+    return best;
+}
+
+/* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
+static void judge(const fitting *f, int structure, spmv_type type, error_sum *own, error_sum *all, unsigned *choices, fit_quality *q)
+{
+    double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type);
+    size_t s;
+    for (s = 0; s < f->count; s++) {
+        const point *p = &f->p[s];
+        double seconds, error;
+        if (p->structure != structure || p->of->type != type || !(p->by.rates > 0)) continue;
+        seconds = predicted(f, p);
+        error = library_log2(seconds / p->of->seconds);
+        error_add(&own[p->candidate], p->weight, error);
+        error_add(all, p->weight, error);
+        q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
+        q->samples++;
+        if (least > 0 && seconds >= least) continue;
+        least = seconds;
+        chosen = p->of->seconds;
+    }
+    if (!(least > 0)) return;
+    q->regret[type] += library_log2(chosen / best);
+    if (chosen / best > q->worst[type]) q->worst[type] = chosen / best;
+    ++*choices;
+}
+
+/* Leaves out one structure after another and judges the fits by it. own: becomes the errors of each candidate. */
+static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
     error_sum all = {0, 0};
-    double regret = 0;
-    unsigned choices = 0;
-    int i;
+    unsigned choices[SPMV_TYPE_COUNT] = {0};
+    int i, type;
     memset(q, 0, sizeof *q);
+    memset(own, 0, (size_t)f->candidates * sizeof *own);
     for (i = 0; i < f->structures; i++) {
-        fit_all(f, i);
-        judge(f, i, own, &all, &regret, &choices, q);
+        fit_all(f, i, n);
+        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, own, &all, &choices[type], q);
     }
     q->structures = (unsigned)f->structures;
+    q->terms = (unsigned)f->terms;
     q->error = all.weights > 0 ? sqrt(all.squares / all.weights) : 0;
-    q->regret = choices ? library_exp2(regret / choices) : 1;
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        if (choices[type]) q->regret[type] = library_exp2(q->regret[type] / choices[type]);
     q->good = q->samples ? q->good / q->samples : 0;
+}
+
+/* Finds how many terms are best for structures that are left out, and judges the fits with these. */
+static void fit_best(fitting *f, error_sum *own, fit_quality *q, normal *n)
+{
+    int best = 1;
+    fit_quality now;
+    f->terms = 1;
+    fit_judge(f, own, q, n);
+    for (f->terms = 2; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
+        fit_judge(f, own, &now, n);
+        if (now.error > q->error * (1 - TERM_GAIN)) continue;
+        best = f->terms;
+        *q = now;
+    }
+    f->terms = best;
+    fit_judge(f, own, q, n);
 }
 
 /* ---- estimates of the samples ------------------------------------------------------------------------------------------ */
@@ -227,15 +393,11 @@ static int estimate_all(fitting *f)
 /* Sets the weights of all samples, and which are usable. */
 static void weigh(fitting *f)
 {
-    size_t s, k;
+    size_t s;
     for (s = 0; s < f->count; s++) {
         point *p = &f->p[s];
-        double best = p->of->seconds, floor = p->by.memory > p->by.chain ? p->by.memory : p->by.chain;
-        for (k = 0; k < f->count; k++)
-            if (f->p[k].structure == p->structure && f->p[k].of->type == p->of->type && f->p[k].of->seconds < best)
-                best = f->p[k].of->seconds;
-        p->weight = best / p->of->seconds;
-        p->usable = p->by.rates > 0 && (floor < FLOOR_SHARE * p->of->seconds || floor < p->by.rates);
+        p->weight = sqrt(fastest(f, p->of->structure, p->of->type) / p->of->seconds);
+        p->usable = p->by.rates > 0 && (p->by.memory < FLOOR_SHARE * p->of->seconds || p->by.memory < p->by.rates);
     }
 }
 
@@ -245,7 +407,16 @@ static int is_alike(const sample *a, const sample *b)
     return a->type == b->type && !strcmp(a->variant, b->variant) && table_same_layout(&a->layout, &b->layout);
 }
 
-/* Numbers the structures and candidates of all samples. DONE or FAILED. */
+/* The number of the group that a new candidate belongs to. */
+static int group_find(fitting *f, const sample *of)
+{
+    int k;
+    for (k = 0; k < f->candidates; k++)
+        if (library_runs_alike(&f->candidate[k]->layout, &of->layout)) return f->group_of[k];
+    return f->groups++;
+}
+
+/* Numbers the structures, candidates and groups of all samples. DONE or FAILED. */
 static int number_all(fitting *f, const sample_list *l)
 {
     size_t s;
@@ -253,16 +424,24 @@ static int number_all(fitting *f, const sample_list *l)
     f->structure = (const char **)calloc(l->count + 1, sizeof *f->structure);
     f->candidate = (const sample **)calloc(l->count + 1, sizeof *f->candidate);
     f->own = (factors *)calloc(l->count + 1, sizeof *f->own);
-    if (!f->p || !f->structure || !f->candidate || !f->own) return cli_no_memory(f->t);
+    f->group = (factors *)calloc(l->count + 1, sizeof *f->group);
+    f->group_of = (int *)calloc(l->count + 1, sizeof *f->group_of);
+    if (!f->p || !f->structure || !f->candidate || !f->own || !f->group || !f->group_of) return cli_no_memory(f->t);
+    f->samples = l;
     for (s = 0; s < l->count; s++) {
         point *p = &f->p[f->count++];
         p->of = &l->at[s];
         while (p->structure < f->structures && strcmp(f->structure[p->structure], p->of->structure) != 0) p->structure++;
         if (p->structure == f->structures) f->structure[f->structures++] = p->of->structure;
         while (p->candidate < f->candidates && !is_alike(f->candidate[p->candidate], p->of)) p->candidate++;
-        if (p->candidate == f->candidates) f->candidate[f->candidates++] = p->of;
+        if (p->candidate == f->candidates) {
+            f->group_of[f->candidates] = group_find(f, p->of);
+            f->candidate[f->candidates++] = p->of;
+        }
+        p->group = f->group_of[p->candidate];
     }
-    return DONE;
+    f->sum = (double *)calloc((size_t)f->groups * (size_t)f->structures * 2 + 1, sizeof *f->sum);
+    return f->sum ? DONE : cli_no_memory(f->t);
 }
 
 /* Writes the factors and errors of all candidates into the table. DONE or FAILED. */
@@ -270,7 +449,7 @@ static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
 {
     spmv_tuning *t = f->table;
     spmv_tune_fit *fit = (spmv_tune_fit *)spmv_alloc(&t->hooks, (uint64_t)f->candidates + 1, sizeof *fit);
-    int k;
+    int i, k;
     if (!fit) return cli_no_memory(f->t);
     spmv_free(&t->hooks, t->fit);
     t->fit = fit;
@@ -280,12 +459,14 @@ static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
         fit[k].layout = f->candidate[k]->layout;
         fit[k].type = f->candidate[k]->type;
         memcpy(fit[k].variant, f->candidate[k]->variant, sizeof fit[k].variant);
-        memcpy(fit[k].factor, f->own[k].at, sizeof fit[k].factor);
+        for (i = 0; i < SPMV_TERM_COUNT; i++) fit[k].factor[i] = i < f->terms || i == SPMV_TERM_CHAIN ? f->own[k].at[i] : 0;
         fit[k].error = own[k].weights > 0 ? sqrt(own[k].squares / own[k].weights) : q->error;
     }
     t->left_out = q->error;
     t->structures = q->structures;
     t->samples = q->samples;
+    memcpy(t->regret, q->regret, sizeof t->regret);
+    memcpy(t->worst, q->worst, sizeof t->worst);
     return DONE;
 }
 
@@ -293,27 +474,34 @@ int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quali
 {
     fitting f;
     error_sum *own = NULL;
+    normal *n = NULL;
     int result;
     memset(&f, 0, sizeof f);
     f.t = t;
     f.table = table;
     table->fits = 0;
+    memset(table->high, 0, sizeof table->high); /* estimates are made without fits */
     result = number_all(&f, samples);
     if (result == DONE) result = estimate_all(&f);
     if (result == DONE) {
         weigh(&f);
         own = (error_sum *)calloc((size_t)f.candidates + 1, sizeof *own);
-        if (!own) result = cli_no_memory(t);
+        n = (normal *)calloc((size_t)f.candidates + 1, sizeof *n);
+        if (!own || !n) result = cli_no_memory(t);
     }
     if (result == DONE) {
-        fit_judge(&f, own, quality);
-        fit_all(&f, -1);
+        fit_best(&f, own, quality, n);
+        fit_all(&f, -1, n);
         result = fits_store(&f, own, quality);
     }
     free(own);
+    free(n);
     free(f.p);
     free(f.structure);
     free(f.candidate);
     free(f.own);
+    free(f.group);
+    free(f.group_of);
+    free(f.sum);
     return result;
 }

@@ -9,10 +9,12 @@
 
 /* How good the fits are for structures that are left out of them, one after another. */
 typedef struct fit_quality {
-    double   error;        /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
-    double   good;         /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
-    double   regret, worst; /* measured time of the candidate that is predicted to be the best over that of the best: geometric mean */
-    unsigned structures, samples;
+    double   error; /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
+    double   good;  /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
+    double   regret[SPMV_TYPE_COUNT]; /* measured time of the candidate that is predicted to be the best over that of the fastest of all
+                                         samples: geometric mean; 0: no samples */
+    double   worst[SPMV_TYPE_COUNT];  /* the most */
+    unsigned structures, samples, terms; /* terms: that the fits use, from the begin of SPMV_TERM_LIST, besides that of the longest row */
 } fit_quality;
 
 /* Replaces the fits of the table by ones to the samples. The structures are generated again for this. DONE, or FAILED after a message. */

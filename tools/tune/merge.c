@@ -74,6 +74,9 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     all->fit = NULL;
     all->count = all->fits = 0;
     all->structures = all->samples = 0;
+    memset(all->low, 0, sizeof all->low);
+    memset(all->high, 0, sizeof all->high);
+    memset(all->regret, 0, sizeof all->regret);
     all->rows = all->per_row = 0;
     all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
     for (i = 0; i < args->files; i++) {

@@ -28,7 +28,8 @@ static void probe_cache(tuner *u, size_t most, double (*read)(void *, size_t), v
         rates[n] = read(me, (size_t)sizes[n]);
         if (rates[n] > rates[top]) top = n;
     }
-    for (last = top; last + 1 < n && rates[last + 1] > 1.3 * u->head.read;) last++;
+    for (last = i = top; i < n; i++)
+        if (rates[i] > 1.3 * u->head.read) last = i; /* one slow run before says nothing: other work only adds time */
     if (!n || rates[top] <= 1.3 * u->head.read) return;
     for (i = top; sizes[i] < sizes[last] / 2;) i++;
     u->head.cache = sizes[last] / 1048576;

@@ -88,6 +88,17 @@ static int fit_is_used(const spmv_tuning *t, const unsigned char *keep, const sp
     return 0;
 }
 
+/* Prints a factor or range of each term, and the end of the line. */
+static void factors_print(growing *out, const double v[SPMV_TERM_COUNT])
+{
+    int k;
+    for (k = 0; k < SPMV_TERM_COUNT; k++) {
+        if (v[k] > -0.005 && v[k] < 0.005) growing_add(out, " 0");
+        else growing_add(out, " %.2f", v[k]);
+    }
+    growing_add(out, "\n");
+}
+
 /* Prints the fits of all rows that are kept. */
 static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *keep)
 {
@@ -98,7 +109,12 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
     if (!t->fits) return;
     growing_add(out, "left_out %.3f %llu %llu\nterms", t->left_out, (unsigned long long)t->structures, (unsigned long long)t->samples);
     for (k = 0; k < SPMV_TERM_COUNT; k++) growing_add(out, " %s", spmv_term_name((spmv_term)k));
-    growing_add(out, "\n");
+    growing_add(out, "\nlow");
+    factors_print(out, t->low);
+    growing_add(out, "high");
+    factors_print(out, t->high);
+    for (k = 0; k < SPMV_TYPE_COUNT; k++)
+        if (t->regret[k] > 0) growing_add(out, "regret %s %.3f %.3f\n", spmv_type_name((spmv_type)k), t->regret[k], t->worst[k]);
     for (i = 0; i < t->fits; i++) {
         if (!fit_is_used(t, keep, &t->fit[i])) continue;
         memset(&r, 0, sizeof r);
@@ -106,12 +122,7 @@ static void fits_print(growing *out, const spmv_tuning *t, const unsigned char *
         memcpy(r.variant, t->fit[i].variant, sizeof r.variant);
         table_row_name(&r, name, sizeof name);
         growing_add(out, "fit %s %s %.2f", spmv_type_name(t->fit[i].type), name, t->fit[i].error);
-        for (k = 0; k < SPMV_TERM_COUNT; k++) {
-            double v = t->fit[i].factor[k];
-            if (v > -0.005 && v < 0.005) growing_add(out, " 0");
-            else growing_add(out, " %.2f", v);
-        }
-        growing_add(out, "\n");
+        factors_print(out, t->fit[i].factor);
     }
 }
 

@@ -172,6 +172,20 @@ static int tune_table(tuner *u, spmv_tuning *out)
     return DONE;
 }
 
+/* Lowers the head's launch to the time of the fastest product of the grid: none takes less, and products in a row may overlap more than
+ * those of a single nonzero. */
+static void tune_lower_launch(tuner *u)
+{
+    size_t k;
+    int i;
+    for (k = 0; k < u->count; k++)
+        for (i = 0; i < u->head.rows * u->head.per_row && u->c[k].row.rate; i++) {
+            double nnz = (double)u->head.rows_at[i / u->head.per_row] * (double)u->head.per_row_at[i % u->head.per_row];
+            double rate = (double)u->c[k].row.rate[i];
+            if (rate > 0 && 2e-9 * nnz / rate < u->head.launch) u->head.launch = 2e-9 * nnz / rate;
+        }
+}
+
 /* Measures the head's figures again, some time after the first time; the best ones count. */
 static int tune_speed(tuner *u)
 {
@@ -179,6 +193,7 @@ static int tune_speed(tuner *u)
     if (u->device) probe_device_bandwidth(u, u->device->info.type != SPMV_DEVICE_CPU);
 #endif
     if (!u->device) probe_host_bandwidth(u);
+    tune_lower_launch(u);
     return tune_launch(u);
 }
 
@@ -265,6 +280,20 @@ static int tune_samples(tuner *u, const char *table, unsigned types, const char 
     return result;
 }
 
+/* Says how good the fits of a table are. */
+static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes)
+{
+    int type;
+    fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures by %u terms. For a structure left out: error %.3f (log2), "
+            "%.0f%% of the samples within 0.8 to 1.25", t->device, (unsigned)t->fits, q->samples, q->structures, q->terms, q->error,
+            100 * q->good);
+    for (type = 0; type < SPMV_TYPE_COUNT; type++)
+        if (q->regret[type] > 0)
+            fprintf(stderr, "; the choice over the fastest, %s: geometric mean %.3f, worst %.3f", spmv_type_name((spmv_type)type),
+                    q->regret[type], q->worst[type]);
+    fprintf(stderr, "; %u bytes\n", bytes);
+}
+
 /* Fits a table to a file of samples and writes it. DONE, or FAILED after a message. */
 static int tune_fit(tool *t, const char *table, const char *samples, const char *out)
 {
@@ -280,10 +309,7 @@ static int tune_fit(tool *t, const char *table, const char *samples, const char 
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
     if (result == DONE) result = fit_table(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
-    if (result == DONE)
-        fprintf(stderr, "%s: fits of %u candidates to %u samples of %u structures. For a structure left out: error %.3f (log2), "
-                "%.0f%% of the samples within 0.8 to 1.25, the choice over the best single: geometric mean %.3f, worst %.3f; %u bytes\n",
-                all.device, (unsigned)all.fits, q.samples, q.structures, q.error, 100 * q.good, q.regret, q.worst, (unsigned)bytes);
+    if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
     samples_free(&list);
     spmv_tuning_free(&all);
     return result;
