@@ -1315,7 +1315,7 @@ static const spmv__dev_format spmv__dense_device = {
 static int spmv__coo_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     (void)p;
-    return (k != SPMV_KNOB_PER && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_ATOMIC];
+    return k != SPMV_KNOB_STAGE || !v->value[SPMV_KNOB_ATOMIC];
 }
 
 static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1342,7 +1342,7 @@ static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
 static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
-    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = atomic ? 1 : (uint64_t)out->variant.value[SPMV_KNOB_PER];
+    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = (uint64_t)out->variant.value[SPMV_KNOB_PER];
     spmv_status s = spmv__dev_groups(d, p->nnz, wg * per, wg, &out->groups);
     out->carries = atomic ? 0 : 2 * out->groups;
     out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);

@@ -5,7 +5,7 @@
  * several at a time, and sums are stored from there, so that adjacent items access adjacent memory. STAGE 0: each item walks
  * through its own nonzeros (for CPUs).
  *
- * ATOMIC 1: each item adds one product to y by compare and exchange (Kuresson 2012, 5). The order of the additions, and with it
+ * ATOMIC 1: each item adds PER products, one by one, to y by compare and exchange (Kuresson 2012, 5). The order of the additions, and with it
  * the last bits of y, change from product to product, so this is never a default. */
 #ifndef WG
 #define WG 128 // tune: 4 8 16 32 64 128 256
@@ -43,18 +43,19 @@
 
 KERNEL void spmv(COO_PARAMS)
 {
-    const ulong k = (ulong)get_group_id(0) * WG + get_local_id(0);
-
     BEGIN(x, y);
-    if (k < nnz) {
-        volatile __global WORD *place = (volatile __global WORD *)(y + row[k]);
-        const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
-        WORD before;
-        WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */
-        do {
-            before = now;
-            now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));
-        } while (now != before);
+    for (uint u = 0; u < PER; u++) {
+        const ulong k = ((ulong)get_group_id(0) * PER + u) * WG + get_local_id(0);
+        if (k < nnz) {
+            volatile __global WORD *place = (volatile __global WORD *)(y + row[k]);
+            const VEC v = alpha * ((VEC)LOAD_VAL(val, k) * X(LOAD_UINT(col, k)));
+            WORD before;
+            WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */
+            do {
+                before = now;
+                now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));
+            } while (now != before);
+        }
     }
 }
 #else

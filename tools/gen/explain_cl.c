@@ -10,7 +10,7 @@
 /* ---- the legal options ------------------------------------------------------------------------------------------- */
 
 /* The options whose combinations are listed. The others are knobs, whose values go with all of them, and forms of the output. */
-static const char *const listed[] = {"strategy", "vector", "within", "reuse", "xonce"};
+static const char *const listed[] = {"strategy", "vector", "within", "reuse", "xonce", "early"};
 enum { LISTED = sizeof listed / sizeof *listed, WORD = 16 };
 
 typedef struct combination {
