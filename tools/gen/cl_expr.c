@@ -262,11 +262,13 @@ static void print_element(cl_printer *p, const tree_expr *e, cl_kind kind)
     if (p->block && cl_same(e->a, p->block)) {
         fprintf(p->out, "%s_[%s]", cl_name(a), p->block_at);
     } else if (a == p->staged) {
+        char from[96] = "";
+        if (p->staged_from) snprintf(from, sizeof from, " - %.80s_from", cl_name(a));
         fputs("(", p->out);
         cl_print(p, e->a, index_kind(e->a), 1);
-        fprintf(p->out, " < REUSED ? %s_near[", cl_name(a));
+        fprintf(p->out, "%s < REUSED ? %s_near[", from, cl_name(a));
         cl_print(p, e->a, index_kind(e->a), 0);
-        fprintf(p->out, "] : %s[", cl_name(a));
+        fprintf(p->out, "%s] : %s[", from, cl_name(a));
         cl_print(p, e->a, index_kind(e->a), 0);
         fputs("])", p->out);
     } else if (a == p->image) {

@@ -974,6 +974,17 @@ static void print_knobs(emitter *e)
     if (!options_knob_values(e->p, e->o, OPTIONS_L) && e->p->shape.rows != TREE_ROWS_ANY) fputs("#define L 1\n", e->out);
 }
 
+/* How many elements of a __reuse array are in local memory. */
+static void print_reused(emitter *e)
+{
+    const tree_shape *s = &e->p->shape;
+    fputs("#define REUSED ", e->out);
+    if (!e->pr.staged_from) fprintf(e->out, "%d", REUSED);
+    else if (s->row_loops == 2) fprintf(e->out, "(WG / L / %lld + 3)", (long long)s->row_loop[1]->trip);
+    else fputs("(WG / L + 2)", e->out);
+    fprintf(e->out, " /* elements of %s in local memory */\n", e->pr.staged->name);
+}
+
 /* Macros of the file that some options use. */
 static void print_helpers(emitter *e)
 {
@@ -981,7 +992,7 @@ static void print_helpers(emitter *e)
         fputs("#define UNPACK2(to, t) (to)[0] = (t).s0, (to)[1] = (t).s1\n"
               "#define UNPACK4(to, t) UNPACK2(to, t), (to)[2] = (t).s2, (to)[3] = (t).s3\n", e->out);
     if (e->o->strategy == OPTIONS_ROWS && e->o->reuse == OPTIONS_LOCAL)
-        fprintf(e->out, "#define REUSED %d /* elements of %s in local memory */\n", REUSED, options_reused(e->p)->name);
+        print_reused(e);
     if (e->p->shape.rows == TREE_ROWS_STRIP)
         fputs("#if STAGE\n#define SUM(i) mine[(i) * WG]\n#else\n#define SUM(i) acc[i]\n#endif\n", e->out);
     if (cl_needs_floor(e->p->access))
@@ -1027,15 +1038,35 @@ static void print_shape(emitter *e)
     }
 }
 
-/* Loads the first elements of a __reuse array to local memory, by all items of the group. */
+/* Loads elements of a __reuse array to local memory, by all items of the group: those of its rows, or the first of the array. */
 static void stage(emitter *e, const tree_symbol *a)
 {
+    const tree_shape *s = &e->p->shape;
     const char *name = cl_name(a), *type = cl_type_name(a->type);
+    char from[96] = "";
     line(e, "__local %s *%s_near = (__local %s *)scratch;", type, name, type);
+    if (e->pr.staged_from) {
+        char row[64];
+        int bound = e->pr.count;
+        snprintf(row, sizeof row, "(IDX)(get_group_id(0) * (WG / L) / %lld)", s->row_loops == 2 ? (long long)s->row_loop[1]->trip : 1);
+        if (s->row_loops == 2) cl_bind(&e->pr, s->row_loop[1]->symbol, "0");
+        cl_bind(&e->pr, s->row_loop[0]->symbol, row);
+        e->pr.expand = 1;
+        indent(e);
+        fprintf(e->out, "const IDX %s_from = ", name);
+        cl_print(&e->pr, options_row_index(e->p, a), CL_IDX, 0);
+        fputs(";\n", e->out);
+        e->pr.expand = 0;
+        e->pr.count = bound;
+        snprintf(from, sizeof from, "%.80s_from + ", name);
+    }
+    line(e, "for (uint i_ = (uint)get_local_id(0); i_ < REUSED; i_ += WG)");
+    e->depth++;
     indent(e);
-    fprintf(e->out, "for (uint i_ = (uint)get_local_id(0); i_ < REUSED && i_ < ");
+    fprintf(e->out, "if (%si_ < ", from);
     cl_print(&e->pr, a->size, CL_IDX, 1);
-    fprintf(e->out, "; i_ += WG) %s_near[i_] = %s[i_];\n", name, name);
+    fprintf(e->out, ") %s_near[i_] = %s[%si_];\n", name, name, from);
+    e->depth--;
     line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
@@ -1281,7 +1312,10 @@ static void begin_part(emitter *e, const tree_format *f, const tree_part *p, con
     e->o = o;
     cl_note_subscripts(p);
     if (o->strategy == OPTIONS_ROWS) e->pr.rows_name = rows_of(e);
-    if (o->reuse == OPTIONS_LOCAL) e->pr.staged = options_reused(p);
+    if (o->reuse == OPTIONS_LOCAL) {
+        e->pr.staged = options_reused(p);
+        e->pr.staged_from = options_row_index(p, e->pr.staged) != NULL;
+    }
     if (o->reuse == OPTIONS_IMAGE) e->pr.image = options_reused(p);
 }
 

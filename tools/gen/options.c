@@ -70,6 +70,36 @@ const tree_symbol *options_reused(const tree_part *p)
     return NULL;
 }
 
+/* The least of *least and the indices with which e reads the array. Returns 0 if one does not follow from the row alone. */
+static int row_index_in(const tree_part *p, const tree_expr *e, const tree_symbol *array, const tree_expr **least)
+{
+    const tree_shape *s = &p->shape;
+    const cl_point at = {0};
+    int i;
+    if (!e) return 1;
+    if (e->kind == TREE_ELEMENT && e->symbol == array) {
+        for (i = 0; i < s->slot_loops; i++)
+            if (tree_depends(e->a, s->slot_loop[i]->symbol)) return 0;
+        for (i = 0; i < s->block_loops; i++)
+            if (tree_depends(e->a, s->block_loop[i]->symbol)) return 0;
+        if (!*least || cl_value(e->a, &at) < cl_value(*least, &at)) *least = e->a;
+    }
+    return row_index_in(p, e->a, array, least) && row_index_in(p, e->b, array, least) && row_index_in(p, e->c, array, least);
+}
+
+static int row_index_of(const tree_part *p, const tree_stmt *s, const tree_symbol *array, const tree_expr **least)
+{
+    for (; s; s = s->next)
+        if (!row_index_in(p, s->a, array, least) || !row_index_in(p, s->b, array, least) || !row_index_of(p, s->body, array, least)) return 0;
+    return 1;
+}
+
+const tree_expr *options_row_index(const tree_part *p, const tree_symbol *array)
+{
+    const tree_expr *least = NULL;
+    return !p->shape.varying && row_index_of(p, p->access, array, &least) ? least : NULL;
+}
+
 static int is_read_at(const tree_stmt *s, const tree_symbol *array, const tree_expr *index)
 {
     for (; s; s = s->next)

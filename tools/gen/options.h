@@ -62,6 +62,8 @@ int options_fit(const tree_part *p, options *o, char *reason);
 
 /* The array of the part that is declared __reuse and can be read as the option reuse says; NULL if there is none. */
 const tree_symbol *options_reused(const tree_part *p);
+/* The least index with which elements of the array are read, if it follows from the row alone (as that of pointers does); else NULL. */
+const tree_expr *options_row_index(const tree_part *p, const tree_symbol *array);
 /* 1 if x can be loaded once for each column of a block: the format has blocks with rows and columns, and _col does not depend on
  * the row. */
 int options_xonce_fits(const tree_part *p);
