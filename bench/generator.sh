@@ -157,6 +157,7 @@ done
 # without a key, cmrs is the name of a builder, which chooses the height
 hand cmrs cmrs:h=4 'L=8|16|32'
 hand_tried cmrs cmrs:h=4 $W
+hand_tried cmrs cmrs:h=4 'UNROLL=2|4,L=8|16|32'
 same cmrs cmrs cmrs:h=4 - vector=1
 for v in 1 2 4; do tried cmrs cmrs cmrs:h=4 'STAGE=1,L=8|16|32' vector=$v; done
 hand coo coo 'PER=3|15'
