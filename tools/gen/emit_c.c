@@ -294,9 +294,11 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         fputs("    out_col[n] = col;\n", out);
         begin(e);
         fputs("    out_val[n] = m->", out);
-    } else fprintf(out, sum ? "sum += (%s)m->" : "y[row] += alpha * (%s)m->", e->text.vector);
+    } else emit_text_put(&e->text, sum ? "sum += (~)" : "y[row] += alpha * (~)");
+    if (w == WALK_SHARE) emit_text_put(&e->text, "((const $ *)");
+    if (w != WALK_ENTRIES) fputs("m->", out);
     emit_c_member(e, val->symbol);
-    fputs(".data[", out);
+    fputs(w == WALK_SHARE ? ".data)[" : ".data[", out);
     put_expr(e, val->a, w);
     fputs("]", out);
     if (w == WALK_ENTRIES) {
@@ -328,8 +330,9 @@ static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
     put_expr(e, s->b, WALK_SHARE);
     fputs(" - begin + 1;\n", out);
     begin(e);
-    put_words(e, "for (int64_t % = begin + iterations * share / shares, last_% = begin + iterations * (share + 1) / shares - 1",
-              s->symbol, "");
+    put_words(e, "const int64_t last_% = begin + iterations * (share + 1) / shares - 1;", s->symbol, "\n");
+    begin(e);
+    put_words(e, "for (int64_t % = begin + iterations * share / shares", s->symbol, "");
 }
 
 /* Writes a loop. To check, its bounds are worked out once and its length may not be negative. */
@@ -448,6 +451,12 @@ static void put_parts(emit_c *e, walk w)
 
 /* ---- the header ---- */
 
+/* What the matrix points to: for the library one struct serves values of all types. */
+static const char *stored_type(const emit_c *e, const tree_symbol *array)
+{
+    return e->library && array->type == TREE_DATA_TYPE ? "void" : emit_c_type(e, array);
+}
+
 static void put_members(emit_c *e, const tree_symbol *parameters, const tree_symbol *arrays)
 {
     const tree_symbol *s;
@@ -458,7 +467,7 @@ static void put_members(emit_c *e, const tree_symbol *parameters, const tree_sym
     }
     for (s = arrays; s; s = s->next) {
         begin(e);
-        fprintf(e->text.out, "struct { const %s *data; int64_t count; } %s;\n", emit_c_type(e, s), s->name);
+        fprintf(e->text.out, "struct { const %s *data; int64_t count; } %s;\n", stored_type(e, s), s->name);
     }
 }
 
@@ -499,7 +508,7 @@ static void bind_array(const emit_c *e, const tree_symbol *s, int number)
 {
     fputs("    m->", e->text.out);
     emit_c_member(e, s);
-    fprintf(e->text.out, ".data = (const %s *)data[%d];\n    m->", emit_c_type(e, s), number);
+    fprintf(e->text.out, ".data = (const %s *)data[%d];\n    m->", stored_type(e, s), number);
     emit_c_member(e, s);
     fprintf(e->text.out, ".count = count[%d];\n", number);
 }
@@ -613,7 +622,8 @@ static const char *const checked_arithmetic =
     "    const int64_t p = a < 0 ? -a : a, q = b < 0 ? -b : b;\n"
     "    if (q && p > @_most / q) return @_fail(c, \"a product exceeds 62 bits\", a, b);\n"
     "    return @_limit(c, a * b);\n}\n\n"
-    "static inline int64_t @_positive(@_checker *c, int64_t b) { return b > 0 ? b : 1 + @_fail(c, \"a divisor is not positive\", b, 1); }\n"
+    "static inline int64_t @_positive(@_checker *c, int64_t b)\n{\n"
+    "    return b > 0 ? b : 1 + @_fail(c, \"a divisor is not positive\", b, 1);\n}\n\n"
     "static inline int64_t @_checked_div(@_checker *c, int64_t a, int64_t b) { return @_div(a, @_positive(c, b)); }\n"
     "static inline int64_t @_checked_mod(@_checker *c, int64_t a, int64_t b) { return @_mod(a, @_positive(c, b)); }\n"
     "static inline int64_t @_checked_ceil(@_checker *c, int64_t a, int64_t b) { return @_ceil(a, @_positive(c, b)); }\n\n"
@@ -621,7 +631,7 @@ static const char *const checked_arithmetic =
     "    return b >= 0 && b < 62 ? b : @_fail(c, \"a shift is not from 0 to 61\", b, 61);\n}\n\n"
     "static inline int64_t @_checked_shl(@_checker *c, int64_t a, int64_t b)\n{\n"
     "    return @_checked_mul(c, a, (int64_t)1 << @_distance(c, b));\n}\n"
-    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b));\n}\n";
+    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b)); }\n";
 
 /* Writes the function that reads an element of an array, or fails. */
 static void put_load(const emit_c *e, const tree_symbol *s, int number)
@@ -673,7 +683,7 @@ static void check_size(const emit_c *e, const tree_symbol *s, int number)
     put_expr(e, s->size, WALK_CHECK);
     fputs(";\n        if (c->what) return;\n        if (m->", out);
     emit_c_member(e, s);
-    emit_text_put(&e->text, ".count != size) @_fail(c, \"'");
+    emit_text_put(&e->text, ".count != size)\n            @_fail(c, \"'");
     emit_c_member(e, s);
     fputs("' has another number of elements than the description says\", m->", out);
     emit_c_member(e, s);
@@ -695,7 +705,7 @@ static void check_pointer(const emit_c *e, const tree_symbol *s, int number)
     emit_c_member(e, s);
     fputs(".count && !m->", out);
     emit_c_member(e, s);
-    emit_text_put(&e->text, ".data)) @_fail(c, \"'");
+    emit_text_put(&e->text, ".data))\n        @_fail(c, \"'");
     emit_c_member(e, s);
     fputs("' has no elements, or fewer than none\", m->", out);
     emit_c_member(e, s);
@@ -800,11 +810,13 @@ static void put_entries(emit_c *e)
     emit_text_put(&e->text, "    return n;\n}\n");
 }
 
-static void put_share(emit_c *e)
+static void put_share(emit_c *e, const char *type)
 {
     emit_text_put(&e->text, "\n/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have "
                             "different rows. */\n"
-        "static inline void @_add(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
+        "static inline void @_add_");
+    emit_text_put(&e->text, type);
+    emit_text_put(&e->text, "(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
     e->text.indent = 1;
     put_parts(e, WALK_SHARE);
     e->text.indent = 0;
@@ -877,6 +889,13 @@ static int is_name(const char *text)
     return i > 0 && i < 64;
 }
 
+/* The C types of values and of vectors. */
+static void set_type(emit_c *e, const char *type)
+{
+    e->text.value = strcmp(type, "f64") ? "float" : "double";
+    e->text.vector = strcmp(type, "f32") ? "double" : "float";
+}
+
 /* A state for code whose names begin with prefix, in one type. */
 static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits)
 {
@@ -885,22 +904,25 @@ static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, cons
     e.f = f;
     e.text.out = out;
     e.text.prefix = prefix;
-    e.text.value = strcmp(type, "f64") ? "float" : "double";
-    e.text.vector = strcmp(type, "f32") ? "double" : "float";
+    set_type(&e, type);
     e.offset_bits = offset_bits;
     return e;
 }
 
-void emit_c_for_library(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits, int all)
+void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits)
 {
-    emit_c e = state_of(f, out, prefix, type, offset_bits);
+    static const char *const type[] = { "f32", "mixed", "f64" }; /* conversions take values in the last */
+    emit_c e = state_of(f, out, f->name, "f64", offset_bits);
+    size_t i;
     e.library = 1;
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);
-    if (all) put_validator(&e);
-    put_share(&e);
-    if (!all) return;
+    put_validator(&e);
+    for (i = 0; i < sizeof type / sizeof *type; i++) {
+        set_type(&e, type[i]);
+        put_share(&e, type[i]);
+    }
     put_visitor(&e);
     emit_c_pack(&e);
     emit_text_put(&e.text, "\n/* The counterpart of @_bind. */\n"
