@@ -25,6 +25,7 @@ static const backend_option options[] = {
     { "type", "f64", "f64 f32 mixed", "values and vectors: f64, f32, or values f32 and vectors f64" },
     { "offset", "32", "32 64", "bits of OFFSET_TYPE" },
     { "prefix", "NAME", "*", "what generated names begin with; NAME: the format's name" },
+    { "early", "0", "0 1", "1: the validator also asks for values that conditions leave out, which kernels with early=1 load" },
     { "pack", "auto", "auto 0 1", "the packer from CSR: if possible, never, or required" },
     { NULL, NULL, NULL, NULL }
 };
@@ -216,6 +217,16 @@ static void put_expr(const emit_c *e, const tree_expr *x, walk w)
 
 /* ---- walks ---- */
 
+/* Writes text with the name of a local for each %, and more behind it. */
+static void put_words(const emit_c *e, const char *text, const tree_symbol *local, const char *more)
+{
+    for (; *text; text++) {
+        if (*text == '%') put_local(e, local);
+        else fputc(*text, e->text.out);
+    }
+    fputs(more, e->text.out);
+}
+
 static void begin(const emit_c *e)
 {
     int i;
@@ -264,7 +275,7 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
 {
     FILE *out = e->text.out;
     put_line(e, val->place.line, w);
-    if (shape->within && w == WALK_CHECK)
+    if (shape->within && w == WALK_CHECK && !e->early)
         emit_text_line(&e->text,
                        "if (row < strip_first || row > strip_last) @_fail(c, \"_row is outside of its strip\", row, strip_last);");
     if (w == WALK_CHECK) {
@@ -276,6 +287,7 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         fputs(".count;\n", out);
         emit_text_line(&e->text,
                        "if (slot < 0 || slot >= count) @_fail(c, \"an index of the values is outside of their array\", slot, count);");
+        if (e->early) return;
         put_row_check(e);
         emit_text_line(&e->text, "if (col < 0 || col >= m->num_cols) @_fail(c, \"_col is outside of the matrix\", col, m->num_cols);");
         put_verdict(e, w);
@@ -310,15 +322,6 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
 
 static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, int complete, int sum, walk w);
 
-/* Writes text with the name of a local for each %, and more behind it. */
-static void put_words(const emit_c *e, const char *text, const tree_symbol *local, const char *more)
-{
-    for (; *text; text++) {
-        if (*text == '%') put_local(e, local);
-        else fputc(*text, e->text.out);
-    }
-    fputs(more, e->text.out);
-}
 
 /* Writes the bounds of a loop of which only a share is to run. */
 static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
@@ -340,7 +343,7 @@ static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int 
 {
     FILE *out = e->text.out;
     const int sums = s == sum_loop(shape), own_sum = sums && (w == WALK_PRODUCT || w == WALK_SHARE);
-    if (sums && w == WALK_CHECK) {
+    if (sums && w == WALK_CHECK && !e->early) {
         put_row_check(e);
         put_verdict(e, w);
     }
@@ -378,9 +381,12 @@ static void put_if(emit_c *e, const tree_shape *shape, const tree_stmt *s, int s
     FILE *out = e->text.out;
     put_line(e, s->place.line, w);
     begin(e);
-    fputs("if (", out);
-    put_expr(e, s->a, w);
-    fputs(") {\n", out);
+    if (!e->early) {
+        fputs("if (", out);
+        put_expr(e, s->a, w);
+        fputs(") ", out);
+    }
+    fputs("{\n", out);
     e->text.indent++;
     put_verdict(e, w);
     put_block(e, shape, s->body, s->complete, sum, w);
@@ -400,6 +406,10 @@ static void put_let(const emit_c *e, const tree_stmt *s, walk w)
     fputs(" = ", e->text.out);
     put_expr(e, s->a, w);
     fputs(";\n", e->text.out);
+    if (e->early) {
+        begin(e);
+        put_words(e, "(void)%;", s->symbol, "\n");
+    }
     put_verdict(e, w);
 }
 
@@ -414,7 +424,7 @@ static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, in
             if (s == shape->val_let) val = s->a;
             break;
         case TREE_WITHIN:
-            if (w != WALK_CHECK) break;
+            if (w != WALK_CHECK || e->early) break;
             put_line(e, s->place.line, w);
             begin(e);
             fputs("const int64_t strip_first = ", e->text.out);
@@ -754,8 +764,20 @@ static int has_unique(const tree_format *f)
     return 0;
 }
 
-/* Writes the validator: checked arithmetic, loads, sizes, and the access. */
-static void put_validator(emit_c *e)
+/* Writes the check that the values exist which kernels load before they test conditions: the access without its conditions. */
+static void put_early_check(emit_c *e)
+{
+    emit_text_put(&e->text, "\nstatic inline void @_check_early(@_checker *c, const @_matrix *m)\n{\n");
+    e->text.indent = 1;
+    e->early = 1;
+    put_parts(e, WALK_CHECK);
+    e->early = 0;
+    e->text.indent = 0;
+    emit_text_put(&e->text, "}\n");
+}
+
+/* Writes the validator: checked arithmetic, loads, sizes, and the access; early: also what put_early_check says. */
+static void put_validator(emit_c *e, int early)
 {
     emit_text_put(&e->text, checked_arithmetic);
     each_array(e, put_load);
@@ -770,14 +792,18 @@ static void put_validator(emit_c *e)
     e->text.indent = 1;
     put_parts(e, WALK_CHECK);
     e->text.indent = 0;
-    emit_text_put(&e->text, "}\n\n"
+    emit_text_put(&e->text, "}\n");
+    if (early) put_early_check(e);
+    emit_text_put(&e->text, "\n"
         "/* Checks every size, and every index that a product reads or uses. Never reads outside of the arrays, whatever they contain.\n"
         " * Returns 0 if the matrix is sound. Otherwise returns -1 and writes what is wrong to message, cut to size bytes. */\n"
         "static inline int @_check(const @_matrix *m, char *message, size_t size)\n{\n"
         "    @_checker c = { NULL, 0, 0, 0 };\n"
         "    if (size) message[0] = 0;\n"
         "    @_check_sizes(&c, m);\n"
-        "    if (!c.what) @_check_access(&c, m);\n"
+        "    if (!c.what) @_check_access(&c, m);\n");
+    if (early) emit_text_put(&e->text, "    if (!c.what) @_check_early(&c, m);\n");
+    emit_text_put(&e->text,
         "    if (!c.what) return 0;\n"
         "    snprintf(message, size, \"line %d of the description: %s (%lld, %lld)\", c.line, c.what, (long long)c.a, (long long)c.b);\n"
         "    return -1;\n}\n");
@@ -918,7 +944,7 @@ void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits)
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);
-    put_validator(&e);
+    put_validator(&e, 0);
     for (i = 0; i < sizeof type / sizeof *type; i++) {
         set_type(&e, type[i]);
         put_share(&e, type[i]);
@@ -952,7 +978,7 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);
-    put_validator(&e);
+    put_validator(&e, !strcmp(backend_value(&emit_c_backend, set, "early"), "1"));
     emit_text_put(&e.text, "\n/* ---- the product and the unpacker ---- */\n");
     put_product(&e);
     put_entries(&e);

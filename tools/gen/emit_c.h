@@ -13,6 +13,7 @@ typedef struct emit_c {
     emit_text          text;
     const tree_format *f;
     int                offset_bits;
+    int                early;       /* 1: in the check of the access without its conditions */
     int                library;     /* 1: for emit_library.c: shares of the product, and a limit of the packer */
 } emit_c;
 
