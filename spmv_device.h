@@ -1418,7 +1418,7 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
-    /* H200, f64, csr without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; on 18 matrices never slower */
+    /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);

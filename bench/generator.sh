@@ -119,7 +119,7 @@ for k in '*:WG=64|256' '*:ATOMIC=1,WG=64|256' '*:ATOMIC=1,PER=3|5|11'; do tried 
 for k in '*:L=1|2|4' '*:WG=64|256'; do tried hyb ell hyb-csr "$k" within=1; done
 for b in 3x3 2x4; do
     block="BH=${b%x*} BW=${b#*x}"
-    # the hand-written kernels load blocks of 2x4 by vectors, and the values of those of 3x3, on NVIDIA's devices, before the column is tested
+    # the hand-written kernels load blocks of 2x4 by vectors, and on NVIDIA's devices the values of those of 3x3 before the column is tested
     if [ $b = 3x3 ]; then
         vectors=1 as_bell='vector=1 early=1' as_sbell='vector=1 early=2' as_bcsr=vector=1
     else

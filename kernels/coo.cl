@@ -5,8 +5,8 @@
  * several at a time, and sums are stored from there, so that adjacent items access adjacent memory. STAGE 0: each item walks
  * through its own nonzeros (for CPUs).
  *
- * ATOMIC 1: each item adds PER products, one by one, to y by compare and exchange (Kuresson 2012, 5). The order of the additions, and with it
- * the last bits of y, change from product to product, so this is never a default. */
+ * ATOMIC 1: each item adds PER products, one by one, to y by compare and exchange (Kuresson 2012, 5). The order of the additions,
+ * and with it the last bits of y, change from product to product, so this is never a default. */
 #ifndef WG
 #define WG 128 // tune: 4 8 16 32 64 128 256
 #endif

@@ -35,7 +35,8 @@ static int reserved(const char *word)
         " acc alpha asm auto begin beta body bool break carry case char clz const constant continue count default do double else end enum"
         " extern false fetch first float for global goto half if image inline int lane list lanes local long main max mine min new place"
         " private put r register restrict return rows cols scratch short signed sizeof slab static struct sum switch this true typedef"
-        " loaded product tail joined starts cut lid typename uchar uint ulong union unit unsigned ushort using v void volatile while x x0 xs y y0 u q j_ int2 int4 uint2 uint4 float2"
+        " loaded product tail joined starts cut lid"
+        " typename uchar uint ulong union unit unsigned ushort using v void volatile while x x0 xs y y0 u q j_ int2 int4 uint2 uint4 float2"
         " float4 double2 double4 ushort2 ushort4 size_t catch class delete explicit export friend mutable namespace operator protected"
         " public"
         " template throw try typeid virtual and or not xor take leave arrive event pipe kernel finish spmv barrier select ";

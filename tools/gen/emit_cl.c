@@ -1291,7 +1291,8 @@ static void print_use(emitter *e)
     if (e->o->strategy == OPTIONS_ATOMIC)
         fputs("/* PER iterations of the outer loop an item. The order of additions varies from product to product. */\n", e->out);
     else if (e->o->strategy == OPTIONS_SEGMENTS)
-        fputs("/* WG * PER slots a group. The order in which groups add to a row that they share varies from product to product. */\n", e->out);
+        fputs("/* WG * PER slots a group. The order in which groups add to a row that they share varies from product to product. */\n",
+              e->out);
     else if (e->o->strategy == OPTIONS_SEQUENTIAL) fputs("/* One item does all. */\n", e->out);
     else
         fprintf(e->out, "/* Groups: (rows + %lld) / %lld block rows, SEQ * WG / L a group. rows is %s. */\n", (long long)s->height - 1,

@@ -245,8 +245,11 @@ static void explain_work(const tree_part *p, const options *o, FILE *out)
     const char *l = o->knob[OPTIONS_L];
     if (o->strategy == OPTIONS_SEQUENTIAL) {
         fputs("  one work-item takes all elements, one after another\n", out);
+    } else if (o->strategy == OPTIONS_SEGMENTS) {
+        fputs("  groups of work-items take adjacent slots, add those of one row by a tree, and the sums of rows to y atomically:\n"
+              "  the last bits of y vary where groups share a row\n", out);
     } else if (o->strategy == OPTIONS_ATOMIC) {
-        fputs("  each work-item takes one slot and adds its product to y atomically: the last bits of y vary from product to product\n",
+        fputs("  each work-item takes slots and adds each product to y atomically: the last bits of y vary from product to product\n",
               out);
     } else {
         fprintf(out, "  %s work-items (L) sum each %s", strcmp(l, "open") ? l : "1 or more",
@@ -256,6 +259,8 @@ static void explain_work(const tree_part *p, const options *o, FILE *out)
         else fputs("; their sums are added by a tree with barriers", out);
         fputs("\n", out);
     }
+    if (o->early) fputs("  values are loaded before conditions are tested, and must exist even where conditions leave them out\n", out);
+    if (o->early == 2) fputs("  what conditions read is loaded one slot ahead\n", out);
     if (p->shape.varying) fputs("  each row finds its slice by bisection\n", out);
 }
 

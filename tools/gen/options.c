@@ -12,14 +12,13 @@ const backend_option options_table[] = {
     {"form", "file", "file standalone body",
      "file: to be compiled between kernels/common.cl and shell.cl; standalone: with their text; body: its function alone"},
     {"strategy", "auto", "auto rows sequential atomic segments",
-     "rows: each row has its items; for formats whose rows come in any order: sequential, atomic, or segments, which adds the products of\n"
-     "adjacent slots of a row by a tree and the sums atomically"},
+     "rows: each row has its items; for formats whose rows come in any order: sequential, atomic, or segments of a row by a tree"},
     {"vector", "1", "1 2 4 open", "adjacent slots of a row, or elements of a block, that are loaded at once; open: the macro VECTOR"},
     {"within", "1", "1 2 4", "entries of a row that are stored together and loaded at once, in a changed layout"},
     {"reuse", "buffer", "buffer constant local image", "how arrays declared __reuse are read"},
     {"xonce", "1", "1 0", "1 loads x once for each column of a block"},
-    {"early", "0", "0 1 2", "1: values are loaded before conditions are tested, and 2: what conditions read is loaded a slot ahead; slots that\n"
-     "conditions leave out must exist"},
+    {"early", "0", "0 1 2",
+     "1: values are loaded before conditions are tested, and 2: what conditions read is loaded a slot ahead; the values must exist"},
 #define X(NAME, values, what) {#NAME, "open", values, what},
     OPTIONS_KNOB_LIST(X)
 #undef X
@@ -90,7 +89,8 @@ static int row_index_in(const tree_part *p, const tree_expr *e, const tree_symbo
 static int row_index_of(const tree_part *p, const tree_stmt *s, const tree_symbol *array, const tree_expr **least)
 {
     for (; s; s = s->next)
-        if (!row_index_in(p, s->a, array, least) || !row_index_in(p, s->b, array, least) || !row_index_of(p, s->body, array, least)) return 0;
+        if (!row_index_in(p, s->a, array, least) || !row_index_in(p, s->b, array, least) || !row_index_of(p, s->body, array, least))
+            return 0;
     return 1;
 }
 

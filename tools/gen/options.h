@@ -40,7 +40,7 @@ typedef struct options {
     int within;                 /* entries of a row that the changed layout keeps together; 1: the layout is that of the description */
     options_reuse reuse;        /* how arrays declared __reuse are read */
     int xonce;                  /* 1: one load of x for each column of a block */
-    int early;                  /* 1: a slot's values are loaded before its conditions are tested; 2: and what conditions read, a slot ahead */
+    int early;                  /* 1: a slot's values are loaded before its conditions are tested; 2: what those read, a slot ahead */
     const char *knob[OPTIONS_KNOBS]; /* a number, or "open" */
     const char *type, *offset;  /* of a standalone text: "f32" "f64" "mixed"; "32" "64"; "open" */
     const char *arguments;      /* the order of arrays and parameters; "description": as they are declared */
