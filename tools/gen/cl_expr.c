@@ -261,7 +261,8 @@ static void print_element(cl_printer *p, const tree_expr *e, cl_kind kind)
     if (a->type == TREE_OFFSET_TYPE || (kind != cl_kind_of(e) && a->type != TREE_DATA_TYPE) || kind == CL_LONG)
         fprintf(p->out, "(%s)", cl_kind_name(kind));
     if (p->block && cl_same(e->a, p->block)) {
-        fprintf(p->out, "%s_[%s]", cl_name(a), p->block_at);
+        int load = p->block_pointer && a->type == TREE_DATA_TYPE;
+        fprintf(p->out, load ? "LOAD_VAL(%s_, %s)" : "%s_[%s]", cl_name(a), p->block_at);
     } else if (a == p->staged) {
         char from[96] = "";
         if (p->staged_from) snprintf(from, sizeof from, " - %.80s_from", cl_name(a));

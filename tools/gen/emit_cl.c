@@ -193,22 +193,13 @@ static void print_ahead(emitter *e, const tree_stmt *s, const char *at)
     fputs(" : 0;\n", e->out);
 }
 
+/* Writes an assignment, unless loop_head_ahead has done so. */
 static void let(emitter *e, const tree_stmt *s)
 {
-    const char *name = cl_name(s->symbol);
-    char next[96];
+    if (e->o->early == 2 && options_reads_ahead(e->p, s)) return;
     declare(e, s->symbol);
-    if (e->o->early < 2 || !options_reads_ahead(e->p, s)) {
-        cl_print(&e->pr, s->a, cl_kind_of_symbol(s->symbol), 0);
-        fputs(";\n", e->out);
-        return;
-    }
-    fprintf(e->out, "%s_ahead;\n", name);
-    if (e->to == TO_LOAD) return;
-    snprintf(next, sizeof next, "(%.80s + L)", cl_name(options_slots(e->p)->symbol));
-    indent(e);
-    fprintf(e->out, "%s_ahead = ", name);
-    print_ahead(e, s, next);
+    cl_print(&e->pr, s->a, cl_kind_of_symbol(s->symbol), 0);
+    fputs(";\n", e->out);
 }
 
 /* The sum of a block's row: acc[i], where the loop over the block's rows begins with first. */
@@ -239,13 +230,26 @@ static void print_x_once(emitter *e)
     fputs(e->to == TO_UNIT ? " + u]" : "]", e->out);
 }
 
+/* x for the element in which the walk stands. The columns of a block are printed as the first and a distance, in 64 bits, so that the
+ * compiler works out one address for all of them. */
 static void print_x(emitter *e)
 {
-    fprintf(e->out, "X(%s)", cl_name(e->p->shape.col_let->symbol));
+    const tree_stmt *col = e->p->shape.col_let, *columns = options_block_columns(e->p);
+    int64_t step = 0;
+    if (e->to == TO_COLUMN && col->kind == TREE_LET && tree_step(col->a, columns->symbol, &step) && step == 1) {
+        int bound = e->pr.count;
+        fputs("X((size_t)(", e->out);
+        cl_bind(&e->pr, columns->symbol, "0");
+        cl_print(&e->pr, col->a, CL_UINT, 0);
+        e->pr.count = bound;
+        fprintf(e->out, ") + %s)", cl_name(columns->symbol));
+        return;
+    }
+    fprintf(e->out, "X(%s)", cl_name(col->symbol));
 }
 
-/* The place of the element in which the walk stands among the values that are loaded for a slot. */
-static void print_loaded(emitter *e)
+/* The place of the element in which the walk stands, and of others behind it, among the values that are loaded for a slot. */
+static void print_loaded(emitter *e, const char *more)
 {
     const tree_shape *s = &e->p->shape;
     int i;
@@ -259,7 +263,7 @@ static void print_loaded(emitter *e)
         if (step > 1) fprintf(e->out, " * %lld", (long long)step);
     }
     if (!s->block_loops) fputs("0", e->out);
-    fputs(e->to == TO_UNIT ? " + u]" : "]", e->out);
+    fprintf(e->out, "%s]", more);
 }
 
 /* Writes the multiply-add of a value v and x. */
@@ -276,7 +280,7 @@ static void muladd(emitter *e)
     default: fputs("sum", e->out); break;
     }
     fputs(", (VEC)", e->out);
-    if (e->to == TO_UNIT && e->o->early) print_loaded(e);
+    if (e->to == TO_UNIT && e->o->early) print_loaded(e, " + u");
     else fputs(e->to == TO_UNIT ? "v[u]" : "v", e->out);
     fputs(", ", e->out);
     if (e->to == TO_ONCE || e->to == TO_UNIT) print_x_once(e);
@@ -324,6 +328,45 @@ static void unit(emitter *e)
     e->depth--;
 }
 
+/* The values of a block's row that are loaded as one: a vector, or as many as lie next to each other, from an address in common. */
+static int unit_of_block(const emitter *e)
+{
+    const tree_stmt *columns = options_block_columns(e->p), *rows = e->p->shape.block_row_loop;
+    int n;
+    if (e->o->vector > 1 || !rows || !columns || columns->a->number) return e->o->vector;
+    for (n = 4; n > 1; n--)
+        if (columns->trip % n == 0 && cl_in_units(e->p->shape.val_let->a->a, columns->symbol, n, rows->symbol, rows->trip)) return n;
+    return 1;
+}
+
+/* Loads them to their places among the values of the slot. */
+static void load_unit(emitter *e)
+{
+    const tree_expr *val = e->p->shape.val_let->a;
+    char n[24];
+    int number, u;
+    snprintf(n, sizeof n, "%d", unit_of_block(e));
+    if (e->o->vector > 1) {
+        number = load_vector(e, val->symbol, n, val->a, NULL);
+        indent(e);
+        fprintf(e->out, "UNPACK%s(&", n);
+        print_loaded(e, "");
+        fprintf(e->out, ", t%d_);\n", number);
+        return;
+    }
+    indent(e);
+    fprintf(e->out, "__global const VAL *unit_at = %s + ", cl_name(val->symbol));
+    cl_print(&e->pr, val->a, CL_IDX, 1);
+    fputs(";\n", e->out);
+    for (u = 0; u < atoi(n); u++) {
+        char more[24] = "";
+        if (u) snprintf(more, sizeof more, " + %d", u);
+        indent(e);
+        print_loaded(e, more);
+        fprintf(e->out, " = LOAD_VAL(unit_at, %d);\n", u);
+    }
+}
+
 /* What the walk writes where the element is complete. */
 static void element(emitter *e)
 {
@@ -340,22 +383,15 @@ static void element(emitter *e)
         unit(e);
         return;
     }
-    if (e->to == TO_LOAD && e->o->vector > 1) {
-        char n[24];
-        int number;
-        snprintf(n, sizeof n, "%d", e->o->vector);
-        number = load_vector(e, s->val_let->a->symbol, n, s->val_let->a->a, NULL);
-        indent(e);
-        fprintf(e->out, "UNPACK%s(&", n);
-        print_loaded(e);
-        fprintf(e->out, ", t%d_);\n", number);
+    if (e->to == TO_LOAD && unit_of_block(e) > 1) {
+        load_unit(e);
         return;
     }
     indent(e);
-    if (e->to == TO_LOAD) print_loaded(e);
+    if (e->to == TO_LOAD) print_loaded(e, "");
     else fputs("const VAL v", e->out);
     fputs(" = ", e->out);
-    if (e->o->early && e->to != TO_LOAD) print_loaded(e);
+    if (e->o->early && e->to != TO_LOAD) print_loaded(e, "");
     else cl_print(&e->pr, s->val_let->a, CL_UINT, 0);
     fputs(";\n", e->out);
     if (e->to == TO_LOAD) return;
@@ -419,6 +455,7 @@ static void loop_head_ahead(emitter *e, const tree_stmt *s)
 {
     const char *k = cl_name(s->symbol);
     const tree_stmt *t;
+    char next[96];
     line(e, "%s %s = lane;", cl_kind_name(cl_kind_of_symbol(s->symbol)), k);
     loop_end(e, s);
     for (t = s->body; t; t = t->next) {
@@ -438,6 +475,15 @@ static void loop_head_ahead(emitter *e, const tree_stmt *s)
     indent(e);
     fprintf(e->out, "for (; %s < %s_end; %s += L)", k, k, k);
     open_block(e);
+    snprintf(next, sizeof next, "(%.80s + L)", k);
+    for (t = s->body; t; t = t->next) {
+        if (!options_reads_ahead(e->p, t) || !is_needed(e, t->symbol)) continue;
+        declare(e, t->symbol);
+        fprintf(e->out, "%s_ahead;\n", cl_name(t->symbol));
+        indent(e);
+        fprintf(e->out, "%s_ahead = ", cl_name(t->symbol));
+        print_ahead(e, t, next);
+    }
 }
 
 /* Loads the values of a slot, whatever its conditions say. */
@@ -457,28 +503,53 @@ static void load_values(emitter *e, const tree_stmt *s)
 static int slots_alike(const emitter *e, const tree_stmt *s)
 {
     const tree_expr *end = cl_end(s->b);
-    return e->p->shape.order == TREE_ORDER_CONTIGUOUS && s->a->kind == TREE_NUMBER && !s->a->number && end && cl_root(end) &&
-           cl_root(end)->kind == TREE_PARAMETER;
+    return s->a->kind == TREE_NUMBER && !s->a->number && end && cl_root(end) && cl_root(end)->kind == TREE_PARAMETER &&
+           !e->p->shape.block_loops && options_slots_adjacent(e->p);
+}
+
+/* The loop over such slots: whole rounds, which the compiler unrolls without a test for each lane, and the rest. Pointers to the first slot
+ * of the row leave it one small index. */
+static void slots_of_alike(emitter *e, const tree_stmt *s)
+{
+    const char *k = cl_name(s->symbol), *type = cl_kind_name(cl_kind_of_symbol(s->symbol));
+    const tree_expr *index = e->p->shape.val_let->a->a;
+    const tree_symbol *a;
+    int bound = e->pr.count;
+    loop_end(e, s);
+    for (a = e->p->arrays; a; a = a->next) {
+        if (!options_with_values(e->p, a)) continue;
+        indent(e);
+        fprintf(e->out, "__global const %s *restrict %s_ = %s + ", cl_type_name(a->type), cl_name(a), cl_name(a));
+        e->pr.expand = 1;
+        cl_bind(&e->pr, s->symbol, "0");
+        cl_print(&e->pr, index, CL_IDX, 1);
+        e->pr.expand = 0;
+        e->pr.count = bound;
+        fputs(";\n", e->out);
+    }
+    e->pr.block = index;
+    e->pr.block_at = k;
+    e->pr.block_pointer = 1;
+    line(e, "const %s %s_whole = %s_end / L * L;", type, k, k);
+    unroll(e);
+    line(e, "for (%s %s = lane; %s < %s_whole; %s += L) {", type, k, k, k, k);
+    e->depth++;
+    walk(e, s->body);
+    close_block(e);
+    line(e, "if (%s_whole + lane < %s_end) {", k, k);
+    e->depth++;
+    line(e, "const %s %s = %s_whole + lane;", type, k, k);
+    walk(e, s->body);
+    close_block(e);
+    e->pr.block = NULL;
+    e->pr.block_pointer = 0;
 }
 
 /* The loop over slots that the lanes of a row share, one slot at a time. */
 static void slots_single(emitter *e, const tree_stmt *s)
 {
-    const char *k = cl_name(s->symbol);
-    if (slots_alike(e, s)) { /* whole rounds, which the compiler unrolls without a test for each lane, and the rest */
-        loop_end(e, s);
-        line(e, "const %s %s_whole = %s_end / L * L;", cl_kind_name(cl_kind_of_symbol(s->symbol)), k, k);
-        unroll(e);
-        indent(e);
-        fprintf(e->out, "for (%s %s = lane; %s < %s_whole; %s += L)", cl_kind_name(cl_kind_of_symbol(s->symbol)), k, k, k, k);
-        open_block(e);
-        walk(e, s->body);
-        close_block(e);
-        line(e, "if (%s_whole + lane < %s_end) {", k, k);
-        e->depth++;
-        line(e, "const %s %s = %s_whole + lane;", cl_kind_name(cl_kind_of_symbol(s->symbol)), k, k);
-        walk(e, s->body);
-        close_block(e);
+    if (slots_alike(e, s)) {
+        slots_of_alike(e, s);
         return;
     }
     if (e->o->early == 2) loop_head_ahead(e, s);
@@ -669,8 +740,8 @@ static void block_load(emitter *e, const tree_stmt *s)
 {
     const char *name = cl_name(s->symbol);
     line(e, "#pragma unroll");
-    if (e->o->vector > 1 && s == options_block_columns(e->p)) {
-        line(e, "for (uint %s = 0; %s < %lld; %s += %d) {", name, name, (long long)s->trip, name, e->o->vector);
+    if (unit_of_block(e) > 1 && s == options_block_columns(e->p)) {
+        line(e, "for (uint %s = 0; %s < %lld; %s += %d) {", name, name, (long long)s->trip, name, unit_of_block(e));
         e->depth++;
     } else {
         loop_head(e, s, 0);

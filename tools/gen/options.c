@@ -230,8 +230,7 @@ static int refuse(char *reason, const char *format, ...)
 
 static const char *values_name(const tree_part *p) { return p->shape.val_let->a->symbol->name; }
 
-/* 1 if the values' index grows by 1 with each step of the innermost slot loop. */
-static int slots_adjacent(const tree_part *p)
+int options_slots_adjacent(const tree_part *p)
 {
     const tree_stmt *slots = options_slots(p);
     cl_point at = {0};
@@ -317,7 +316,7 @@ static int fit_vector(const tree_part *p, const options *o, char *reason)
     if (!options_slots(p)) return refuse(reason, "vector=%d: the access has no loop over slots", n);
     if (p->shape.block_loops) return refuse(reason, "vector=%d: the slots have loops of their own", n);
     if (without_vectors(p)) return refuse(reason, "vector=%d: there are no vectors of the type of %s", n, without_vectors(p)->name);
-    if (!slots_adjacent(p))
+    if (!options_slots_adjacent(p))
         return refuse(reason, "vector=%d: adjacent slots of a row are not adjacent in %s, so they cannot be loaded as one block", n,
                       values_name(p));
     return 1;
@@ -331,7 +330,7 @@ static int fit_within(const tree_part *p, const options *o, char *reason)
     if (o->vector != 1) return refuse(reason, "within=%d: vector=%d loads slots that are adjacent already", n, o->vector);
     if (o->strategy != OPTIONS_ROWS || p->shape.rows != TREE_ROWS_SINGLE || p->shape.block_loops || !slots)
         return refuse(reason, "within=%d: only for formats of single rows with one loop over the slots of a row", n);
-    if (slots_adjacent(p)) return refuse(reason, "within=%d: the slots of a row are adjacent already; see vector", n);
+    if (options_slots_adjacent(p)) return refuse(reason, "within=%d: the slots of a row are adjacent already; see vector", n);
     if (slots->a->kind != TREE_NUMBER || slots->a->number)
         return refuse(reason, "within=%d: the loop over slots does not begin with 0", n);
     if (p->shape.slot_loops > 1) return refuse(reason, "within=%d: the access has %d loops over slots", n, p->shape.slot_loops);

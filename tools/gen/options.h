@@ -71,6 +71,8 @@ int options_xonce_fits(const tree_part *p);
 int64_t options_row(const tree_part *p, int64_t at, unsigned point);
 /* 1 if the part stores the rows of the matrix in their order. */
 int options_rows_in_order(const tree_part *p);
+/* 1 if the values' index grows by 1 with each step of the innermost slot loop. */
+int options_slots_adjacent(const tree_part *p);
 /* 1 if the body of the innermost slot loop reads the element of the array with the values' index. */
 int options_with_values(const tree_part *p, const tree_symbol *array);
 /* 1 if a statement of the innermost slot loop gives a name to what it reads from an array, so that it can be read a slot ahead. */
