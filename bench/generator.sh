@@ -28,10 +28,12 @@ text() {
     echo "$file"
 }
 
-# hand GROUP PLAN KNOBS: the library's own kernel, with its defaults and with each of KNOBS
+# hand GROUP PLAN KNOBS [SET]: the library's own kernel, with its defaults, of which SET ("V=1", one row an item) replaces those that the
+# generated kernels lack, and with each of KNOBS
 hand() {
     for target in opencl cuda; do
-        echo "$1 hand $2 - 1 -" >>"$dir/time.$target"
+        echo "$1 hand $2 ${4--} 1 -" >>"$dir/time.$target"
+        [ -z "${4-}" ] || echo "$1 hand-tried $2 - 1 -" >>"$dir/time.$target"
         [ "$3" = - ] || echo "$1 hand-tried $2 $3 1 -" >>"$dir/time.$target"
     done
 }
@@ -77,35 +79,35 @@ for type in '' .f32; do
     hand flat$type csr:run=1024 'SHUF=0|1'
     hand flat$type tcsr -
 done
-hand ell ell 'L=2|4'
+hand ell ell 'L=2|4' V=1
 hand_tried ell ell V=4
 hand_tried ell ell $W
 hand_tried ell ell UNROLL=4
 same ell ell ell V=1 within=1
 for k in 'L=2|4' $W UNROLL=4; do tried ell ell ell V=1,$k within=1; done
 for w in 2 4; do tried ell ell ell 'V=1,WG=128|256,L=1|2' within=$w; done
-hand sell sell 'L=2|4'
+hand sell sell 'L=2|4' V=1,STAGE=0
 hand_tried sell sell V=4
 hand_tried sell sell 'WG=64|256,STAGE=0|1'
-same sell sell sell V=1,STAGE=0 reuse=buffer
-tried sell sell sell V=1,STAGE=0 early=1 reuse=buffer
+same sell sell sell V=1,STAGE=0 early=1 reuse=buffer
+tried sell sell sell V=1,STAGE=0 reuse=buffer
 for k in 'L=2|4' $W; do tried sell sell sell V=1,STAGE=0,$k reuse=local; done
 for k in 'L=1|2' $W; do tried sell sell sell V=1,STAGE=0,$k reuse=buffer; done
 for w in 2 4; do
     for r in buffer local; do tried sell sell sell 'V=1,STAGE=0,WG=128|256' within=$w reuse=$r; done
 done
-hand sell sell:grow=0.2 $W
-same sell sellv sell:grow=0.2 V=1,STAGE=0 reuse=buffer
+hand sell sell:grow=0.2 $W V=1,STAGE=0
+same sell sellv sell:grow=0.2 V=1,STAGE=0 early=1 reuse=buffer
 tried sell sellv sell:grow=0.2 V=1,STAGE=0,$W reuse=buffer
 tried sell sellv sell:grow=0.2 'V=1,STAGE=0,L=1|2' reuse=buffer
-hand dia dia 'V=1|4'
+hand dia dia V=4 V=1
 hand_tried dia dia $W
 hand_tried dia dia 'L=2|4'
 same dia dia dia V=1 reuse=buffer
 for k in 'L=2|4' $W; do tried dia dia dia V=1,$k reuse=buffer; done
 for r in constant local; do tried dia dia dia V=1,WG=128 reuse=$r; done
 for w in 2 4; do tried dia dia dia 'V=1,WG=128|256' within=$w reuse=buffer; done
-hand bdia bdia 'WG=128|256,STAGE=0|1'
+hand bdia bdia 'WG=128|256,STAGE=0|1' V=1,STAGE=0
 hand_tried bdia bdia 'STAGE=0,L=2|4'
 same bdia bdia bdia V=1,STAGE=0 reuse=buffer
 tried bdia bdia bdia 'V=1,STAGE=0,L=2|4' reuse=buffer
@@ -125,10 +127,9 @@ for b in 3x3 2x4; do
     else
         vectors='1 2 4' as_bell=vector=4 as_sbell=vector=4 as_bcsr=vector=4
     fi
-    for name in bell sbell; do
-        hand $name $name:b=$b 'L=1|2|4'
-        hand_tried $name $name:b=$b $W
-    done
+    hand bell bell:b=$b 'L=1|2|4' V=1
+    hand sbell sbell:b=$b 'L=1|2|4'
+    for name in bell sbell; do hand_tried $name $name:b=$b $W; done
     hand bcsr bcsr:b=$b 'L=1|2|4|8|16'
     hand_tried bcsr bcsr:b=$b $W
     # shellcheck disable=SC2086 # words
@@ -165,7 +166,7 @@ same coo coo coo ATOMIC=1 strategy=segments
 tried coo coo coo ATOMIC=1,$W strategy=segments
 tried coo coo coo 'ATOMIC=1,PER=3|5|11|15' strategy=segments
 tried coo coo coo ATOMIC=1 strategy=atomic
-hand dense dense 'L=16|32|64,V=1|4'
+hand dense dense 'L=16|32|64,V=1|4' V=1
 same dense dense dense V=1 vector=1
 for v in 1 2 4; do tried dense dense dense 'V=1,L=16|32|64' vector=$v; done
 for target in opencl cuda; do sort -s -k 1,1 -o "$dir/time.$target" "$dir/time.$target"; done # a group stands together

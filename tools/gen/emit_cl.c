@@ -951,7 +951,7 @@ static void print_parameter(emitter *e, const tree_symbol *s, int declared)
 /* What stands between two parameters: a line break, which a macro continues. */
 static const char *parameter_break(const emitter *e)
 {
-    return e->o->form == OPTIONS_BODY ? ",\n                 " : ", \\\n               ";
+    return e->o->form == OPTIONS_BODY && e->o->strategy == OPTIONS_ROWS ? ",\n                 " : ", \\\n               ";
 }
 
 /* Writes an argument that the description does not have: a number, or a pointer if its name begins with '*'. */
