@@ -1503,7 +1503,7 @@ static const spmv__dev_format spmv__csr_device = {
 
 /* On NVIDIA's devices items with four rows have more bytes in flight, where there are rows enough for all items that run at once and
  * elements are small (H200, f32: poisson2d_2048 30 us, 36 with V=1; one diagonal of 20 million rows 57, 97; f64 equal). Where there are
- * few rows, lanes share the diagonals of a row (f64, 2,000 rows: 101, 501 and 2,001 diagonals 3.2, 10 and 35 us; with L=1 12, 53 and 204). */
+ * few rows, lanes share the diagonals of a row (f64, 2,000 rows, 101, 501 and 2,001 diagonals: 3.2, 10 and 35 us; L=1: 12, 53 and 204). */
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
