@@ -187,7 +187,17 @@ typedef struct explainer {
     int count;
 } explainer;
 
-/* Prints a line for each element of an array that e reads, unless the same one was met before. */
+/* 1 if two indices differ by the same number everywhere, so that what is said of one holds for the other: ptr[r] and ptr[r + 1]. */
+static int alike(const tree_expr *a, const tree_expr *b)
+{
+    cl_point at = {0};
+    int64_t apart = cl_value(a, &at) - cl_value(b, &at);
+    for (at.number = 1; at.number < CL_POINTS; at.number++)
+        if (cl_value(a, &at) - cl_value(b, &at) != apart) return 0;
+    return 1;
+}
+
+/* Prints a line for each element of an array that e reads, unless one like it was met before. */
 static void explain_elements(explainer *x, const tree_expr *e)
 {
     int i, vector = x->o->vector > 1 ? x->o->vector : 1;
@@ -197,7 +207,7 @@ static void explain_elements(explainer *x, const tree_expr *e)
     explain_elements(x, e->c);
     if (e->kind != TREE_ELEMENT) return;
     for (i = 0; i < x->count; i++)
-        if (x->seen[i].array == e->symbol && cl_same(x->seen[i].index, e->a)) return;
+        if (x->seen[i].array == e->symbol && alike(x->seen[i].index, e->a)) return;
     if (x->count < 64) {
         x->seen[x->count].array = e->symbol;
         x->seen[x->count++].index = e->a;
