@@ -1543,9 +1543,10 @@ static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *v)
 /* The mean number of diagonals in a band: lanes share the diagonals of a band, one band after another. */
 static uint64_t spmv__bdia_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
 {
+    const uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = p->a[SPMV_VAL].count / (p->n[SPMV_BDIA_LD] + !p->n[SPMV_BDIA_LD]);
     (void)v;
     (void)block_rows;
-    return spmv__at(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS]) / (p->n[SPMV_BDIA_BANDS] + !p->n[SPMV_BDIA_BANDS]);
+    return bands ? diagonals / bands : 0;
 }
 
 /* Staging x pays where a band has many diagonals of large elements (H200, f64: band of 2,001 diagonals 24 us, 36 without; of 201 or 101
