@@ -72,8 +72,8 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         const long column = (long)r * V + offset[b];
 #if V == 1
         /* the diagonals of the band that have an element in this row, so that no load depends on a test */
-        const uint left = column < 0 ? (uint)min(-column, (long)count) : 0;
-        const uint right = column + count > (long)cols ? (uint)max((long)cols - column, (long)0) : count;
+        const uint left = column >= 0 ? 0 : -column < (long)count ? (uint)-column : count;
+        const uint right = column + count <= (long)cols ? count : column < (long)cols ? (uint)((long)cols - column) : 0;
         for (uint d = left + lane; d < right; d += L) {
             const VAL v = LOAD_VAL(val, (first + d) * (IDX)ld + r);
             if (WANTED(v))
