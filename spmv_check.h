@@ -4,7 +4,7 @@
  *
  * It is for devices and drivers that nobody has tried. Every layout of every format, with every legal value of every knob, multiplies
  * small matrices made here, and the results are compared with a plain loop: products of integers must be equal, those of reals within
- * the rounding error of their row, the same product twice must give the same bits (except with ATOMIC=1), and nothing may be written
+ * the rounding error of their row, the same product twice must give the same bits (except with ATOMIC), and nothing may be written
  * outside y. A driver that hangs or ends the process cannot be survived; SPMV_CHECK_BEGINS tells at which variant it happened.
  *
  * spmv.h includes this header wherever it includes spmv_device.h.

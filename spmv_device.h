@@ -17,7 +17,7 @@
  * Close in reverse order: execs, then their matrix, then its device. Each holds pointers to the object it was made from, which
  * therefore must not move. All three are safe to destroy when zeroed or after their creation failed.
  *
- * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC=1). Configuration macros:
+ * The same matrix, variant and device give the same bits in every product (except with the knob ATOMIC). Configuration macros:
  * spmv_formats.h. The self-check, which tries every variant on a device, is in spmv_check.h.
  *
  * The interface has three parts: "start here" has devices, matrices and products; "more" has knobs and variants; the third is for
@@ -255,7 +255,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 48, in f64 80, for some " \
                       "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
-    X(ATOMIC, 0,  0,  "coo: 1 adds to y atomically: the last bits of y vary from product to product")                 \
+    X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
     X(V,     1,   1,  "rows for each work-item of ell, sell, dia, bdia; block rows of bell; neighbours in a row of "  \
@@ -1300,7 +1300,7 @@ static const spmv__dev_format spmv__dense_device = {
 static int spmv__coo_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     (void)p;
-    return (k != SPMV_KNOB_PER && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_ATOMIC];
+    return k != SPMV_KNOB_STAGE || !v->value[SPMV_KNOB_ATOMIC];
 }
 
 static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1312,22 +1312,27 @@ static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const s
 static spmv_status spmv__coo_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || d->info.atomics64) return SPMV_OK;
-    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=1 needs 64-bit atomics, which the device does not have");
+    return spmv_log(&d->hooks, SPMV_ERR_LIMIT, "coo: ATOMIC=%d needs 64-bit atomics, which the device does not have",
+                    v->value[SPMV_KNOB_ATOMIC]);
 }
 
 /* The entries of a work-group, and the sums of each work-item. */
 static uint64_t spmv__coo_local(const spmv_part *p, const spmv_variant *v)
 {
     uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], size = spmv_vector_size(p->type);
-    uint64_t staged = v->value[SPMV_KNOB_STAGE] ? (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4) : 0;
-    return v->value[SPMV_KNOB_ATOMIC] ? 0 : wg * (staged + 2 * size + 4);
+    uint64_t entries = (uint64_t)v->value[SPMV_KNOB_PER] * (size + 4);
+    switch (v->value[SPMV_KNOB_ATOMIC]) {
+    case 1: return 0;
+    case 2: return wg * (entries + 2 * (size + 4));
+    default: return wg * ((v->value[SPMV_KNOB_STAGE] ? entries : 0) + 2 * size + 4);
+    }
 }
 
 /* Each work-group of the first launch leaves two carries, which the second launch adds to y. */
 static spmv_status spmv__coo_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     int atomic = out->variant.value[SPMV_KNOB_ATOMIC];
-    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = atomic ? 1 : (uint64_t)out->variant.value[SPMV_KNOB_PER];
+    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], per = (uint64_t)out->variant.value[SPMV_KNOB_PER];
     spmv_status s = spmv__dev_groups(d, p->nnz, wg * per, wg, &out->groups);
     out->carries = atomic ? 0 : 2 * out->groups;
     out->finish = atomic ? 0 : spmv__ceil_div(out->carries, wg);
@@ -1403,7 +1408,8 @@ static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const s
 {
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, spmv__csr_in_runs(p), 0); /* not measured without runs */
+    /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) return;
@@ -1481,7 +1487,8 @@ static const spmv__dev_format spmv__csr_device = {
 /* ---- dia --------------------------------------------------------------------------------------------------------- */
 
 /* On NVIDIA's devices items with four rows have more bytes in flight, where there are rows enough for all items that run at once and
- * elements are small (H200, f32: poisson2d_2048 30 us, 36 with V=1; one diagonal of 20 million rows 57, 97; f64 equal). */
+ * elements are small (H200, f32: poisson2d_2048 30 us, 36 with V=1; one diagonal of 20 million rows 57, 97; f64 equal). Where there are
+ * few rows, lanes share the diagonals of a row (f64, 2,000 rows, 101, 501 and 2,001 diagonals: 3.2, 10 and 35 us; L=1: 12, 53 and 204). */
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
@@ -1501,7 +1508,7 @@ static const spmv__dev_format spmv__dia_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "dia",                                               /* check */
     spmv__dev_matters_always, spmv__dia_defaults,        /* matters, defaults */
-    spmv__dev_lanes_one, spmv__dev_mean_slots,           /* lanes, mean */
+    spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__dev_local_lanes,        /* height, local */
@@ -1518,10 +1525,22 @@ static uint64_t spmv__bdia_local(const spmv_part *p, const spmv_variant *v)
     return spmv__dev_local_staged(p, v, (uint64_t)v->value[SPMV_KNOB_WG] + spmv__dev_group_rows(p, v));
 }
 
+/* The mean number of diagonals in a band: lanes share the diagonals of a band, one band after another. */
+static uint64_t spmv__bdia_mean(const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+{
+    const uint64_t bands = p->n[SPMV_BDIA_BANDS], diagonals = p->a[SPMV_VAL].count / (p->n[SPMV_BDIA_LD] + !p->n[SPMV_BDIA_LD]);
+    (void)v;
+    (void)block_rows;
+    return bands ? diagonals / bands : 0;
+}
+
+/* Staging x pays where a band has many diagonals of large elements (H200, f64: band of 2,001 diagonals 24 us, 36 without; of 201 or 101
+ * equal; 27-point stencil, bands of three, 73 and 59; f32: 32 and 25, 62 and 46). */
 static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    (void)p;
+    enum { WIDE_BAND = 64 };
     spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, p->type != SPMV_F32 && spmv__bdia_mean(p, v, 1) >= WIDE_BAND, 0);
 }
 
 static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1539,7 +1558,7 @@ static const spmv__dev_format spmv__bdia_device = {
     1, 0,                                                /* repeat_lanes, carry_rows */
     "bdia",                                              /* check */
     spmv__dev_matters_always, spmv__bdia_defaults,       /* matters, defaults */
-    spmv__dev_lanes_one, spmv__dev_mean_slots,           /* lanes, mean */
+    spmv__dev_lanes_apart, spmv__bdia_mean,              /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
     spmv__dev_height_rows, spmv__bdia_local,             /* height, local */

@@ -4777,33 +4777,33 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
 #define SPMV__EXTRA_FORMAT(NAME, name, text)                                                                                        \
     static void spmv__##name##_release(spmv__extra_matrix *m)                                                                       \
     {                                                                                                                               \
-        name##_f64_matrix made;                                                                                                     \
-        name##_f64_bind(&made, m->parameter, (const void *const *)m->data, m->count);                                               \
-        name##_f64_free(&made);                                                                                                     \
+        name##_matrix made;                                                                                                         \
+        name##_bind(&made, m->parameter, (const void *const *)m->data, m->count);                                                   \
+        name##_free(&made);                                                                                                         \
     }                                                                                                                               \
     static int spmv__##name##_pack(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col,       \
                                    const double *val, int64_t most)                                                                 \
     {                                                                                                                               \
-        name##_f64_matrix made;                                                                                                     \
-        if (name##_f64_pack(&made, rows, cols, ptr, col, val, most)) return 0;                                                      \
-        name##_f64_unbind(&made, m->parameter, m->data, m->count);                                                                  \
+        name##_matrix made;                                                                                                         \
+        if (name##_pack(&made, rows, cols, ptr, col, val, most)) return 0;                                                          \
+        name##_unbind(&made, m->parameter, m->data, m->count);                                                                      \
         m->release = spmv__##name##_release;                                                                                        \
         return 1;                                                                                                                   \
     }                                                                                                                               \
     static int spmv__##name##_check(const spmv__extra_matrix *m, char *message, size_t size)                                        \
     {                                                                                                                               \
-        name##_f64_matrix bound;                                                                                                    \
-        name##_f64_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                              \
-        return name##_f64_check(&bound, message, size);                                                                             \
+        name##_matrix bound;                                                                                                        \
+        name##_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                                  \
+        return name##_check(&bound, message, size);                                                                                 \
     }                                                                                                                               \
     static void spmv__##name##_visit(const spmv__extra_matrix *m, spmv__visit visit, void *user)                                    \
     {                                                                                                                               \
-        name##_f64_matrix bound;                                                                                                    \
-        name##_f64_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                              \
-        name##_f64_each(&bound, visit, user);                                                                                       \
+        name##_matrix bound;                                                                                                        \
+        name##_bind(&bound, m->parameter, (const void *const *)m->data, m->count);                                                  \
+        name##_each(&bound, visit, user);                                                                                           \
     }                                                                                                                               \
     static const spmv__extra spmv__##name##_extra = {                                                                               \
-        name##_f64_parameter_name, name##_f64_array_width, name##_f64_arrays, spmv__##name##_pack, spmv__##name##_check,            \
+        name##_parameter_name, name##_array_width, name##_arrays, spmv__##name##_pack, spmv__##name##_check,                        \
         spmv__##name##_visit                                                                                                        \
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \

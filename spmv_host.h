@@ -280,16 +280,15 @@ typedef struct spmv__products {
 
 #ifdef SPMV_FORMATS_EXTRA
 /* The product of a format of the user's own, by its generated function for the type, which adds to y. */
-#define SPMV__GENERATED(name, what) SPMV__CAT(SPMV__CAT(name##_, SPMV__TYPE), what)
 #define SPMV__EXTRA_PRODUCT(NAME, name, text)                                                                               \
     static void SPMV__F(name)(const spmv__job *job, uint64_t share, uint64_t shares)                                        \
     {                                                                                                                       \
-        SPMV__GENERATED(name, _matrix) bound;                                                                               \
+        name##_matrix bound;                                                                                                \
         spmv__extra_matrix m;                                                                                               \
         spmv__extra_of(&spmv__##name##_extra, job->p, &m);                                                                  \
-        SPMV__GENERATED(name, _bind)(&bound, m.parameter, (const void *const *)m.data, m.count);                            \
-        SPMV__GENERATED(name, _add)(&bound, (SPMV__T)job->alpha, (const SPMV__T *)job->x, (SPMV__T *)job->y, (int64_t)share, \
-                                    (int64_t)shares);                                                                       \
+        name##_bind(&bound, m.parameter, (const void *const *)m.data, m.count);                                             \
+        SPMV__CAT(name##_add_, SPMV__TYPE)(&bound, (SPMV__T)job->alpha, (const SPMV__T *)job->x, (SPMV__T *)job->y,         \
+                                           (int64_t)share, (int64_t)shares);                                                \
     }
 #endif
 

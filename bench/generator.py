@@ -52,20 +52,20 @@ def kernel_of(line):
     """The options and knobs of a kernel in short."""
     name = line["kernel"].split("+")[0].split("=")[-1].split("/")[-1].rsplit(".", 1)[0]
     options = [word for word in name.split("_")[1:] if word not in ("vector-1", "within-1", "reuse-buffer", "strategy-atomic")]
-    knobs = [word for word in line["knobs"].split(",") if word and word not in ("V=1", "STAGE=0", "ATOMIC=1")]
+    knobs = [word for word in line["knobs"].replace("*:", "").split(",") if word and word not in ("V=1", "STAGE=0", "ATOMIC=1")]
     return " ".join([line["plan"]] * (":" in line["plan"]) + options + knobs) or "as it is"
 
 
 def rows_of(lines):
-    """For each matrix: its name, and the lines hand, same, tuned and hand tuned. hand and same have the same plan, that of the faster hand;
-    in Figure 6 their plans differ, as in the paper."""
+    """For each matrix: its name, and the lines hand, same, tuned and hand tuned. hand and same have the same plan, that of the faster
+    hand."""
     rows = []
     for matrix in dict.fromkeys(line["matrix"] for line in lines):
         own = [line for line in lines if line["matrix"] == matrix]
         hand = least([line for line in own if line["group"] != "hyb" or line["plan"] == "hyb"], ["hand"])
         if not hand:
             continue
-        same = least([line for line in own if line["plan"] == hand["plan"] or line["group"] == "hyb"], ["same"])
+        same = least([line for line in own if line["plan"] == hand["plan"]], ["same"])
         tuned = least(own, ["same", "tried"])
         if same and tuned:
             rows.append((matrix.rsplit(".", 1)[0], hand, same, tuned, least(own, ["hand", "hand-tried"])))

@@ -30,6 +30,6 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 
     for (IDX b = (IDX)ptr[r] + lane; b < end; b += L) {
         const uint c = COL(col, b, first, BW);
-        add_block(acc, val, b, (IDX)blocks, c, cols, X_ARGS);
+        add_block(acc, val, b, (IDX)blocks, c, 0, cols, X_ARGS);
     }
 }

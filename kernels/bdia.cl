@@ -70,8 +70,19 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         const uint first = band_ptr[b];
         const uint count = band_ptr[b + 1] - first;
         const long column = (long)r * V + offset[b];
+#if V == 1
+        /* the diagonals of the band that have an element in this row, so that no load depends on a test */
+        const uint left = column >= 0 ? 0 : -column < (long)count ? (uint)-column : count;
+        const uint right = column + count <= (long)cols ? count : column < (long)cols ? (uint)((long)cols - column) : 0;
+        for (uint d = left + lane; d < right; d += L) {
+            const VAL v = LOAD_VAL(val, (first + d) * (IDX)ld + r);
+            if (WANTED(v))
+                MULADD(sum[0], (VEC)v, X(column + d));
+        }
+#else
         for (uint d = lane; d < count; d += L)
             add_diagonal(sum, val + ((first + d) * (IDX)ld + (IDX)r * V), column + d, cols, X_ARGS);
+#endif
     }
 #endif
     #pragma unroll

@@ -42,7 +42,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     while (k < (uint)width) {
         const uint next = k + L;
         const uint next_c = next < (uint)width ? COL(col, next * (IDX)ld + r, first, BW) : PAD;
-        add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, cols, X_ARGS);
+        add_block(acc, val, k * UNITS * (IDX)ld + r, (IDX)ld, c, 1, cols, X_ARGS);
         k = next;
         c = next_c;
     }
@@ -54,7 +54,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
         for (uint v = 0; v < V; v++) {
             const uint s = r * V + v;
             const uint c = COL(col, k * (IDX)ld + s, first, BW);
-            add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, cols, X_ARGS);
+            add_block(acc + v * BH, val, k * UNITS * (IDX)ld + s, (IDX)ld, c, 1, cols, X_ARGS);
         }
     }
 #endif

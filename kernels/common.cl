@@ -540,8 +540,8 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
 #define EARLY 0
 #endif
 
-/* Adds the product of the block whose first column is c, if it is not PAD. */
-INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, uint cols, X_PARAMS)
+/* Adds the product of the block whose first column is c, if it is not PAD, for which c is not tested if padded is 0. */
+INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX step, uint c, int padded, uint cols, X_PARAMS)
 {
     VEC xs[BW];
 #if ZERO || EARLY
@@ -549,7 +549,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
     #pragma unroll
     for (uint u = 0; u < UNITS; u++)
         load_unit(v + u * UW, val, first + u * step);
-    if (c == PAD)
+    if (padded && c == PAD)
         return;
 #if ZERO
     /* an element of x is loaded if some value in its column of the block is not zero */
@@ -570,7 +570,7 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
         for (uint j = 0; j < BW; j++)
             MULADD(acc[i], (VEC)v[i * BW + j], xs[j]);
 #else
-    if (c == PAD)
+    if (padded && c == PAD)
         return;
     load_columns(xs, c, cols, X_ARGS);
     #pragma unroll

@@ -48,7 +48,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     while (b < end) {
         const IDX next = b + L * H;
         const uint next_c = next < end ? COL(col, next, first, BW) : PAD;
-        add_block(acc, val, unit, H, c, cols, X_ARGS);
+        add_block(acc, val, unit, H, c, 1, cols, X_ARGS);
         b = next;
         c = next_c;
         unit += L * H * UNITS;
@@ -56,7 +56,7 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 #else
     for (IDX b = begin + lane * H + i; b < end; b += L * H, unit += L * H * UNITS) {
         const uint c = COL(col, b, first, BW);
-        add_block(acc, val, unit, H, c, cols, X_ARGS);
+        add_block(acc, val, unit, H, c, 1, cols, X_ARGS);
     }
 #endif
 }

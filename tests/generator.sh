@@ -70,6 +70,8 @@ dia||reuse=local
 bcsr||vector=4
 cmrs|HEIGHT=16 PACKED=0|vector=2
 coo||strategy=atomic
+coo||strategy=segments
+sbell||vector=2 early=2
 "
 
 # clang's check of one text: as OpenCL C (target, flags) or as CUDA C

@@ -918,7 +918,8 @@ Test(variant, lanes_fill_a_gpu)
     cr_assert(gpu_lanes(SPMV_BCSR, SPMV_F64, 217918, 217918 * 54, 6) == 8, "bcsr 6x6 f64, wind_tunnel");
     cr_assert(gpu_lanes(SPMV_CSR, SPMV_F64, 1000000, 5000000, 1) == 2, "csr, 5 a row");
     cr_assert(gpu_lanes(SPMV_CSR, SPMV_F64, 1000000, 78000000, 1) == 8, "csr, 78 a row");
-    cr_assert(gpu_lanes(SPMV_DIA, SPMV_F64, 1000, 100000, 1) == 1, "dia");
+    cr_assert(gpu_lanes(SPMV_DIA, SPMV_F64, 2000, 2000 * 101, 1) == 8, "dia, band");
+    cr_assert(gpu_lanes(SPMV_DIA, SPMV_F64, 1048576, 1048576 * 5, 1) == 1, "dia, stencil");
 }
 
 Test(device, open_by_all_names)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/embed.sh [FOLDER [TABLES]] - writes spmv_kernels.h from kernels/*.cl and kernels/cuda.cuh, as bytes by xxd, and spmv_tuning.h from
-# tuning/*.tune, as text. A generated body, kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison; with TABLES it takes the tables of that folder. The output
-# depends only on these files and on the list of formats in spmv_formats.h.
+# tuning/*.tune, as text. What was generated, kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison;
+# with TABLES it takes the tables of that folder. The output depends only on these files and on the list of formats in spmv_formats.h.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-.}

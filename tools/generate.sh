@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tools/generate.sh [FOLDER] - writes the bodies that spmvgen generates for kernels of the library to kernels/gen, or to FOLDER for a
-# comparison. tools/embed.sh puts them behind the hand-written kernels, whose knob GEN chooses between the two. Needs build/spmvgen.
+# tools/generate.sh [FOLDER] - writes what spmvgen generates for kernels of the library to kernels/gen, or to FOLDER for a comparison.
+# tools/embed.sh puts it behind the hand-written kernels, of which the knobs GEN (csr) and ATOMIC (coo) choose between the two. Needs
+# build/spmvgen.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-kernels/gen}
 mkdir -p "$folder"
 
-# body NAME CONDITION MACRO VALUE OPTION...: the body of kernels/NAME.cl under CONDITION, with that macro
+# body NAME CONDITION MACRO VALUE OPTION...: the body of kernels/NAME.cl, or for coo the kernel, under CONDITION, with that macro if it is
+# not -
 body() {
     name=$1 condition=$2 macro=$3 value=$4
     shift 4
@@ -18,7 +20,8 @@ body() {
     set +f
     { # the licence and where it comes from stay in front
         sed '/\*\/$/q' "$folder/$name.new"
-        printf '#if %s\n#define %s %s\n' "$condition" "$macro" "$value"
+        printf '#if %s\n' "$condition"
+        [ "$macro" = - ] || printf '#define %s %s\n' "$macro" "$value"
         sed '1,/\*\/$/d' "$folder/$name.new"
         echo '#endif'
     } >"$folder/$name.cl.new"
@@ -28,3 +31,6 @@ body() {
 
 # Figure 9's vectorised inner loop, which the hand-written kernel lacks
 body csr 'GEN && !RUN' VECTOR GEN vector=open 'arguments=val,ptr,col,*run_row,*run_at,*base,*long_run,runs,longs'
+
+# One launch, where the hand-written kernel needs two; the last bits of y vary where three groups or more share a row
+body coo 'ATOMIC == 2' - - strategy=segments 'arguments=val,row,col,num_nonzeros,*carry_row,*carry_sum'

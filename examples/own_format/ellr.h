@@ -26,35 +26,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== f64 ==== */
-
 /* The stored matrix: its parameters, and its arrays with their numbers of elements. */
-typedef struct ellr_f64_matrix {
+typedef struct ellr_matrix {
     int64_t num_rows;
     int64_t num_cols;
     int64_t width;
     int64_t ld;
-    struct { const double *data; int64_t count; } val;
+    struct { const void *data; int64_t count; } val;
     struct { const uint32_t *data; int64_t count; } col;
     struct { const uint32_t *data; int64_t count; } length;
-} ellr_f64_matrix;
+} ellr_matrix;
 
 /* Names and numbers of the members, and the constants in use, for programs that handle matrices of several formats alike. */
-enum { ellr_f64_parameters = 4, ellr_f64_arrays = 3 };
-static const char *const ellr_f64_parameter_name[] = { "num_rows", "num_cols", "width", "ld", NULL };
-static const char *const ellr_f64_array_name[] = { "val", "col", "length", NULL };
-static const size_t ellr_f64_array_width[] = { sizeof(double), sizeof(uint32_t), sizeof(uint32_t), 0 };
-static const char *const ellr_f64_constant_name[] = { NULL };
-static const int64_t ellr_f64_constant_value[] = { 0 };
+enum { ellr_parameters = 4, ellr_arrays = 3 };
+static const char *const ellr_parameter_name[] = { "num_rows", "num_cols", "width", "ld", NULL };
+static const char *const ellr_array_name[] = { "val", "col", "length", NULL };
+static const size_t ellr_array_width[] = { sizeof(double), sizeof(uint32_t), sizeof(uint32_t), 0 };
+static const char *const ellr_constant_name[] = { NULL };
+static const int64_t ellr_constant_value[] = { 0 };
 
 /* Sets every member: the parameters, the arrays, and their numbers of elements, in the order of the names above. */
-static inline void ellr_f64_bind(ellr_f64_matrix *m, const int64_t *parameter, const void *const *data, const int64_t *count)
+static inline void ellr_bind(ellr_matrix *m, const int64_t *parameter, const void *const *data, const int64_t *count)
 {
     m->num_rows = parameter[0];
     m->num_cols = parameter[1];
     m->width = parameter[2];
     m->ld = parameter[3];
-    m->val.data = (const double *)data[0];
+    m->val.data = (const void *)data[0];
     m->val.count = count[0];
     m->col.data = (const uint32_t *)data[1];
     m->col.count = count[1];
@@ -63,26 +61,26 @@ static inline void ellr_f64_bind(ellr_f64_matrix *m, const int64_t *parameter, c
 }
 
 /* Quotients are rounded down, also below 0. */
-static inline int64_t ellr_f64_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static inline int64_t ellr_f64_mod(int64_t a, int64_t b) { return a - ellr_f64_div(a, b) * b; }
-static inline int64_t ellr_f64_ceil(int64_t a, int64_t b) { return -ellr_f64_div(-a, b); }
-static inline int64_t ellr_f64_shl(int64_t a, int64_t b) { return a * ((int64_t)1 << b); }
-static inline int64_t ellr_f64_shr(int64_t a, int64_t b) { return ellr_f64_div(a, (int64_t)1 << b); }
-static inline int64_t ellr_f64_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ellr_f64_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t ellr_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t ellr_mod(int64_t a, int64_t b) { return a - ellr_div(a, b) * b; }
+static inline int64_t ellr_ceil(int64_t a, int64_t b) { return -ellr_div(-a, b); }
+static inline int64_t ellr_shl(int64_t a, int64_t b) { return a * ((int64_t)1 << b); }
+static inline int64_t ellr_shr(int64_t a, int64_t b) { return ellr_div(a, (int64_t)1 << b); }
+static inline int64_t ellr_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ellr_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- the validator ---- */
 
-static const int64_t ellr_f64_most = (int64_t)1 << 62; /* integers of a sound matrix are below */
+static const int64_t ellr_most = (int64_t)1 << 62; /* integers of a sound matrix are below */
 
-typedef struct ellr_f64_checker {
+typedef struct ellr_checker {
     const char *what; /* the first fault; NULL: none so far */
     int line;         /* of the description */
     int64_t a, b;     /* the numbers at fault */
-} ellr_f64_checker;
+} ellr_checker;
 
 /* Notes a fault, unless there was one before. Returns a number that does no harm. */
-static inline int64_t ellr_f64_fail(ellr_f64_checker *c, const char *what, int64_t a, int64_t b)
+static inline int64_t ellr_fail(ellr_checker *c, const char *what, int64_t a, int64_t b)
 {
     if (c->what) return 0;
     c->what = what;
@@ -91,113 +89,122 @@ static inline int64_t ellr_f64_fail(ellr_f64_checker *c, const char *what, int64
     return 0;
 }
 
-static inline int64_t ellr_f64_limit(ellr_f64_checker *c, int64_t a)
+static inline int64_t ellr_limit(ellr_checker *c, int64_t a)
 {
-    return a < ellr_f64_most && a > -ellr_f64_most ? a : ellr_f64_fail(c, "an integer exceeds 62 bits", a, ellr_f64_most);
+    return a < ellr_most && a > -ellr_most ? a : ellr_fail(c, "an integer exceeds 62 bits", a, ellr_most);
 }
 
-static inline int64_t ellr_f64_checked_add(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_limit(c, a + b); }
-static inline int64_t ellr_f64_checked_sub(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_limit(c, a - b); }
-static inline int64_t ellr_f64_checked_negate(ellr_f64_checker *c, int64_t a) { return ellr_f64_limit(c, -a); }
+static inline int64_t ellr_checked_add(ellr_checker *c, int64_t a, int64_t b) { return ellr_limit(c, a + b); }
+static inline int64_t ellr_checked_sub(ellr_checker *c, int64_t a, int64_t b) { return ellr_limit(c, a - b); }
+static inline int64_t ellr_checked_negate(ellr_checker *c, int64_t a) { return ellr_limit(c, -a); }
 
-static inline int64_t ellr_f64_checked_mul(ellr_f64_checker *c, int64_t a, int64_t b)
+static inline int64_t ellr_checked_mul(ellr_checker *c, int64_t a, int64_t b)
 {
     const int64_t p = a < 0 ? -a : a, q = b < 0 ? -b : b;
-    if (q && p > ellr_f64_most / q) return ellr_f64_fail(c, "a product exceeds 62 bits", a, b);
-    return ellr_f64_limit(c, a * b);
+    if (q && p > ellr_most / q) return ellr_fail(c, "a product exceeds 62 bits", a, b);
+    return ellr_limit(c, a * b);
 }
 
-static inline int64_t ellr_f64_positive(ellr_f64_checker *c, int64_t b) { return b > 0 ? b : 1 + ellr_f64_fail(c, "a divisor is not positive", b, 1); }
-static inline int64_t ellr_f64_checked_div(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_div(a, ellr_f64_positive(c, b)); }
-static inline int64_t ellr_f64_checked_mod(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_mod(a, ellr_f64_positive(c, b)); }
-static inline int64_t ellr_f64_checked_ceil(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_ceil(a, ellr_f64_positive(c, b)); }
-
-static inline int64_t ellr_f64_distance(ellr_f64_checker *c, int64_t b)
+static inline int64_t ellr_positive(ellr_checker *c, int64_t b)
 {
-    return b >= 0 && b < 62 ? b : ellr_f64_fail(c, "a shift is not from 0 to 61", b, 61);
+    return b > 0 ? b : 1 + ellr_fail(c, "a divisor is not positive", b, 1);
 }
 
-static inline int64_t ellr_f64_checked_shl(ellr_f64_checker *c, int64_t a, int64_t b)
+static inline int64_t ellr_checked_div(ellr_checker *c, int64_t a, int64_t b) { return ellr_div(a, ellr_positive(c, b)); }
+static inline int64_t ellr_checked_mod(ellr_checker *c, int64_t a, int64_t b) { return ellr_mod(a, ellr_positive(c, b)); }
+static inline int64_t ellr_checked_ceil(ellr_checker *c, int64_t a, int64_t b) { return ellr_ceil(a, ellr_positive(c, b)); }
+
+static inline int64_t ellr_distance(ellr_checker *c, int64_t b)
 {
-    return ellr_f64_checked_mul(c, a, (int64_t)1 << ellr_f64_distance(c, b));
-}
-static inline int64_t ellr_f64_checked_shr(ellr_f64_checker *c, int64_t a, int64_t b) { return ellr_f64_shr(a, ellr_f64_distance(c, b));
+    return b >= 0 && b < 62 ? b : ellr_fail(c, "a shift is not from 0 to 61", b, 61);
 }
 
-static inline int64_t ellr_f64_checked_load_1(ellr_f64_checker *c, const ellr_f64_matrix *m, int64_t i)
+static inline int64_t ellr_checked_shl(ellr_checker *c, int64_t a, int64_t b)
 {
-    if (i < 0 || i >= m->col.count) return ellr_f64_fail(c, "an index of 'col' is outside of the array", i, m->col.count);
+    return ellr_checked_mul(c, a, (int64_t)1 << ellr_distance(c, b));
+}
+static inline int64_t ellr_checked_shr(ellr_checker *c, int64_t a, int64_t b) { return ellr_shr(a, ellr_distance(c, b)); }
+
+static inline int64_t ellr_checked_load_1(ellr_checker *c, const ellr_matrix *m, int64_t i)
+{
+    if (i < 0 || i >= m->col.count) return ellr_fail(c, "an index of 'col' is outside of the array", i, m->col.count);
     return (int64_t)m->col.data[i];
 }
 
-static inline int64_t ellr_f64_checked_load_2(ellr_f64_checker *c, const ellr_f64_matrix *m, int64_t i)
+static inline int64_t ellr_checked_load_2(ellr_checker *c, const ellr_matrix *m, int64_t i)
 {
-    if (i < 0 || i >= m->length.count) return ellr_f64_fail(c, "an index of 'length' is outside of the array", i, m->length.count);
+    if (i < 0 || i >= m->length.count) return ellr_fail(c, "an index of 'length' is outside of the array", i, m->length.count);
     return (int64_t)m->length.data[i];
 }
 
-static inline void ellr_f64_check_sizes(ellr_f64_checker *c, const ellr_f64_matrix *m)
+static inline void ellr_check_sizes(ellr_checker *c, const ellr_matrix *m)
 {
     c->line = 8;
-    if (m->val.count < 0 || (m->val.count && !m->val.data)) ellr_f64_fail(c, "'val' has no elements, or fewer than none", m->val.count, 0);
+    if (m->val.count < 0 || (m->val.count && !m->val.data))
+        ellr_fail(c, "'val' has no elements, or fewer than none", m->val.count, 0);
     c->line = 9;
-    if (m->col.count < 0 || (m->col.count && !m->col.data)) ellr_f64_fail(c, "'col' has no elements, or fewer than none", m->col.count, 0);
+    if (m->col.count < 0 || (m->col.count && !m->col.data))
+        ellr_fail(c, "'col' has no elements, or fewer than none", m->col.count, 0);
     c->line = 10;
-    if (m->length.count < 0 || (m->length.count && !m->length.data)) ellr_f64_fail(c, "'length' has no elements, or fewer than none", m->length.count, 0);
+    if (m->length.count < 0 || (m->length.count && !m->length.data))
+        ellr_fail(c, "'length' has no elements, or fewer than none", m->length.count, 0);
     c->line = 3;
-    if (m->num_rows < 0 || m->num_rows > 4294967295) ellr_f64_fail(c, "'num_rows' is out of range", m->num_rows, 4294967295);
+    if (m->num_rows < 0 || m->num_rows > 4294967295) ellr_fail(c, "'num_rows' is out of range", m->num_rows, 4294967295);
     c->line = 4;
-    if (m->num_cols < 0 || m->num_cols > 4294967295) ellr_f64_fail(c, "'num_cols' is out of range", m->num_cols, 4294967295);
+    if (m->num_cols < 0 || m->num_cols > 4294967295) ellr_fail(c, "'num_cols' is out of range", m->num_cols, 4294967295);
     c->line = 5;
-    if (m->width < 0 || m->width >= ellr_f64_most) ellr_f64_fail(c, "'width' is out of range", m->width, ellr_f64_most);
+    if (m->width < 0 || m->width >= ellr_most) ellr_fail(c, "'width' is out of range", m->width, ellr_most);
     c->line = 6;
-    if (m->ld < 0 || m->ld >= ellr_f64_most) ellr_f64_fail(c, "'ld' is out of range", m->ld, ellr_f64_most);
+    if (m->ld < 0 || m->ld >= ellr_most) ellr_fail(c, "'ld' is out of range", m->ld, ellr_most);
     if (c->what) return;
     c->line = 8;
     {
-        const int64_t size = ellr_f64_checked_mul(c, m->width, m->ld);
+        const int64_t size = ellr_checked_mul(c, m->width, m->ld);
         if (c->what) return;
-        if (m->val.count != size) ellr_f64_fail(c, "'val' has another number of elements than the description says", m->val.count, size);
-        if (size > 0 && !m->val.data) ellr_f64_fail(c, "'val' is missing", 0, size);
+        if (m->val.count != size)
+            ellr_fail(c, "'val' has another number of elements than the description says", m->val.count, size);
+        if (size > 0 && !m->val.data) ellr_fail(c, "'val' is missing", 0, size);
     }
     c->line = 9;
     {
-        const int64_t size = ellr_f64_checked_mul(c, m->width, m->ld);
+        const int64_t size = ellr_checked_mul(c, m->width, m->ld);
         if (c->what) return;
-        if (m->col.count != size) ellr_f64_fail(c, "'col' has another number of elements than the description says", m->col.count, size);
-        if (size > 0 && !m->col.data) ellr_f64_fail(c, "'col' is missing", 0, size);
+        if (m->col.count != size)
+            ellr_fail(c, "'col' has another number of elements than the description says", m->col.count, size);
+        if (size > 0 && !m->col.data) ellr_fail(c, "'col' is missing", 0, size);
     }
     c->line = 10;
     {
         const int64_t size = m->num_rows;
         if (c->what) return;
-        if (m->length.count != size) ellr_f64_fail(c, "'length' has another number of elements than the description says", m->length.count, size);
-        if (size > 0 && !m->length.data) ellr_f64_fail(c, "'length' is missing", 0, size);
+        if (m->length.count != size)
+            ellr_fail(c, "'length' has another number of elements than the description says", m->length.count, size);
+        if (size > 0 && !m->length.data) ellr_fail(c, "'length' is missing", 0, size);
     }
 }
 
-static inline void ellr_f64_check_access(ellr_f64_checker *c, const ellr_f64_matrix *m)
+static inline void ellr_check_access(ellr_checker *c, const ellr_matrix *m)
 {
     c->line = 12;
-    const int64_t first_row = 0, last_row = ellr_f64_checked_sub(c, m->num_rows, 1);
-    if (last_row < first_row && last_row + 1 < first_row) ellr_f64_fail(c, "a range has a negative length", first_row, last_row);
+    const int64_t first_row = 0, last_row = ellr_checked_sub(c, m->num_rows, 1);
+    if (last_row < first_row && last_row + 1 < first_row) ellr_fail(c, "a range has a negative length", first_row, last_row);
     if (c->what) return;
     for (int64_t row = first_row; row <= last_row; row++) {
-        if (row < 0 || row >= m->num_rows) ellr_f64_fail(c, "_row is outside of the matrix", row, m->num_rows);
+        if (row < 0 || row >= m->num_rows) ellr_fail(c, "_row is outside of the matrix", row, m->num_rows);
         if (c->what) return;
         c->line = 14;
-        const int64_t first_l_k = 0, last_l_k = ellr_f64_checked_sub(c, ellr_f64_checked_load_2(c, m, row), 1);
-        if (last_l_k < first_l_k && last_l_k + 1 < first_l_k) ellr_f64_fail(c, "a range has a negative length", first_l_k, last_l_k);
+        const int64_t first_l_k = 0, last_l_k = ellr_checked_sub(c, ellr_checked_load_2(c, m, row), 1);
+        if (last_l_k < first_l_k && last_l_k + 1 < first_l_k) ellr_fail(c, "a range has a negative length", first_l_k, last_l_k);
         if (c->what) return;
         for (int64_t l_k = first_l_k; l_k <= last_l_k; l_k++) {
             c->line = 16;
-            const int64_t col = ellr_f64_checked_load_1(c, m, ellr_f64_checked_add(c, ellr_f64_checked_mul(c, l_k, m->ld), row));
+            const int64_t col = ellr_checked_load_1(c, m, ellr_checked_add(c, ellr_checked_mul(c, l_k, m->ld), row));
             if (c->what) return;
             c->line = 17;
-            const int64_t slot = ellr_f64_checked_add(c, ellr_f64_checked_mul(c, l_k, m->ld), row), count = m->val.count;
-            if (slot < 0 || slot >= count) ellr_f64_fail(c, "an index of the values is outside of their array", slot, count);
-            if (row < 0 || row >= m->num_rows) ellr_f64_fail(c, "_row is outside of the matrix", row, m->num_rows);
-            if (col < 0 || col >= m->num_cols) ellr_f64_fail(c, "_col is outside of the matrix", col, m->num_cols);
+            const int64_t slot = ellr_checked_add(c, ellr_checked_mul(c, l_k, m->ld), row), count = m->val.count;
+            if (slot < 0 || slot >= count) ellr_fail(c, "an index of the values is outside of their array", slot, count);
+            if (row < 0 || row >= m->num_rows) ellr_fail(c, "_row is outside of the matrix", row, m->num_rows);
+            if (col < 0 || col >= m->num_cols) ellr_fail(c, "_col is outside of the matrix", col, m->num_cols);
             if (c->what) return;
         }
     }
@@ -205,33 +212,64 @@ static inline void ellr_f64_check_access(ellr_f64_checker *c, const ellr_f64_mat
 
 /* Checks every size, and every index that a product reads or uses. Never reads outside of the arrays, whatever they contain.
  * Returns 0 if the matrix is sound. Otherwise returns -1 and writes what is wrong to message, cut to size bytes. */
-static inline int ellr_f64_check(const ellr_f64_matrix *m, char *message, size_t size)
+static inline int ellr_check(const ellr_matrix *m, char *message, size_t size)
 {
-    ellr_f64_checker c = { NULL, 0, 0, 0 };
+    ellr_checker c = { NULL, 0, 0, 0 };
     if (size) message[0] = 0;
-    ellr_f64_check_sizes(&c, m);
-    if (!c.what) ellr_f64_check_access(&c, m);
+    ellr_check_sizes(&c, m);
+    if (!c.what) ellr_check_access(&c, m);
     if (!c.what) return 0;
     snprintf(message, size, "line %d of the description: %s (%lld, %lld)", c.line, c.what, (long long)c.a, (long long)c.b);
     return -1;
 }
 
 /* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different rows. */
-static inline void ellr_f64_add(const ellr_f64_matrix *m, double alpha, const double *x, double *y, int64_t share, int64_t shares)
+static inline void ellr_add_f32(const ellr_matrix *m, float alpha, const float *x, float *y, int64_t share, int64_t shares)
 {
     const int64_t begin = 0, iterations = (m->num_rows - 1) - begin + 1;
-    for (int64_t row = begin + iterations * share / shares, last_row = begin + iterations * (share + 1) / shares - 1; row <= last_row; row++) {
+    const int64_t last_row = begin + iterations * (share + 1) / shares - 1;
+    for (int64_t row = begin + iterations * share / shares; row <= last_row; row++) {
+        float sum = 0;
+        for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {
+            const int64_t col = (int64_t)m->col.data[((l_k * m->ld) + row)];
+            sum += (float)((const float *)m->val.data)[((l_k * m->ld) + row)] * x[col];
+        }
+        y[row] += alpha * sum;
+    }
+}
+
+/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different rows. */
+static inline void ellr_add_mixed(const ellr_matrix *m, double alpha, const double *x, double *y, int64_t share, int64_t shares)
+{
+    const int64_t begin = 0, iterations = (m->num_rows - 1) - begin + 1;
+    const int64_t last_row = begin + iterations * (share + 1) / shares - 1;
+    for (int64_t row = begin + iterations * share / shares; row <= last_row; row++) {
         double sum = 0;
         for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {
             const int64_t col = (int64_t)m->col.data[((l_k * m->ld) + row)];
-            sum += (double)m->val.data[((l_k * m->ld) + row)] * x[col];
+            sum += (double)((const float *)m->val.data)[((l_k * m->ld) + row)] * x[col];
+        }
+        y[row] += alpha * sum;
+    }
+}
+
+/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different rows. */
+static inline void ellr_add_f64(const ellr_matrix *m, double alpha, const double *x, double *y, int64_t share, int64_t shares)
+{
+    const int64_t begin = 0, iterations = (m->num_rows - 1) - begin + 1;
+    const int64_t last_row = begin + iterations * (share + 1) / shares - 1;
+    for (int64_t row = begin + iterations * share / shares; row <= last_row; row++) {
+        double sum = 0;
+        for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {
+            const int64_t col = (int64_t)m->col.data[((l_k * m->ld) + row)];
+            sum += (double)((const double *)m->val.data)[((l_k * m->ld) + row)] * x[col];
         }
         y[row] += alpha * sum;
     }
 }
 
 /* Calls visit for every stored entry, with its row, its column and its place in the array of values. */
-static inline void ellr_f64_each(const ellr_f64_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot),
+static inline void ellr_each(const ellr_matrix *m, void (*visit)(void *user, uint64_t row, uint64_t col, uint64_t slot),
                           void *user)
 {
     for (int64_t row = 0, last_row = (m->num_rows - 1); row <= last_row; row++) {
@@ -245,15 +283,15 @@ static inline void ellr_f64_each(const ellr_f64_matrix *m, void (*visit)(void *u
 /* ---- the packer ---- */
 
 /* Allocates zeroed memory for count elements, at least one; sets *failed if there is none. */
-static inline void *ellr_f64_new(int *failed, int64_t count, size_t size)
+static inline void *ellr_new(int *failed, int64_t count, size_t size)
 {
     void *p = (uint64_t)count < SIZE_MAX / 16 / size ? calloc(count ? (size_t)count : 1, size) : NULL;
     if (!p) *failed = 1;
     return p;
 }
 
-/* Frees the arrays of a matrix that ellr_f64_pack made, and zeroes it. */
-static inline void ellr_f64_free(ellr_f64_matrix *m)
+/* Frees the arrays of a matrix that ellr_pack made, and zeroes it. */
+static inline void ellr_free(ellr_matrix *m)
 {
     free((void *)(uintptr_t)m->val.data);
     free((void *)(uintptr_t)m->col.data);
@@ -261,10 +299,10 @@ static inline void ellr_f64_free(ellr_f64_matrix *m)
     memset(m, 0, sizeof *m);
 }
 
-/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; ellr_f64_free frees its arrays.
+/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; ellr_free frees its arrays.
  * most limits the elements of an array.
  * Returns 0, or -1 if memory is short or a number does not fit its array; m is then zeroed. */
-static inline int ellr_f64_pack(ellr_f64_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val,
+static inline int ellr_pack(ellr_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val,
                          int64_t most)
 {
     const int64_t nnz = ptr[rows] - ptr[0];
@@ -277,31 +315,31 @@ static inline int ellr_f64_pack(ellr_f64_matrix *m, int64_t rows, int64_t cols, 
     m->num_rows = rows;
     m->num_cols = cols;
     if ((cols) >= 4294967295) {
-        ellr_f64_free(m);
+        ellr_free(m);
         return -1;
     }
-    for (r = 0; r < rows; r++) width = ellr_f64_max(width, ptr[r + 1] - ptr[r]);
-    if (width && rows > ellr_f64_most / width) {
-        ellr_f64_free(m);
+    for (r = 0; r < rows; r++) width = ellr_max(width, ptr[r + 1] - ptr[r]);
+    if (width && rows > ellr_most / width) {
+        ellr_free(m);
         return -1;
     }
     if ((width) >= 4294967295) {
-        ellr_f64_free(m);
+        ellr_free(m);
         return -1;
     }
     m->width = width;
     m->ld = rows;
     m->val.count = width * rows;
-    double *const val_ = (double *)ellr_f64_new(&failed, m->val.count > most ? -1 : m->val.count, sizeof(double));
+    double *const val_ = (double *)ellr_new(&failed, m->val.count > most ? -1 : m->val.count, sizeof(double));
     m->val.data = val_;
     m->col.count = width * rows;
-    uint32_t *const col_ = (uint32_t *)ellr_f64_new(&failed, m->col.count > most ? -1 : m->col.count, sizeof(uint32_t));
+    uint32_t *const col_ = (uint32_t *)ellr_new(&failed, m->col.count > most ? -1 : m->col.count, sizeof(uint32_t));
     m->col.data = col_;
     m->length.count = rows;
-    uint32_t *const length_ = (uint32_t *)ellr_f64_new(&failed, m->length.count > most ? -1 : m->length.count, sizeof(uint32_t));
+    uint32_t *const length_ = (uint32_t *)ellr_new(&failed, m->length.count > most ? -1 : m->length.count, sizeof(uint32_t));
     m->length.data = length_;
     if (failed) {
-        ellr_f64_free(m);
+        ellr_free(m);
         return -1;
     }
     for (r = 0; r < rows; r++) length_[r] = (uint32_t)(ptr[r + 1] - ptr[r]);
@@ -314,8 +352,8 @@ static inline int ellr_f64_pack(ellr_f64_matrix *m, int64_t rows, int64_t cols, 
     return 0;
 }
 
-/* The counterpart of ellr_f64_bind. */
-static inline void ellr_f64_unbind(const ellr_f64_matrix *m, int64_t *parameter, void **data, int64_t *count)
+/* The counterpart of ellr_bind. */
+static inline void ellr_unbind(const ellr_matrix *m, int64_t *parameter, void **data, int64_t *count)
 {
     parameter[0] = m->num_rows;
     parameter[1] = m->num_cols;
@@ -327,124 +365,6 @@ static inline void ellr_f64_unbind(const ellr_f64_matrix *m, int64_t *parameter,
     count[1] = m->col.count;
     data[2] = (void *)(uintptr_t)m->length.data;
     count[2] = m->length.count;
-}
-
-/* ==== f32 ==== */
-
-/* The stored matrix: its parameters, and its arrays with their numbers of elements. */
-typedef struct ellr_f32_matrix {
-    int64_t num_rows;
-    int64_t num_cols;
-    int64_t width;
-    int64_t ld;
-    struct { const float *data; int64_t count; } val;
-    struct { const uint32_t *data; int64_t count; } col;
-    struct { const uint32_t *data; int64_t count; } length;
-} ellr_f32_matrix;
-
-/* Names and numbers of the members, and the constants in use, for programs that handle matrices of several formats alike. */
-enum { ellr_f32_parameters = 4, ellr_f32_arrays = 3 };
-static const char *const ellr_f32_parameter_name[] = { "num_rows", "num_cols", "width", "ld", NULL };
-static const char *const ellr_f32_array_name[] = { "val", "col", "length", NULL };
-static const size_t ellr_f32_array_width[] = { sizeof(float), sizeof(uint32_t), sizeof(uint32_t), 0 };
-static const char *const ellr_f32_constant_name[] = { NULL };
-static const int64_t ellr_f32_constant_value[] = { 0 };
-
-/* Sets every member: the parameters, the arrays, and their numbers of elements, in the order of the names above. */
-static inline void ellr_f32_bind(ellr_f32_matrix *m, const int64_t *parameter, const void *const *data, const int64_t *count)
-{
-    m->num_rows = parameter[0];
-    m->num_cols = parameter[1];
-    m->width = parameter[2];
-    m->ld = parameter[3];
-    m->val.data = (const float *)data[0];
-    m->val.count = count[0];
-    m->col.data = (const uint32_t *)data[1];
-    m->col.count = count[1];
-    m->length.data = (const uint32_t *)data[2];
-    m->length.count = count[2];
-}
-
-/* Quotients are rounded down, also below 0. */
-static inline int64_t ellr_f32_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static inline int64_t ellr_f32_mod(int64_t a, int64_t b) { return a - ellr_f32_div(a, b) * b; }
-static inline int64_t ellr_f32_ceil(int64_t a, int64_t b) { return -ellr_f32_div(-a, b); }
-static inline int64_t ellr_f32_shl(int64_t a, int64_t b) { return a * ((int64_t)1 << b); }
-static inline int64_t ellr_f32_shr(int64_t a, int64_t b) { return ellr_f32_div(a, (int64_t)1 << b); }
-static inline int64_t ellr_f32_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ellr_f32_max(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different rows. */
-static inline void ellr_f32_add(const ellr_f32_matrix *m, float alpha, const float *x, float *y, int64_t share, int64_t shares)
-{
-    const int64_t begin = 0, iterations = (m->num_rows - 1) - begin + 1;
-    for (int64_t row = begin + iterations * share / shares, last_row = begin + iterations * (share + 1) / shares - 1; row <= last_row; row++) {
-        float sum = 0;
-        for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {
-            const int64_t col = (int64_t)m->col.data[((l_k * m->ld) + row)];
-            sum += (float)m->val.data[((l_k * m->ld) + row)] * x[col];
-        }
-        y[row] += alpha * sum;
-    }
-}
-
-/* ==== mixed ==== */
-
-/* The stored matrix: its parameters, and its arrays with their numbers of elements. */
-typedef struct ellr_mixed_matrix {
-    int64_t num_rows;
-    int64_t num_cols;
-    int64_t width;
-    int64_t ld;
-    struct { const float *data; int64_t count; } val;
-    struct { const uint32_t *data; int64_t count; } col;
-    struct { const uint32_t *data; int64_t count; } length;
-} ellr_mixed_matrix;
-
-/* Names and numbers of the members, and the constants in use, for programs that handle matrices of several formats alike. */
-enum { ellr_mixed_parameters = 4, ellr_mixed_arrays = 3 };
-static const char *const ellr_mixed_parameter_name[] = { "num_rows", "num_cols", "width", "ld", NULL };
-static const char *const ellr_mixed_array_name[] = { "val", "col", "length", NULL };
-static const size_t ellr_mixed_array_width[] = { sizeof(float), sizeof(uint32_t), sizeof(uint32_t), 0 };
-static const char *const ellr_mixed_constant_name[] = { NULL };
-static const int64_t ellr_mixed_constant_value[] = { 0 };
-
-/* Sets every member: the parameters, the arrays, and their numbers of elements, in the order of the names above. */
-static inline void ellr_mixed_bind(ellr_mixed_matrix *m, const int64_t *parameter, const void *const *data, const int64_t *count)
-{
-    m->num_rows = parameter[0];
-    m->num_cols = parameter[1];
-    m->width = parameter[2];
-    m->ld = parameter[3];
-    m->val.data = (const float *)data[0];
-    m->val.count = count[0];
-    m->col.data = (const uint32_t *)data[1];
-    m->col.count = count[1];
-    m->length.data = (const uint32_t *)data[2];
-    m->length.count = count[2];
-}
-
-/* Quotients are rounded down, also below 0. */
-static inline int64_t ellr_mixed_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static inline int64_t ellr_mixed_mod(int64_t a, int64_t b) { return a - ellr_mixed_div(a, b) * b; }
-static inline int64_t ellr_mixed_ceil(int64_t a, int64_t b) { return -ellr_mixed_div(-a, b); }
-static inline int64_t ellr_mixed_shl(int64_t a, int64_t b) { return a * ((int64_t)1 << b); }
-static inline int64_t ellr_mixed_shr(int64_t a, int64_t b) { return ellr_mixed_div(a, (int64_t)1 << b); }
-static inline int64_t ellr_mixed_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ellr_mixed_max(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have different rows. */
-static inline void ellr_mixed_add(const ellr_mixed_matrix *m, double alpha, const double *x, double *y, int64_t share, int64_t shares)
-{
-    const int64_t begin = 0, iterations = (m->num_rows - 1) - begin + 1;
-    for (int64_t row = begin + iterations * share / shares, last_row = begin + iterations * (share + 1) / shares - 1; row <= last_row; row++) {
-        double sum = 0;
-        for (int64_t l_k = 0, last_l_k = ((int64_t)m->length.data[row] - 1); l_k <= last_l_k; l_k++) {
-            const int64_t col = (int64_t)m->col.data[((l_k * m->ld) + row)];
-            sum += (double)m->val.data[((l_k * m->ld) + row)] * x[col];
-        }
-        y[row] += alpha * sum;
-    }
 }
 
 /* The kernel, as spmvgen writes it with --target opencl; it is compiled between the library's own texts. */

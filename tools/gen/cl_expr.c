@@ -35,6 +35,7 @@ static int reserved(const char *word)
         " acc alpha asm auto begin beta body bool break carry case char clz const constant continue count default do double else end enum"
         " extern false fetch first float for global goto half if image inline int lane list lanes local long main max mine min new place"
         " private put r register restrict return rows cols scratch short signed sizeof slab static struct sum switch this true typedef"
+        " loaded product tail joined starts cut lid"
         " typename uchar uint ulong union unit unsigned ushort using v void volatile while x x0 xs y y0 u q j_ int2 int4 uint2 uint4 float2"
         " float4 double2 double4 ushort2 ushort4 size_t catch class delete explicit export friend mutable namespace operator protected"
         " public"
@@ -260,13 +261,16 @@ static void print_element(cl_printer *p, const tree_expr *e, cl_kind kind)
     if (a->type == TREE_OFFSET_TYPE || (kind != cl_kind_of(e) && a->type != TREE_DATA_TYPE) || kind == CL_LONG)
         fprintf(p->out, "(%s)", cl_kind_name(kind));
     if (p->block && cl_same(e->a, p->block)) {
-        fprintf(p->out, "%s_[%s]", cl_name(a), p->block_at);
+        int load = p->block_pointer && a->type == TREE_DATA_TYPE;
+        fprintf(p->out, load ? "LOAD_VAL(%s_, %s)" : "%s_[%s]", cl_name(a), p->block_at);
     } else if (a == p->staged) {
+        char from[96] = "";
+        if (p->staged_from) snprintf(from, sizeof from, " - %.80s_from", cl_name(a));
         fputs("(", p->out);
         cl_print(p, e->a, index_kind(e->a), 1);
-        fprintf(p->out, " < REUSED ? %s_near[", cl_name(a));
+        fprintf(p->out, "%s < REUSED ? %s_near[", from, cl_name(a));
         cl_print(p, e->a, index_kind(e->a), 0);
-        fprintf(p->out, "] : %s[", cl_name(a));
+        fprintf(p->out, "%s] : %s[", from, cl_name(a));
         cl_print(p, e->a, index_kind(e->a), 0);
         fputs("])", p->out);
     } else if (a == p->image) {

@@ -43,7 +43,9 @@ typedef struct cl_printer {
     const tree_symbol *slot;       /* the innermost slot loop's variable: elements that depend on it are read once; NULL: no loop yet */
     const tree_expr *block;        /* elements with this index (or an equal one) have been loaded to private arrays ... */
     const char *block_at;          /* ... and are printed as name_[block_at]; NULL: none has */
-    const tree_symbol *staged;     /* an array of which the first REUSED elements are in local memory, or NULL */
+    int block_pointer;             /* 1: name_ is not such an array but points into the stored one */
+    const tree_symbol *staged;     /* an array of which REUSED elements are in local memory, or NULL */
+    int staged_from;               /* 1: they begin with number name_from, else with the first of the array */
     const tree_symbol *image;      /* an array that is read through an image, or NULL */
 } cl_printer;
 

@@ -25,6 +25,7 @@ static const backend_option options[] = {
     { "type", "f64", "f64 f32 mixed", "values and vectors: f64, f32, or values f32 and vectors f64" },
     { "offset", "32", "32 64", "bits of OFFSET_TYPE" },
     { "prefix", "NAME", "*", "what generated names begin with; NAME: the format's name" },
+    { "early", "0", "0 1", "1: the validator also asks for values that conditions leave out, which kernels with early=1 load" },
     { "pack", "auto", "auto 0 1", "the packer from CSR: if possible, never, or required" },
     { NULL, NULL, NULL, NULL }
 };
@@ -216,6 +217,16 @@ static void put_expr(const emit_c *e, const tree_expr *x, walk w)
 
 /* ---- walks ---- */
 
+/* Writes text with the name of a local for each %, and more behind it. */
+static void put_words(const emit_c *e, const char *text, const tree_symbol *local, const char *more)
+{
+    for (; *text; text++) {
+        if (*text == '%') put_local(e, local);
+        else fputc(*text, e->text.out);
+    }
+    fputs(more, e->text.out);
+}
+
 static void begin(const emit_c *e)
 {
     int i;
@@ -264,7 +275,7 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
 {
     FILE *out = e->text.out;
     put_line(e, val->place.line, w);
-    if (shape->within && w == WALK_CHECK)
+    if (shape->within && w == WALK_CHECK && !e->early)
         emit_text_line(&e->text,
                        "if (row < strip_first || row > strip_last) @_fail(c, \"_row is outside of its strip\", row, strip_last);");
     if (w == WALK_CHECK) {
@@ -276,6 +287,7 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         fputs(".count;\n", out);
         emit_text_line(&e->text,
                        "if (slot < 0 || slot >= count) @_fail(c, \"an index of the values is outside of their array\", slot, count);");
+        if (e->early) return;
         put_row_check(e);
         emit_text_line(&e->text, "if (col < 0 || col >= m->num_cols) @_fail(c, \"_col is outside of the matrix\", col, m->num_cols);");
         put_verdict(e, w);
@@ -294,9 +306,11 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
         fputs("    out_col[n] = col;\n", out);
         begin(e);
         fputs("    out_val[n] = m->", out);
-    } else fprintf(out, sum ? "sum += (%s)m->" : "y[row] += alpha * (%s)m->", e->text.vector);
+    } else emit_text_put(&e->text, sum ? "sum += (~)" : "y[row] += alpha * (~)");
+    if (w == WALK_SHARE) emit_text_put(&e->text, "((const $ *)");
+    if (w != WALK_ENTRIES) fputs("m->", out);
     emit_c_member(e, val->symbol);
-    fputs(".data[", out);
+    fputs(w == WALK_SHARE ? ".data)[" : ".data[", out);
     put_expr(e, val->a, w);
     fputs("]", out);
     if (w == WALK_ENTRIES) {
@@ -308,15 +322,6 @@ static void put_element(const emit_c *e, const tree_shape *shape, const tree_exp
 
 static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, int complete, int sum, walk w);
 
-/* Writes text with the name of a local for each %, and more behind it. */
-static void put_words(const emit_c *e, const char *text, const tree_symbol *local, const char *more)
-{
-    for (; *text; text++) {
-        if (*text == '%') put_local(e, local);
-        else fputc(*text, e->text.out);
-    }
-    fputs(more, e->text.out);
-}
 
 /* Writes the bounds of a loop of which only a share is to run. */
 static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
@@ -328,8 +333,9 @@ static void put_shared_bounds(const emit_c *e, const tree_stmt *s)
     put_expr(e, s->b, WALK_SHARE);
     fputs(" - begin + 1;\n", out);
     begin(e);
-    put_words(e, "for (int64_t % = begin + iterations * share / shares, last_% = begin + iterations * (share + 1) / shares - 1",
-              s->symbol, "");
+    put_words(e, "const int64_t last_% = begin + iterations * (share + 1) / shares - 1;", s->symbol, "\n");
+    begin(e);
+    put_words(e, "for (int64_t % = begin + iterations * share / shares", s->symbol, "");
 }
 
 /* Writes a loop. To check, its bounds are worked out once and its length may not be negative. */
@@ -337,7 +343,7 @@ static void put_for(emit_c *e, const tree_shape *shape, const tree_stmt *s, int 
 {
     FILE *out = e->text.out;
     const int sums = s == sum_loop(shape), own_sum = sums && (w == WALK_PRODUCT || w == WALK_SHARE);
-    if (sums && w == WALK_CHECK) {
+    if (sums && w == WALK_CHECK && !e->early) {
         put_row_check(e);
         put_verdict(e, w);
     }
@@ -375,9 +381,12 @@ static void put_if(emit_c *e, const tree_shape *shape, const tree_stmt *s, int s
     FILE *out = e->text.out;
     put_line(e, s->place.line, w);
     begin(e);
-    fputs("if (", out);
-    put_expr(e, s->a, w);
-    fputs(") {\n", out);
+    if (!e->early) {
+        fputs("if (", out);
+        put_expr(e, s->a, w);
+        fputs(") ", out);
+    }
+    fputs("{\n", out);
     e->text.indent++;
     put_verdict(e, w);
     put_block(e, shape, s->body, s->complete, sum, w);
@@ -397,6 +406,10 @@ static void put_let(const emit_c *e, const tree_stmt *s, walk w)
     fputs(" = ", e->text.out);
     put_expr(e, s->a, w);
     fputs(";\n", e->text.out);
+    if (e->early) {
+        begin(e);
+        put_words(e, "(void)%;", s->symbol, "\n");
+    }
     put_verdict(e, w);
 }
 
@@ -411,7 +424,7 @@ static void put_block(emit_c *e, const tree_shape *shape, const tree_stmt *s, in
             if (s == shape->val_let) val = s->a;
             break;
         case TREE_WITHIN:
-            if (w != WALK_CHECK) break;
+            if (w != WALK_CHECK || e->early) break;
             put_line(e, s->place.line, w);
             begin(e);
             fputs("const int64_t strip_first = ", e->text.out);
@@ -448,6 +461,12 @@ static void put_parts(emit_c *e, walk w)
 
 /* ---- the header ---- */
 
+/* What the matrix points to: for the library one struct serves values of all types. */
+static const char *stored_type(const emit_c *e, const tree_symbol *array)
+{
+    return e->library && array->type == TREE_DATA_TYPE ? "void" : emit_c_type(e, array);
+}
+
 static void put_members(emit_c *e, const tree_symbol *parameters, const tree_symbol *arrays)
 {
     const tree_symbol *s;
@@ -458,7 +477,7 @@ static void put_members(emit_c *e, const tree_symbol *parameters, const tree_sym
     }
     for (s = arrays; s; s = s->next) {
         begin(e);
-        fprintf(e->text.out, "struct { const %s *data; int64_t count; } %s;\n", emit_c_type(e, s), s->name);
+        fprintf(e->text.out, "struct { const %s *data; int64_t count; } %s;\n", stored_type(e, s), s->name);
     }
 }
 
@@ -499,7 +518,7 @@ static void bind_array(const emit_c *e, const tree_symbol *s, int number)
 {
     fputs("    m->", e->text.out);
     emit_c_member(e, s);
-    fprintf(e->text.out, ".data = (const %s *)data[%d];\n    m->", emit_c_type(e, s), number);
+    fprintf(e->text.out, ".data = (const %s *)data[%d];\n    m->", stored_type(e, s), number);
     emit_c_member(e, s);
     fprintf(e->text.out, ".count = count[%d];\n", number);
 }
@@ -613,7 +632,8 @@ static const char *const checked_arithmetic =
     "    const int64_t p = a < 0 ? -a : a, q = b < 0 ? -b : b;\n"
     "    if (q && p > @_most / q) return @_fail(c, \"a product exceeds 62 bits\", a, b);\n"
     "    return @_limit(c, a * b);\n}\n\n"
-    "static inline int64_t @_positive(@_checker *c, int64_t b) { return b > 0 ? b : 1 + @_fail(c, \"a divisor is not positive\", b, 1); }\n"
+    "static inline int64_t @_positive(@_checker *c, int64_t b)\n{\n"
+    "    return b > 0 ? b : 1 + @_fail(c, \"a divisor is not positive\", b, 1);\n}\n\n"
     "static inline int64_t @_checked_div(@_checker *c, int64_t a, int64_t b) { return @_div(a, @_positive(c, b)); }\n"
     "static inline int64_t @_checked_mod(@_checker *c, int64_t a, int64_t b) { return @_mod(a, @_positive(c, b)); }\n"
     "static inline int64_t @_checked_ceil(@_checker *c, int64_t a, int64_t b) { return @_ceil(a, @_positive(c, b)); }\n\n"
@@ -621,7 +641,7 @@ static const char *const checked_arithmetic =
     "    return b >= 0 && b < 62 ? b : @_fail(c, \"a shift is not from 0 to 61\", b, 61);\n}\n\n"
     "static inline int64_t @_checked_shl(@_checker *c, int64_t a, int64_t b)\n{\n"
     "    return @_checked_mul(c, a, (int64_t)1 << @_distance(c, b));\n}\n"
-    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b));\n}\n";
+    "static inline int64_t @_checked_shr(@_checker *c, int64_t a, int64_t b) { return @_shr(a, @_distance(c, b)); }\n";
 
 /* Writes the function that reads an element of an array, or fails. */
 static void put_load(const emit_c *e, const tree_symbol *s, int number)
@@ -673,7 +693,7 @@ static void check_size(const emit_c *e, const tree_symbol *s, int number)
     put_expr(e, s->size, WALK_CHECK);
     fputs(";\n        if (c->what) return;\n        if (m->", out);
     emit_c_member(e, s);
-    emit_text_put(&e->text, ".count != size) @_fail(c, \"'");
+    emit_text_put(&e->text, ".count != size)\n            @_fail(c, \"'");
     emit_c_member(e, s);
     fputs("' has another number of elements than the description says\", m->", out);
     emit_c_member(e, s);
@@ -695,7 +715,7 @@ static void check_pointer(const emit_c *e, const tree_symbol *s, int number)
     emit_c_member(e, s);
     fputs(".count && !m->", out);
     emit_c_member(e, s);
-    emit_text_put(&e->text, ".data)) @_fail(c, \"'");
+    emit_text_put(&e->text, ".data))\n        @_fail(c, \"'");
     emit_c_member(e, s);
     fputs("' has no elements, or fewer than none\", m->", out);
     emit_c_member(e, s);
@@ -744,8 +764,20 @@ static int has_unique(const tree_format *f)
     return 0;
 }
 
-/* Writes the validator: checked arithmetic, loads, sizes, and the access. */
-static void put_validator(emit_c *e)
+/* Writes the check that the values exist which kernels load before they test conditions: the access without its conditions. */
+static void put_early_check(emit_c *e)
+{
+    emit_text_put(&e->text, "\nstatic inline void @_check_early(@_checker *c, const @_matrix *m)\n{\n");
+    e->text.indent = 1;
+    e->early = 1;
+    put_parts(e, WALK_CHECK);
+    e->early = 0;
+    e->text.indent = 0;
+    emit_text_put(&e->text, "}\n");
+}
+
+/* Writes the validator: checked arithmetic, loads, sizes, and the access; early: also what put_early_check says. */
+static void put_validator(emit_c *e, int early)
 {
     emit_text_put(&e->text, checked_arithmetic);
     each_array(e, put_load);
@@ -760,14 +792,18 @@ static void put_validator(emit_c *e)
     e->text.indent = 1;
     put_parts(e, WALK_CHECK);
     e->text.indent = 0;
-    emit_text_put(&e->text, "}\n\n"
+    emit_text_put(&e->text, "}\n");
+    if (early) put_early_check(e);
+    emit_text_put(&e->text, "\n"
         "/* Checks every size, and every index that a product reads or uses. Never reads outside of the arrays, whatever they contain.\n"
         " * Returns 0 if the matrix is sound. Otherwise returns -1 and writes what is wrong to message, cut to size bytes. */\n"
         "static inline int @_check(const @_matrix *m, char *message, size_t size)\n{\n"
         "    @_checker c = { NULL, 0, 0, 0 };\n"
         "    if (size) message[0] = 0;\n"
         "    @_check_sizes(&c, m);\n"
-        "    if (!c.what) @_check_access(&c, m);\n"
+        "    if (!c.what) @_check_access(&c, m);\n");
+    if (early) emit_text_put(&e->text, "    if (!c.what) @_check_early(&c, m);\n");
+    emit_text_put(&e->text,
         "    if (!c.what) return 0;\n"
         "    snprintf(message, size, \"line %d of the description: %s (%lld, %lld)\", c.line, c.what, (long long)c.a, (long long)c.b);\n"
         "    return -1;\n}\n");
@@ -800,11 +836,13 @@ static void put_entries(emit_c *e)
     emit_text_put(&e->text, "    return n;\n}\n");
 }
 
-static void put_share(emit_c *e)
+static void put_share(emit_c *e, const char *type)
 {
     emit_text_put(&e->text, "\n/* Adds alpha A x to y, as far as it comes from share number share of shares; different shares have "
                             "different rows. */\n"
-        "static inline void @_add(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
+        "static inline void @_add_");
+    emit_text_put(&e->text, type);
+    emit_text_put(&e->text, "(const @_matrix *m, ~ alpha, const ~ *x, ~ *y, int64_t share, int64_t shares)\n{\n");
     e->text.indent = 1;
     put_parts(e, WALK_SHARE);
     e->text.indent = 0;
@@ -877,6 +915,13 @@ static int is_name(const char *text)
     return i > 0 && i < 64;
 }
 
+/* The C types of values and of vectors. */
+static void set_type(emit_c *e, const char *type)
+{
+    e->text.value = strcmp(type, "f64") ? "float" : "double";
+    e->text.vector = strcmp(type, "f32") ? "double" : "float";
+}
+
 /* A state for code whose names begin with prefix, in one type. */
 static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits)
 {
@@ -885,22 +930,25 @@ static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, cons
     e.f = f;
     e.text.out = out;
     e.text.prefix = prefix;
-    e.text.value = strcmp(type, "f64") ? "float" : "double";
-    e.text.vector = strcmp(type, "f32") ? "double" : "float";
+    set_type(&e, type);
     e.offset_bits = offset_bits;
     return e;
 }
 
-void emit_c_for_library(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits, int all)
+void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits)
 {
-    emit_c e = state_of(f, out, prefix, type, offset_bits);
+    static const char *const type[] = { "f32", "mixed", "f64" }; /* conversions take values in the last */
+    emit_c e = state_of(f, out, f->name, "f64", offset_bits);
+    size_t i;
     e.library = 1;
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);
-    if (all) put_validator(&e);
-    put_share(&e);
-    if (!all) return;
+    put_validator(&e, 0);
+    for (i = 0; i < sizeof type / sizeof *type; i++) {
+        set_type(&e, type[i]);
+        put_share(&e, type[i]);
+    }
     put_visitor(&e);
     emit_c_pack(&e);
     emit_text_put(&e.text, "\n/* The counterpart of @_bind. */\n"
@@ -930,7 +978,7 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);
-    put_validator(&e);
+    put_validator(&e, !strcmp(backend_value(&emit_c_backend, set, "early"), "1"));
     emit_text_put(&e.text, "\n/* ---- the product and the unpacker ---- */\n");
     put_product(&e);
     put_entries(&e);

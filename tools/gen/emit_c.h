@@ -13,6 +13,7 @@ typedef struct emit_c {
     emit_text          text;
     const tree_format *f;
     int                offset_bits;
+    int                early;       /* 1: in the check of the access without its conditions */
     int                library;     /* 1: for emit_library.c: shares of the product, and a limit of the packer */
 } emit_c;
 
@@ -21,9 +22,10 @@ const char *emit_c_type(const emit_c *e, const tree_symbol *array);
 /* Writes the member of the matrix that a parameter or array is, behind "m->". */
 void emit_c_member(const emit_c *e, const tree_symbol *s);
 
-/* Writes what the library needs of a format, under names that begin with prefix: the struct, its binding and shares of the product; if all
- * is not 0, also the validator, a function that visits every entry, and the packer with its counterpart of the binding. */
-void emit_c_for_library(const tree_format *f, FILE *out, const char *prefix, const char *type, int offset_bits, int all);
+/* Writes what the library needs of a format, under names that begin with the format's: the struct, whose values may have any type, its
+ * binding, the validator, shares of the product in each type, a function that visits every entry, and the packer, for values in f64, with
+ * its counterpart of the binding. */
+void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits);
 
 /* Says why there is no packer for the description; NULL: there is one. */
 const char *emit_c_pack_reason(const tree_format *f);

@@ -240,6 +240,18 @@ static int is_all(const pack *p, const tree_format *f, const tree_part *part)
     return 1;
 }
 
+/* What stands against an access by rows that no function above recognizes. */
+static const char *reason_against(const tree_format *f, const tree_part *part)
+{
+    const tree_shape *s = &part->shape;
+    const tree_expr *col = s->col_let->kind == TREE_LET ? tree_behind(s->col_let->a) : NULL;
+    const tree_stmt *condition;
+    if (s->row_let->kind != TREE_FOR || counts_to(s->row_let) != f->num_rows) return "its rows are not simply those from 0 to num_rows - 1";
+    if (col && col->kind != TREE_ELEMENT && !is_op(col, TREE_ADD)) return "its columns are worked out, not read from an array";
+    if (conditions(part, &condition) > 1) return "more than one condition leaves entries out";
+    return "its access is none of those in formats/README.md that have a packer";
+}
+
 /* Finds the kind of an access; without one, the reason is the first thing that stands against it. */
 static pack recognize(const tree_format *f)
 {
@@ -257,7 +269,7 @@ static pack recognize(const tree_format *f)
         if (s->row_loops != 1) return p;
         p = no_pack("a row is not walked by exactly one loop");
         if (!loop || s->block_loops) return p;
-        p = no_pack("the place of an entry depends on more than its row, its number in the row and one array");
+        p = no_pack(reason_against(f, part));
         if (s->row_let->kind != TREE_FOR || counts_to(s->row_let) != f->num_rows) return p;
         p.count = counts_to(loop);
         if (!recognize_csr(&p, part, loop, row) && !recognize_ell(&p, part, loop, row) && !recognize_dia(&p, f, part, loop, row) &&

@@ -18,10 +18,12 @@ typedef enum target {
     TO_STRIP,   /* a product to the sum of its row in the strip */
     TO_BLOCK,   /* a product to the sum of its row in the block, with x loaded for it */
     TO_COLUMN,  /* no product: x for the column of a block */
+    TO_LOAD,    /* no product: the values of a slot, which later walks find in loaded */
     TO_ONCE,    /* a product, with that x */
     TO_UNIT,    /* as many products as a unit has elements, with that x */
     TO_Y,       /* a product to y */
-    TO_Y_ATOMIC /* the same, atomically */
+    TO_Y_ATOMIC, /* the same, atomically */
+    TO_SEGMENT  /* the row and the product of a slot, to variables */
 } target;
 
 typedef struct emitter {
@@ -110,12 +112,23 @@ static int of_block_row(const emitter *e, const tree_expr *x)
     return rows && tree_depends(x, rows->symbol);
 }
 
+/* 1 for "_row < num_rows", where the shell makes sure of it: it calls the body if the first row exists, and stores only sums of rows that
+ * exist. Then the condition only matters where values may be missing for other rows. */
+static int is_implied(const emitter *e, const tree_expr *x)
+{
+    const tree_shape *s = &e->p->shape;
+    if (x->kind != TREE_BINARY || x->op != TREE_LT || x->a->kind != TREE_NAME || x->b->kind != TREE_NAME) return 0;
+    if (x->a->symbol != s->row_let->symbol || x->b->symbol != e->f->num_rows) return 0;
+    return (s->rows == TREE_ROWS_SINGLE || (s->rows == TREE_ROWS_BLOCK && e->o->early)) && options_rows_in_order(e->p);
+}
+
 /* 1 if the walk keeps a condition, or, of one joined by "and", a part of it: those that differ between the rows of a block belong to the
  * products, the others to the loads of x. */
 static int is_kept(const emitter *e, const tree_expr *x)
 {
-    if (e->to != TO_COLUMN && e->to != TO_ONCE && e->to != TO_UNIT) return 1;
     if (x->kind == TREE_BINARY && x->op == TREE_AND) return is_kept(e, x->a) || is_kept(e, x->b);
+    if (e->to == TO_LOAD || is_implied(e, x)) return 0;
+    if (e->to != TO_COLUMN && e->to != TO_ONCE && e->to != TO_UNIT) return 1;
     return of_block_row(e, x) == (e->to != TO_COLUMN);
 }
 
@@ -148,9 +161,9 @@ static void aim(emitter *e, target to, const tree_stmt *from)
     const tree_shape *s = &e->p->shape;
     e->to = to;
     e->needs = 0;
-    if (to != TO_COLUMN) need(e, s->val_let->a->a);
-    if (to != TO_ONCE && to != TO_UNIT) need_symbol(e, s->col_let->symbol);
-    if (to == TO_STRIP || to == TO_Y || to == TO_Y_ATOMIC) need_symbol(e, s->row_let->symbol);
+    if (e->o->early ? to == TO_LOAD : to != TO_COLUMN) need(e, s->val_let->a->a);
+    if (to != TO_ONCE && to != TO_UNIT && to != TO_LOAD) need_symbol(e, s->col_let->symbol);
+    if (to == TO_STRIP || to == TO_Y || to == TO_Y_ATOMIC || to == TO_SEGMENT) need_symbol(e, s->row_let->symbol);
     if (s->within && to == TO_STRIP) need(e, s->within->a);
     need_statements(e, from);
 }
@@ -166,8 +179,24 @@ static void declare(emitter *e, const tree_symbol *s)
     fprintf(e->out, "const %s %s%s = ", cl_kind_name(cl_kind_of_symbol(s)), cl_name(s), e->pr.block ? " UNUSED" : "");
 }
 
+/* The value of a local that is read a slot ahead, in the slot that the text at says; 0 behind the last slot. */
+static void print_ahead(emitter *e, const tree_stmt *s, const char *at)
+{
+    const tree_symbol *k = options_slots(e->p)->symbol;
+    int bound = e->pr.count;
+    fprintf(e->out, "%s < %s_end ? ", at, cl_name(k));
+    e->pr.expand = 1;
+    cl_bind(&e->pr, k, at);
+    cl_print(&e->pr, s->a, cl_kind_of_symbol(s->symbol), 1);
+    e->pr.count = bound;
+    e->pr.expand = 0;
+    fputs(" : 0;\n", e->out);
+}
+
+/* Writes an assignment, unless loop_head_ahead has done so. */
 static void let(emitter *e, const tree_stmt *s)
 {
+    if (e->o->early == 2 && options_reads_ahead(e->p, s)) return;
     declare(e, s->symbol);
     cl_print(&e->pr, s->a, cl_kind_of_symbol(s->symbol), 0);
     fputs(";\n", e->out);
@@ -201,9 +230,40 @@ static void print_x_once(emitter *e)
     fputs(e->to == TO_UNIT ? " + u]" : "]", e->out);
 }
 
+/* x for the element in which the walk stands. The columns of a block are printed as the first and a distance, in 64 bits, so that the
+ * compiler works out one address for all of them. */
 static void print_x(emitter *e)
 {
-    fprintf(e->out, "X(%s)", cl_name(e->p->shape.col_let->symbol));
+    const tree_stmt *col = e->p->shape.col_let, *columns = options_block_columns(e->p);
+    int64_t step = 0;
+    if (e->to == TO_COLUMN && col->kind == TREE_LET && tree_step(col->a, columns->symbol, &step) && step == 1) {
+        int bound = e->pr.count;
+        fputs("X((size_t)(", e->out);
+        cl_bind(&e->pr, columns->symbol, "0");
+        cl_print(&e->pr, col->a, CL_UINT, 0);
+        e->pr.count = bound;
+        fprintf(e->out, ") + %s)", cl_name(columns->symbol));
+        return;
+    }
+    fprintf(e->out, "X(%s)", cl_name(col->symbol));
+}
+
+/* The place of the element in which the walk stands, and of others behind it, among the values that are loaded for a slot. */
+static void print_loaded(emitter *e, const char *more)
+{
+    const tree_shape *s = &e->p->shape;
+    int i;
+    fputs("loaded[", e->out);
+    for (i = 0; i < s->block_loops; i++) {
+        int64_t first = s->block_loop[i]->a->number, step = 1;
+        int k;
+        for (k = i + 1; k < s->block_loops; k++) step *= s->block_loop[k]->trip;
+        fprintf(e->out, i ? " + " : "");
+        fprintf(e->out, first ? "(%s - %lld)" : "%s", cl_name(s->block_loop[i]->symbol), (long long)first);
+        if (step > 1) fprintf(e->out, " * %lld", (long long)step);
+    }
+    if (!s->block_loops) fputs("0", e->out);
+    fprintf(e->out, "%s]", more);
 }
 
 /* Writes the multiply-add of a value v and x. */
@@ -219,19 +279,21 @@ static void muladd(emitter *e)
     case TO_UNIT: print_block_sum(e); break;
     default: fputs("sum", e->out); break;
     }
-    fprintf(e->out, ", (VEC)v%s, ", e->to == TO_UNIT ? "[u]" : "");
+    fputs(", (VEC)", e->out);
+    if (e->to == TO_UNIT && e->o->early) print_loaded(e, " + u");
+    else fputs(e->to == TO_UNIT ? "v[u]" : "v", e->out);
+    fputs(", ", e->out);
     if (e->to == TO_ONCE || e->to == TO_UNIT) print_x_once(e);
     else print_x(e);
     fputs(");\n", e->out);
 }
 
-/* Loads as many elements of an array as a vector has, from the text or the index at, to a private array. */
-static void load_vector(emitter *e, const tree_symbol *a, const char *to, const char *n, const tree_expr *index, const char *at)
+/* Loads as many elements of an array as a vector has, from the text or the index at, to a temporary, whose number it returns. */
+static int load_vector(emitter *e, const tree_symbol *a, const char *n, const tree_expr *index, const char *at)
 {
-    static int number; /* of the temporary, so that no two in a function have one name */
+    static int number; /* so that no two in a function have one name */
     const char *type = cl_type_name(a->type);
     number++;
-    line(e, "%s %s[%s];", type, to, n);
     indent(e);
     fprintf(e->out, "const CAT(%s, %s) t%d_ = ", type, n, number);
     if (a->type == TREE_UINT8_TYPE) /* common.cl loads no bytes */
@@ -241,6 +303,15 @@ static void load_vector(emitter *e, const tree_symbol *a, const char *to, const 
     if (index) cl_print(&e->pr, index, CL_IDX, 1);
     else fputs(at, e->out);
     fprintf(e->out, ");\n");
+    return number;
+}
+
+/* Loads them to a private array that it declares. */
+static void load_array(emitter *e, const tree_symbol *a, const char *to, const char *n, const tree_expr *index, const char *at)
+{
+    int number;
+    line(e, "%s %s[%s];", cl_type_name(a->type), to, n);
+    number = load_vector(e, a, n, index, at);
     line(e, "CAT(UNPACK, %s)(%s, t%d_);", n, to, number);
 }
 
@@ -249,12 +320,51 @@ static void unit(emitter *e)
 {
     char n[24];
     snprintf(n, sizeof n, "%d", e->o->vector);
-    load_vector(e, e->p->shape.val_let->a->symbol, "v", n, e->p->shape.val_let->a->a, NULL);
+    if (!e->o->early) load_array(e, e->p->shape.val_let->a->symbol, "v", n, e->p->shape.val_let->a->a, NULL);
     line(e, "#pragma unroll");
     line(e, "for (uint u = 0; u < %s; u++)", n);
     e->depth++;
     muladd(e);
     e->depth--;
+}
+
+/* The values of a block's row that are loaded as one: a vector, or as many as lie next to each other, from an address in common. */
+static int unit_of_block(const emitter *e)
+{
+    const tree_stmt *columns = options_block_columns(e->p), *rows = e->p->shape.block_row_loop;
+    int n;
+    if (e->o->vector > 1 || !rows || !columns || columns->a->number) return e->o->vector;
+    for (n = 4; n > 1; n--)
+        if (columns->trip % n == 0 && cl_in_units(e->p->shape.val_let->a->a, columns->symbol, n, rows->symbol, rows->trip)) return n;
+    return 1;
+}
+
+/* Loads them to their places among the values of the slot. */
+static void load_unit(emitter *e)
+{
+    const tree_expr *val = e->p->shape.val_let->a;
+    char n[24];
+    int number, u;
+    snprintf(n, sizeof n, "%d", unit_of_block(e));
+    if (e->o->vector > 1) {
+        number = load_vector(e, val->symbol, n, val->a, NULL);
+        indent(e);
+        fprintf(e->out, "UNPACK%s(&", n);
+        print_loaded(e, "");
+        fprintf(e->out, ", t%d_);\n", number);
+        return;
+    }
+    indent(e);
+    fprintf(e->out, "__global const VAL *unit_at = %s + ", cl_name(val->symbol));
+    cl_print(&e->pr, val->a, CL_IDX, 1);
+    fputs(";\n", e->out);
+    for (u = 0; u < atoi(n); u++) {
+        char more[24] = "";
+        if (u) snprintf(more, sizeof more, " + %d", u);
+        indent(e);
+        print_loaded(e, more);
+        fprintf(e->out, " = LOAD_VAL(unit_at, %d);\n", u);
+    }
 }
 
 /* What the walk writes where the element is complete. */
@@ -273,10 +383,23 @@ static void element(emitter *e)
         unit(e);
         return;
     }
+    if (e->to == TO_LOAD && unit_of_block(e) > 1) {
+        load_unit(e);
+        return;
+    }
     indent(e);
-    fputs("const VAL v = ", e->out);
-    cl_print(&e->pr, s->val_let->a, CL_UINT, 0);
+    if (e->to == TO_LOAD) print_loaded(e, "");
+    else fputs("const VAL v", e->out);
+    fputs(" = ", e->out);
+    if (e->o->early && e->to != TO_LOAD) print_loaded(e, "");
+    else cl_print(&e->pr, s->val_let->a, CL_UINT, 0);
     fputs(";\n", e->out);
+    if (e->to == TO_LOAD) return;
+    if (e->to == TO_SEGMENT) {
+        line(e, "row_ = %s;", cl_name(s->row_let->symbol));
+        line(e, "if (WANTED(v)) product_ = (VEC)v * X(%s);", cl_name(s->col_let->symbol));
+        return;
+    }
     if (e->to != TO_Y && e->to != TO_Y_ATOMIC) {
         muladd(e);
         return;
@@ -289,23 +412,32 @@ static void element(emitter *e)
     fputs(e->to == TO_Y ? ", (VEC)1);\n" : "));\n", e->out);
 }
 
+/* Declares the end of a loop. */
+static void loop_end(emitter *e, const tree_stmt *s)
+{
+    cl_kind k = cl_kind_of_symbol(s->symbol);
+    indent(e);
+    fprintf(e->out, "const %s %s_end = ", cl_kind_name(k), cl_name(s->symbol));
+    cl_print_end(&e->pr, s->b, k);
+    fputs(";\n", e->out);
+}
+
+/* The knob UNROLL, in front of a loop over slots. */
+static void unroll(emitter *e)
+{
+    fputs("#if UNROLL > 1\n", e->out);
+    line(e, "#pragma unroll UNROLL");
+    fputs("#endif\n", e->out);
+}
+
 /* Writes "for (uint i = first; i < end; i++) {". lanes: 1: the lanes share the iterations. */
 static void loop_head(emitter *e, const tree_stmt *s, int lanes)
 {
     cl_kind k = cl_kind_of_symbol(s->symbol);
     const char *name = cl_name(s->symbol);
     int zero = s->a->kind == TREE_NUMBER && s->a->number == 0;
-    if (s->b->kind != TREE_NUMBER) {
-        indent(e);
-        fprintf(e->out, "const %s %s_end = ", cl_kind_name(k), name);
-        cl_print_end(&e->pr, s->b, k);
-        fputs(";\n", e->out);
-    }
-    if (lanes) {
-        fputs("#if UNROLL > 1\n", e->out);
-        line(e, "#pragma unroll UNROLL");
-        fputs("#endif\n", e->out);
-    }
+    if (s->b->kind != TREE_NUMBER) loop_end(e, s);
+    if (lanes) unroll(e);
     indent(e);
     fprintf(e->out, "for (%s %s = ", cl_kind_name(k), name);
     if (!lanes || !zero) cl_print(&e->pr, s->a, k, 0);
@@ -318,10 +450,111 @@ static void loop_head(emitter *e, const tree_stmt *s, int lanes)
     open_block(e);
 }
 
+/* The same for slots of which names are read one slot ahead, the first of them before the kernel waits for those in front of it. */
+static void loop_head_ahead(emitter *e, const tree_stmt *s)
+{
+    const char *k = cl_name(s->symbol);
+    const tree_stmt *t;
+    char next[96];
+    line(e, "%s %s = lane;", cl_kind_name(cl_kind_of_symbol(s->symbol)), k);
+    loop_end(e, s);
+    for (t = s->body; t; t = t->next) {
+        if (!options_reads_ahead(e->p, t) || !is_needed(e, t->symbol)) continue;
+        indent(e);
+        fprintf(e->out, "%s %s_ahead = ", cl_kind_name(cl_kind_of_symbol(t->symbol)), cl_name(t->symbol));
+        print_ahead(e, t, k);
+        if (cl_kind_of_symbol(t->symbol) == CL_UINT) line(e, "ISSUE(%s_ahead);", cl_name(t->symbol));
+    }
+    if (e->o->form != OPTIONS_BODY) {
+        fputs("#if BODY_FOLLOWS\n", e->out);
+        line(e, "FOLLOW();");
+        line(e, "REREAD(x);");
+        fputs("#endif\n", e->out);
+    }
+    unroll(e);
+    indent(e);
+    fprintf(e->out, "for (; %s < %s_end; %s += L)", k, k, k);
+    open_block(e);
+    snprintf(next, sizeof next, "(%.80s + L)", k);
+    for (t = s->body; t; t = t->next) {
+        if (!options_reads_ahead(e->p, t) || !is_needed(e, t->symbol)) continue;
+        declare(e, t->symbol);
+        fprintf(e->out, "%s_ahead;\n", cl_name(t->symbol));
+        indent(e);
+        fprintf(e->out, "%s_ahead = ", cl_name(t->symbol));
+        print_ahead(e, t, next);
+    }
+}
+
+/* Loads the values of a slot, whatever its conditions say. */
+static void load_values(emitter *e, const tree_stmt *s)
+{
+    target to = e->to;
+    line(e, "VAL loaded[%lld];", (long long)options_slot_values(e->p));
+    line(e, "{");
+    e->depth++;
+    aim(e, TO_LOAD, s->body);
+    walk(e, s->body);
+    close_block(e);
+    aim(e, to, e->p->access);
+}
+
+/* 1 if all rows have the same slots, so that the lanes of a row go the same number of times around but for the last. */
+static int slots_alike(const emitter *e, const tree_stmt *s)
+{
+    const tree_expr *end = cl_end(s->b);
+    return s->a->kind == TREE_NUMBER && !s->a->number && end && cl_root(end) && cl_root(end)->kind == TREE_PARAMETER &&
+           !e->p->shape.block_loops && options_slots_adjacent(e->p);
+}
+
+/* The loop over such slots: whole rounds, which the compiler unrolls without a test for each lane, and the rest. Pointers to the first slot
+ * of the row leave it one small index. */
+static void slots_of_alike(emitter *e, const tree_stmt *s)
+{
+    const char *k = cl_name(s->symbol), *type = cl_kind_name(cl_kind_of_symbol(s->symbol));
+    const tree_expr *index = e->p->shape.val_let->a->a;
+    const tree_symbol *a;
+    int bound = e->pr.count;
+    loop_end(e, s);
+    for (a = e->p->arrays; a; a = a->next) {
+        if (!options_with_values(e->p, a)) continue;
+        indent(e);
+        fprintf(e->out, "__global const %s *restrict %s_ = %s + ", cl_type_name(a->type), cl_name(a), cl_name(a));
+        e->pr.expand = 1;
+        cl_bind(&e->pr, s->symbol, "0");
+        cl_print(&e->pr, index, CL_IDX, 1);
+        e->pr.expand = 0;
+        e->pr.count = bound;
+        fputs(";\n", e->out);
+    }
+    e->pr.block = index;
+    e->pr.block_at = k;
+    e->pr.block_pointer = 1;
+    line(e, "const %s %s_whole = %s_end / L * L;", type, k, k);
+    unroll(e);
+    line(e, "for (%s %s = lane; %s < %s_whole; %s += L) {", type, k, k, k, k);
+    e->depth++;
+    walk(e, s->body);
+    close_block(e);
+    line(e, "if (%s_whole + lane < %s_end) {", k, k);
+    e->depth++;
+    line(e, "const %s %s = %s_whole + lane;", type, k, k);
+    walk(e, s->body);
+    close_block(e);
+    e->pr.block = NULL;
+    e->pr.block_pointer = 0;
+}
+
 /* The loop over slots that the lanes of a row share, one slot at a time. */
 static void slots_single(emitter *e, const tree_stmt *s)
 {
-    loop_head(e, s, 1);
+    if (slots_alike(e, s)) {
+        slots_of_alike(e, s);
+        return;
+    }
+    if (e->o->early == 2) loop_head_ahead(e, s);
+    else loop_head(e, s, 1);
+    if (e->o->early) load_values(e, s);
     walk(e, s->body);
     close_block(e);
 }
@@ -334,7 +567,7 @@ static void load_slots(emitter *e, const char *n, const char *at)
         char name[96];
         if (!options_with_values(e->p, a)) continue;
         snprintf(name, sizeof name, "%s_", cl_name(a));
-        load_vector(e, a, name, n, NULL, at);
+        load_array(e, a, name, n, NULL, at);
     }
 }
 
@@ -419,9 +652,7 @@ static void slots_within(emitter *e, const tree_stmt *s)
     cl_print(&e->pr, index, CL_IDX, 0);
     fputs(";\n\n", e->out);
     e->pr.count = bound;
-    fputs("#if UNROLL > 1\n", e->out);
-    line(e, "#pragma unroll UNROLL");
-    fputs("#endif\n", e->out);
+    unroll(e);
     indent(e);
     fprintf(e->out, "for (%s q = lane; q * %d < ", cl_kind_name(kind), n);
     e->pr.expand = 0;
@@ -504,9 +735,28 @@ static void block_once(emitter *e, const tree_stmt *s)
     close_block(e);
 }
 
+/* A loop over a block whose values are loaded. */
+static void block_load(emitter *e, const tree_stmt *s)
+{
+    const char *name = cl_name(s->symbol);
+    line(e, "#pragma unroll");
+    if (unit_of_block(e) > 1 && s == options_block_columns(e->p)) {
+        line(e, "for (uint %s = 0; %s < %lld; %s += %d) {", name, name, (long long)s->trip, name, unit_of_block(e));
+        e->depth++;
+    } else {
+        loop_head(e, s, 0);
+    }
+    walk(e, s->body);
+    close_block(e);
+}
+
 /* The loops over a block; s is the outer one. Testing values needs them before x, so with ZERO the loops are as written. */
 static void block(emitter *e, const tree_stmt *s)
 {
+    if (e->to == TO_LOAD) {
+        block_load(e, s);
+        return;
+    }
     if (e->o->xonce && options_xonce_fits(e->p) && s == e->p->shape.block_loop[0]) {
         fputs("#if !ZERO\n", e->out);
         line(e, "{");
@@ -701,7 +951,7 @@ static void print_parameter(emitter *e, const tree_symbol *s, int declared)
 /* What stands between two parameters: a line break, which a macro continues. */
 static const char *parameter_break(const emitter *e)
 {
-    return e->o->form == OPTIONS_BODY ? ",\n                 " : ", \\\n               ";
+    return e->o->form == OPTIONS_BODY && e->o->strategy == OPTIONS_ROWS ? ",\n                 " : ", \\\n               ";
 }
 
 /* Writes an argument that the description does not have: a number, or a pointer if its name begins with '*'. */
@@ -789,8 +1039,21 @@ static void print_knobs(emitter *e)
     int k;
     for (k = 0; k < OPTIONS_KNOBS; k++) print_knob(e, (options_knob)k);
     if (e->p->shape.rows == TREE_ROWS_STRIP) fputs("#ifndef STAGE\n#define STAGE 1 // tune: 0 1\n#endif\n", e->out);
+    if (e->o->strategy == OPTIONS_ATOMIC || e->o->strategy == OPTIONS_SEGMENTS) /* odd, so that items use different banks of local memory */
+        fputs("#ifndef PER\n#define PER 7 // tune: 1 3 5 7 11 15\n#endif\n", e->out);
     if (e->o->vector == OPTIONS_OPEN) fputs("#ifndef VECTOR\n#define VECTOR 2 // tune: 2 4\n#endif\n", e->out);
     if (!options_knob_values(e->p, e->o, OPTIONS_L) && e->p->shape.rows != TREE_ROWS_ANY) fputs("#define L 1\n", e->out);
+}
+
+/* How many elements of a __reuse array are in local memory. */
+static void print_reused(emitter *e)
+{
+    const tree_shape *s = &e->p->shape;
+    fputs("#define REUSED ", e->out);
+    if (!e->pr.staged_from) fprintf(e->out, "%d", REUSED);
+    else if (s->row_loops == 2) fprintf(e->out, "(WG / L / %lld + 3)", (long long)s->row_loop[1]->trip);
+    else fputs("(WG / L + 2)", e->out);
+    fprintf(e->out, " /* elements of %s in local memory */\n", e->pr.staged->name);
 }
 
 /* Macros of the file that some options use. */
@@ -800,7 +1063,7 @@ static void print_helpers(emitter *e)
         fputs("#define UNPACK2(to, t) (to)[0] = (t).s0, (to)[1] = (t).s1\n"
               "#define UNPACK4(to, t) UNPACK2(to, t), (to)[2] = (t).s2, (to)[3] = (t).s3\n", e->out);
     if (e->o->strategy == OPTIONS_ROWS && e->o->reuse == OPTIONS_LOCAL)
-        fprintf(e->out, "#define REUSED %d /* elements of %s in local memory */\n", REUSED, options_reused(e->p)->name);
+        print_reused(e);
     if (e->p->shape.rows == TREE_ROWS_STRIP)
         fputs("#if STAGE\n#define SUM(i) mine[(i) * WG]\n#else\n#define SUM(i) acc[i]\n#endif\n", e->out);
     if (cl_needs_floor(e->p->access))
@@ -815,6 +1078,7 @@ static void print_shape(emitter *e)
     fprintf(e->out, "#define W %lld\n", (long long)s->height);
     fprintf(e->out, "#define APART %d\n", s->order != TREE_ORDER_CONTIGUOUS);
     fprintf(e->out, "#define SYNC %d\n", e->o->reuse == OPTIONS_LOCAL);
+    if (e->o->early == 2) fputs("#define BODY_FOLLOWS (OVERLAPS && SEQ == 1)\n", e->out);
     if (s->rows == TREE_ROWS_STRIP) fputs("#if STAGE\n#define SCRATCH (W * WG)\n#else\n#define SCRATCH 0\n#endif\n", e->out);
     else fprintf(e->out, "#define SCRATCH %s\n", e->o->reuse == OPTIONS_LOCAL ? "(2 * REUSED) /* of at least 4 bytes each */" : "0");
     fputs("#define PARAMS ", e->out);
@@ -845,15 +1109,35 @@ static void print_shape(emitter *e)
     }
 }
 
-/* Loads the first elements of a __reuse array to local memory, by all items of the group. */
+/* Loads elements of a __reuse array to local memory, by all items of the group: those of its rows, or the first of the array. */
 static void stage(emitter *e, const tree_symbol *a)
 {
+    const tree_shape *s = &e->p->shape;
     const char *name = cl_name(a), *type = cl_type_name(a->type);
+    char from[96] = "";
     line(e, "__local %s *%s_near = (__local %s *)scratch;", type, name, type);
+    if (e->pr.staged_from) {
+        char row[64];
+        int bound = e->pr.count;
+        snprintf(row, sizeof row, "(IDX)(get_group_id(0) * (WG / L) / %lld)", s->row_loops == 2 ? (long long)s->row_loop[1]->trip : 1);
+        if (s->row_loops == 2) cl_bind(&e->pr, s->row_loop[1]->symbol, "0");
+        cl_bind(&e->pr, s->row_loop[0]->symbol, row);
+        e->pr.expand = 1;
+        indent(e);
+        fprintf(e->out, "const IDX %s_from = ", name);
+        cl_print(&e->pr, options_row_index(e->p, a), CL_IDX, 0);
+        fputs(";\n", e->out);
+        e->pr.expand = 0;
+        e->pr.count = bound;
+        snprintf(from, sizeof from, "%.80s_from + ", name);
+    }
+    line(e, "for (uint i_ = (uint)get_local_id(0); i_ < REUSED; i_ += WG)");
+    e->depth++;
     indent(e);
-    fprintf(e->out, "for (uint i_ = (uint)get_local_id(0); i_ < REUSED && i_ < ");
+    fprintf(e->out, "if (%si_ < ", from);
     cl_print(&e->pr, a->size, CL_IDX, 1);
-    fprintf(e->out, "; i_ += WG) %s_near[i_] = %s[i_];\n", name, name);
+    fprintf(e->out, ") %s_near[i_] = %s[%si_];\n", name, name, from);
+    e->depth--;
     line(e, "barrier(CLK_LOCAL_MEM_FENCE);");
 }
 
@@ -905,52 +1189,169 @@ static void print_body(emitter *e)
     fputs("}\n", e->out);
 }
 
-/* A kernel without rows: one item takes all elements, or each takes those of one slot and adds them atomically. */
+/* What adds to an element of y that other items may add to at the same time. Where it is an instruction, no item waits for it. */
+static const char add_to_text[] =
+    "#if defined(NVIDIA) && NVIDIA >= 70\n"
+    "INLINE void add_to(__global VEC *at, VEC v)\n{\n"
+    "#ifdef F64\n    __asm__ volatile(\"red.relaxed.gpu.global.add.f64 [%0], %1;\" : : \"l\"((ulong)at), \"d\"(v) : \"memory\");\n"
+    "#else\n    __asm__ volatile(\"red.relaxed.gpu.global.add.f32 [%0], %1;\" : : \"l\"((ulong)at), \"f\"(v) : \"memory\");\n#endif\n}\n"
+    "#else\n"
+    "#ifdef F64\n#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
+    "#define WORD ulong\n#define AS_WORD as_ulong\n#define AS_VEC as_double\n#define EXCHANGE atom_cmpxchg\n#else\n"
+    "#define WORD uint\n#define AS_WORD as_uint\n#define AS_VEC as_float\n#define EXCHANGE atomic_cmpxchg\n#endif\n\n"
+    "INLINE void add_to(__global VEC *at, VEC v)\n{\n"
+    "    volatile __global WORD *place = (volatile __global WORD *)at;\n    WORD before;\n"
+    "    WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */\n    do {\n        before = now;\n"
+    "        now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));\n    } while (now != before);\n}\n#endif\n\n";
+
+/* The number of slots as "(ulong)(end - first)". */
+static void print_slot_count(emitter *e, const tree_stmt *s)
+{
+    cl_kind k = cl_kind_of_symbol(s->symbol);
+    fputs("(ulong)(", e->out);
+    cl_print_end(&e->pr, s->b, k);
+    if (s->a->kind != TREE_NUMBER || s->a->number) {
+        fputs(" - ", e->out);
+        cl_print(&e->pr, s->a, k, 1);
+    }
+    fputs(")", e->out);
+}
+
+/* Declares the slot that has the number of the text item among all. */
+static void slot_of_item(emitter *e, const tree_stmt *s, const char *item)
+{
+    cl_kind k = cl_kind_of_symbol(s->symbol);
+    declare(e, s->symbol);
+    if (s->a->kind != TREE_NUMBER || s->a->number) {
+        cl_print(&e->pr, s->a, k, 0);
+        fputs(" + ", e->out);
+    }
+    fprintf(e->out, "(%s)(%s);\n", cl_kind_name(k), item);
+}
+
+/* One item takes all elements, in their order, which is that of the additions to each row. */
+static void print_sequential(emitter *e)
+{
+    aim(e, TO_Y, e->p->access);
+    line(e, "if (get_group_id(0) == 0 && get_local_id(0) == 0) {");
+    e->depth++;
+    walk(e, e->p->access);
+    close_block(e);
+}
+
+/* Each item takes the elements of PER slots and adds them to y atomically. */
+static void print_atomic(emitter *e)
+{
+    const tree_stmt *s = e->p->shape.slot_loop[0];
+    aim(e, TO_Y_ATOMIC, e->p->access);
+    line(e, "for (uint u_ = 0; u_ < PER; u_++) {");
+    e->depth++;
+    line(e, "const ulong item = ((ulong)get_group_id(0) * PER + u_) * WG + get_local_id(0);");
+    indent(e);
+    fputs("if (item < ", e->out);
+    print_slot_count(e, s);
+    fputs(")", e->out);
+    open_block(e);
+    slot_of_item(e, s, "item");
+    walk(e, s->body);
+    close_block(e);
+    close_block(e);
+}
+
+/* A group takes WG * PER adjacent slots. It keeps their products and rows in local memory; each item adds PER adjacent products, as long as
+ * they belong to one row; a scan joins the sums of neighbouring items; and the sum of each run of slots with one row, which is now in the
+ * place of its last slot, is added to y. */
+static void print_segments(emitter *e)
+{
+    static const char head[] =
+        "    LOCAL VEC product[WG * PER];\n"
+        "    LOCAL uint place[WG * PER]; /* the row of each product; PAD: none */\n"
+        "    LOCAL VEC tail[2 * WG];     /* the sum of the products behind the last end of a row in each item */\n"
+        "    LOCAL uint starts[2 * WG];  /* 1: this sum does not continue that of the item before */\n"
+        "    const uint lid = (uint)get_local_id(0);\n"
+        "    const ulong base_ = (ulong)get_group_id(0) * (WG * PER);\n"
+        "\n    BEGIN(x, y);\n";
+    static const char sums[] =
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n\n"
+        "    const uint begin_ = min(lid * PER, n_);\n"
+        "    const uint end_ = min(begin_ + PER, n_);\n"
+        "    const int joined = begin_ > 0 && begin_ < end_ && place[begin_ - 1] == place[begin_];\n"
+        "    uint head_at = PAD; /* where the row that began in an item before ends */\n"
+        "    VEC head_sum = 0;\n"
+        "    VEC sum = 0;\n"
+        "    uint cut = !joined;\n"
+        "    for (uint k_ = begin_; k_ < end_; k_++) {\n"
+        "        sum += product[k_];\n"
+        "        if (k_ + 1 < n_ && place[k_ + 1] == place[k_])\n"
+        "            continue;\n"
+        "        if (cut) {\n"
+        "            product[k_] = sum;\n"
+        "        } else {\n"
+        "            head_at = k_;\n"
+        "            head_sum = sum;\n"
+        "        }\n"
+        "        cut = 1;\n"
+        "        sum = 0;\n"
+        "    }\n"
+        "    tail[lid] = sum;\n"
+        "    starts[lid] = cut;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    uint half_at = 0; /* the scan goes from one half of its arrays to the other */\n"
+        "    for (uint d_ = 1; d_ < WG; d_ *= 2) {\n"
+        "        if (!cut && lid >= d_) {\n"
+        "            sum += tail[half_at + lid - d_];\n"
+        "            cut = starts[half_at + lid - d_];\n"
+        "        }\n"
+        "        half_at = WG - half_at;\n"
+        "        tail[half_at + lid] = sum;\n"
+        "        starts[half_at + lid] = cut;\n"
+        "        barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    }\n"
+        "    if (head_at != PAD)\n"
+        "        product[head_at] = tail[half_at + lid - 1] + head_sum;\n"
+        "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+        "    for (uint u_ = 0; u_ < PER; u_++) {\n"
+        "        const uint k_ = u_ * WG + lid;\n"
+        "        if (k_ < n_ && place[k_] != PAD && (k_ + 1 == n_ || place[k_ + 1] != place[k_]))\n"
+        "            add_to(y + place[k_], alpha * product[k_]);\n"
+        "    }\n";
+    const tree_stmt *s = e->p->shape.slot_loop[0];
+    fputs(head, e->out);
+    indent(e);
+    fputs("const uint n_ = (uint)min(", e->out);
+    print_slot_count(e, s);
+    fputs(" - base_, (ulong)(WG * PER));\n\n", e->out);
+    aim(e, TO_SEGMENT, e->p->access);
+    line(e, "#pragma unroll 8");
+    line(e, "for (uint u_ = 0; u_ < PER; u_++) {");
+    e->depth++;
+    line(e, "const uint k_ = u_ * WG + lid; /* behind the last slot the last one is read once more */");
+    slot_of_item(e, s, "base_ + min(k_, n_ - 1)");
+    line(e, "uint row_ = PAD;");
+    line(e, "VEC product_ = 0;");
+    walk(e, s->body);
+    line(e, "place[k_] = k_ < n_ ? row_ : PAD;");
+    line(e, "product[k_] = product_;");
+    close_block(e);
+    fputs(sums, e->out);
+}
+
+/* A kernel without rows. */
 static void print_unordered(emitter *e)
 {
-    static const char atomic[] =
-        "#ifdef F64\n#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n"
-        "#define WORD ulong\n#define AS_WORD as_ulong\n#define AS_VEC as_double\n#define EXCHANGE atom_cmpxchg\n#else\n"
-        "#define WORD uint\n#define AS_WORD as_uint\n#define AS_VEC as_float\n#define EXCHANGE atomic_cmpxchg\n#endif\n\n"
-        "/* Adds to an element of y that other items may add to at the same time. */\n"
-        "INLINE void add_to(__global VEC *at, VEC v)\n{\n"
-        "    volatile __global WORD *place = (volatile __global WORD *)at;\n    WORD before;\n"
-        "    WORD now = EXCHANGE(place, (WORD)0, (WORD)0); /* an atomic load */\n    do {\n        before = now;\n"
-        "        now = EXCHANGE(place, before, AS_WORD(AS_VEC(before) + v));\n    } while (now != before);\n}\n\n";
-    const tree_stmt *s = e->p->shape.slot_loop[0];
-    int all = e->o->strategy == OPTIONS_SEQUENTIAL;
     fputs("#define OWN_SHELL /* in place of shell.cl */\n", e->out);
     fputs("#define PARAMS ", e->out);
     print_parameters(e, 1);
     if (!strcmp(e->o->arguments, "description")) fputs(", \\\n               ulong rows UNUSED, ulong cols UNUSED", e->out);
     fputs("\n\n", e->out);
-    if (!all) fputs(atomic, e->out);
+    if (e->o->strategy != OPTIONS_SEQUENTIAL) fputs(add_to_text, e->out);
     fputs("/* Adds alpha A x to y, which is scaled before. */\nKERNEL void spmv(PARAMS, PRODUCT_PARAMS)\n{\n", e->out);
     e->depth = 1;
-    line(e, "const ulong item = (ulong)get_group_id(0) * WG + get_local_id(0);\n");
-    line(e, "BEGIN(x, y);");
-    aim(e, all ? TO_Y : TO_Y_ATOMIC, e->p->access);
-    e->pr.slot = s->symbol;
-    if (all) {
-        line(e, "if (item == 0) { /* the sum of a row is formed in the order of its elements */");
-        e->depth++;
-        walk(e, e->p->access);
-        close_block(e);
-    } else {
-        cl_kind k = cl_kind_of_symbol(s->symbol);
-        indent(e);
-        fputs("if (item < (ulong)(", e->out);
-        cl_print_end(&e->pr, s->b, k);
-        fputs(" - ", e->out);
-        cl_print(&e->pr, s->a, k, 1);
-        fputs("))", e->out);
-        open_block(e);
-        declare(e, s->symbol);
-        cl_print(&e->pr, s->a, k, 0);
-        fprintf(e->out, " + (%s)item;\n", cl_kind_name(k));
-        walk(e, s->body);
-        close_block(e);
-    }
+    e->pr.slot = e->p->shape.slot_loop[0]->symbol;
+    if (e->o->strategy != OPTIONS_SEGMENTS) line(e, "BEGIN(x, y);");
+    if (e->o->strategy == OPTIONS_SEQUENTIAL) print_sequential(e);
+    else if (e->o->strategy == OPTIONS_ATOMIC) print_atomic(e);
+    else print_segments(e);
     fputs("}\n", e->out);
 }
 
@@ -959,7 +1360,10 @@ static void print_use(emitter *e)
 {
     const tree_shape *s = &e->p->shape;
     if (e->o->strategy == OPTIONS_ATOMIC)
-        fputs("/* One item for each iteration of the outer loop. The order of additions varies from product to product. */\n", e->out);
+        fputs("/* PER iterations of the outer loop an item. The order of additions varies from product to product. */\n", e->out);
+    else if (e->o->strategy == OPTIONS_SEGMENTS)
+        fputs("/* WG * PER slots a group. The order in which groups add to a row that they share varies from product to product. */\n",
+              e->out);
     else if (e->o->strategy == OPTIONS_SEQUENTIAL) fputs("/* One item does all. */\n", e->out);
     else
         fprintf(e->out, "/* Groups: (rows + %lld) / %lld block rows, SEQ * WG / L a group. rows is %s. */\n", (long long)s->height - 1,
@@ -980,7 +1384,10 @@ static void begin_part(emitter *e, const tree_format *f, const tree_part *p, con
     e->o = o;
     cl_note_subscripts(p);
     if (o->strategy == OPTIONS_ROWS) e->pr.rows_name = rows_of(e);
-    if (o->reuse == OPTIONS_LOCAL) e->pr.staged = options_reused(p);
+    if (o->reuse == OPTIONS_LOCAL) {
+        e->pr.staged = options_reused(p);
+        e->pr.staged_from = options_row_index(p, e->pr.staged) != NULL;
+    }
     if (o->reuse == OPTIONS_IMAGE) e->pr.image = options_reused(p);
 }
 

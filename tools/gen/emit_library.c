@@ -134,19 +134,6 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     return failed ? -1 : 0;
 }
 
-/* Writes the C code, under one prefix for each type; conversions need only that of f64. */
-static void put_code(FILE *out, const tree_format *f, int offset_bits)
-{
-    static const char *const type[] = { "f64", "f32", "mixed" };
-    char prefix[64];
-    size_t i;
-    for (i = 0; i < sizeof type / sizeof *type; i++) {
-        snprintf(prefix, sizeof prefix, "%s_%s", f->name, type[i]);
-        fprintf(out, "\n/* ==== %s ==== */\n", type[i]);
-        emit_c_for_library(f, out, prefix, type[i], offset_bits, i == 0);
-    }
-}
-
 /* Writes the whole header. */
 static int emit(const tree_format *f, const backend_settings *set, FILE *out)
 {
@@ -172,7 +159,7 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
                 "#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_^_CODE)\n"
                 "#define SPMV_^_CODE\n\n"
                 "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
-    put_code(out, f, !strcmp(bits, "64") ? 64 : 32);
+    emit_c_for_library(f, out, !strcmp(bits, "64") ? 64 : 32);
     if (put_kernel(out, f, set)) return -1;
     put(out, f, "#endif\n");
     return 0;

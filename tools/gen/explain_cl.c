@@ -10,7 +10,7 @@
 /* ---- the legal options ------------------------------------------------------------------------------------------- */
 
 /* The options whose combinations are listed. The others are knobs, whose values go with all of them, and forms of the output. */
-static const char *const listed[] = {"strategy", "vector", "within", "reuse", "xonce"};
+static const char *const listed[] = {"strategy", "vector", "within", "reuse", "xonce", "early"};
 enum { LISTED = sizeof listed / sizeof *listed, WORD = 16 };
 
 typedef struct combination {
@@ -187,7 +187,17 @@ typedef struct explainer {
     int count;
 } explainer;
 
-/* Prints a line for each element of an array that e reads, unless the same one was met before. */
+/* 1 if two indices differ by the same number everywhere, so that what is said of one holds for the other: ptr[r] and ptr[r + 1]. */
+static int alike(const tree_expr *a, const tree_expr *b)
+{
+    cl_point at = {0};
+    int64_t apart = cl_value(a, &at) - cl_value(b, &at);
+    for (at.number = 1; at.number < CL_POINTS; at.number++)
+        if (cl_value(a, &at) - cl_value(b, &at) != apart) return 0;
+    return 1;
+}
+
+/* Prints a line for each element of an array that e reads, unless one like it was met before. */
 static void explain_elements(explainer *x, const tree_expr *e)
 {
     int i, vector = x->o->vector > 1 ? x->o->vector : 1;
@@ -197,7 +207,7 @@ static void explain_elements(explainer *x, const tree_expr *e)
     explain_elements(x, e->c);
     if (e->kind != TREE_ELEMENT) return;
     for (i = 0; i < x->count; i++)
-        if (x->seen[i].array == e->symbol && cl_same(x->seen[i].index, e->a)) return;
+        if (x->seen[i].array == e->symbol && alike(x->seen[i].index, e->a)) return;
     if (x->count < 64) {
         x->seen[x->count].array = e->symbol;
         x->seen[x->count++].index = e->a;
@@ -245,8 +255,11 @@ static void explain_work(const tree_part *p, const options *o, FILE *out)
     const char *l = o->knob[OPTIONS_L];
     if (o->strategy == OPTIONS_SEQUENTIAL) {
         fputs("  one work-item takes all elements, one after another\n", out);
+    } else if (o->strategy == OPTIONS_SEGMENTS) {
+        fputs("  groups of work-items take adjacent slots, add those of one row by a tree, and the sums of rows to y atomically:\n"
+              "  the last bits of y vary where groups share a row\n", out);
     } else if (o->strategy == OPTIONS_ATOMIC) {
-        fputs("  each work-item takes one slot and adds its product to y atomically: the last bits of y vary from product to product\n",
+        fputs("  each work-item takes slots and adds each product to y atomically: the last bits of y vary from product to product\n",
               out);
     } else {
         fprintf(out, "  %s work-items (L) sum each %s", strcmp(l, "open") ? l : "1 or more",
@@ -256,6 +269,8 @@ static void explain_work(const tree_part *p, const options *o, FILE *out)
         else fputs("; their sums are added by a tree with barriers", out);
         fputs("\n", out);
     }
+    if (o->early) fputs("  values are loaded before conditions are tested, and must exist even where conditions leave them out\n", out);
+    if (o->early == 2) fputs("  what conditions read is loaded one slot ahead\n", out);
     if (p->shape.varying) fputs("  each row finds its slice by bisection\n", out);
 }
 

@@ -11,12 +11,14 @@
 const backend_option options_table[] = {
     {"form", "file", "file standalone body",
      "file: to be compiled between kernels/common.cl and shell.cl; standalone: with their text; body: its function alone"},
-    {"strategy", "auto", "auto rows sequential atomic",
-     "rows: each row has its items; for formats whose rows come in any order: sequential, atomic"},
+    {"strategy", "auto", "auto rows sequential atomic segments",
+     "rows: each row has its items; for formats whose rows come in any order: sequential, atomic, or segments of a row by a tree"},
     {"vector", "1", "1 2 4 open", "adjacent slots of a row, or elements of a block, that are loaded at once; open: the macro VECTOR"},
     {"within", "1", "1 2 4", "entries of a row that are stored together and loaded at once, in a changed layout"},
     {"reuse", "buffer", "buffer constant local image", "how arrays declared __reuse are read"},
     {"xonce", "1", "1 0", "1 loads x once for each column of a block"},
+    {"early", "0", "0 1 2",
+     "1: values are loaded before conditions are tested, and 2: what conditions read is loaded a slot ahead; the values must exist"},
 #define X(NAME, values, what) {#NAME, "open", values, what},
     OPTIONS_KNOB_LIST(X)
 #undef X
@@ -65,6 +67,37 @@ const tree_symbol *options_reused(const tree_part *p)
     for (a = p->arrays; a; a = a->next)
         if (a->reuse && !a->absent && a->type != TREE_DATA_TYPE) return a;
     return NULL;
+}
+
+/* The least of *least and the indices with which e reads the array. Returns 0 if one does not follow from the row alone. */
+static int row_index_in(const tree_part *p, const tree_expr *e, const tree_symbol *array, const tree_expr **least)
+{
+    const tree_shape *s = &p->shape;
+    const cl_point at = {0};
+    int i;
+    if (!e) return 1;
+    if (e->kind == TREE_ELEMENT && e->symbol == array) {
+        for (i = 0; i < s->slot_loops; i++)
+            if (tree_depends(e->a, s->slot_loop[i]->symbol)) return 0;
+        for (i = 0; i < s->block_loops; i++)
+            if (tree_depends(e->a, s->block_loop[i]->symbol)) return 0;
+        if (!*least || cl_value(e->a, &at) < cl_value(*least, &at)) *least = e->a;
+    }
+    return row_index_in(p, e->a, array, least) && row_index_in(p, e->b, array, least) && row_index_in(p, e->c, array, least);
+}
+
+static int row_index_of(const tree_part *p, const tree_stmt *s, const tree_symbol *array, const tree_expr **least)
+{
+    for (; s; s = s->next)
+        if (!row_index_in(p, s->a, array, least) || !row_index_in(p, s->b, array, least) || !row_index_of(p, s->body, array, least))
+            return 0;
+    return 1;
+}
+
+const tree_expr *options_row_index(const tree_part *p, const tree_symbol *array)
+{
+    const tree_expr *least = NULL;
+    return !p->shape.varying && row_index_of(p, p->access, array, &least) ? least : NULL;
 }
 
 static int is_read_at(const tree_stmt *s, const tree_symbol *array, const tree_expr *index)
@@ -173,6 +206,7 @@ options options_read(const backend *b, const backend_settings *set)
     o.within = number_of(b, set, "within");
     o.reuse = (options_reuse)choice_of(b, set, "reuse");
     o.xonce = number_of(b, set, "xonce");
+    o.early = number_of(b, set, "early");
     for (k = 0; k < OPTIONS_KNOBS; k++) o.knob[k] = backend_value(b, set, options_knob_name((options_knob)k));
     o.type = backend_value(b, set, "type");
     o.offset = backend_value(b, set, "offset");
@@ -196,8 +230,7 @@ static int refuse(char *reason, const char *format, ...)
 
 static const char *values_name(const tree_part *p) { return p->shape.val_let->a->symbol->name; }
 
-/* 1 if the values' index grows by 1 with each step of the innermost slot loop. */
-static int slots_adjacent(const tree_part *p)
+int options_slots_adjacent(const tree_part *p)
 {
     const tree_stmt *slots = options_slots(p);
     cl_point at = {0};
@@ -240,7 +273,9 @@ static int fit_strategy(const tree_part *p, options *o, char *reason)
         return refuse(reason, "strategy=rows: the access enumerates no rows, so the elements of one row cannot be found");
     if (!any && o->strategy != OPTIONS_ROWS)
         return refuse(reason, "strategy=%s: each row can be found by itself, so that rows have items of their own",
-                      o->strategy == OPTIONS_ATOMIC ? "atomic" : "sequential");
+                      o->strategy == OPTIONS_ATOMIC ? "atomic" : o->strategy == OPTIONS_SEGMENTS ? "segments" : "sequential");
+    if (o->strategy == OPTIONS_SEGMENTS && (p->shape.slot_loops != 1 || p->shape.block_loops))
+        return refuse(reason, "strategy=segments: a slot holds more than one element");
     if (!any && p->shape.row_loops > 2) return refuse(reason, "the access has %d loops over rows; kernels know two", p->shape.row_loops);
     if (any && !p->shape.slot_loops) return refuse(reason, "the access has no loop over slots");
     if (!any && (p->shape.row_loop[0]->a->kind != TREE_NUMBER || p->shape.row_loop[0]->a->number))
@@ -281,7 +316,7 @@ static int fit_vector(const tree_part *p, const options *o, char *reason)
     if (!options_slots(p)) return refuse(reason, "vector=%d: the access has no loop over slots", n);
     if (p->shape.block_loops) return refuse(reason, "vector=%d: the slots have loops of their own", n);
     if (without_vectors(p)) return refuse(reason, "vector=%d: there are no vectors of the type of %s", n, without_vectors(p)->name);
-    if (!slots_adjacent(p))
+    if (!options_slots_adjacent(p))
         return refuse(reason, "vector=%d: adjacent slots of a row are not adjacent in %s, so they cannot be loaded as one block", n,
                       values_name(p));
     return 1;
@@ -295,7 +330,7 @@ static int fit_within(const tree_part *p, const options *o, char *reason)
     if (o->vector != 1) return refuse(reason, "within=%d: vector=%d loads slots that are adjacent already", n, o->vector);
     if (o->strategy != OPTIONS_ROWS || p->shape.rows != TREE_ROWS_SINGLE || p->shape.block_loops || !slots)
         return refuse(reason, "within=%d: only for formats of single rows with one loop over the slots of a row", n);
-    if (slots_adjacent(p)) return refuse(reason, "within=%d: the slots of a row are adjacent already; see vector", n);
+    if (options_slots_adjacent(p)) return refuse(reason, "within=%d: the slots of a row are adjacent already; see vector", n);
     if (slots->a->kind != TREE_NUMBER || slots->a->number)
         return refuse(reason, "within=%d: the loop over slots does not begin with 0", n);
     if (p->shape.slot_loops > 1) return refuse(reason, "within=%d: the access has %d loops over slots", n, p->shape.slot_loops);
@@ -318,6 +353,59 @@ static int fit_reuse(const tree_part *p, const options *o, char *reason)
         return refuse(reason, "reuse=image: %s does not have elements of 32 bits", a->name);
     if (o->reuse == OPTIONS_LOCAL && o->strategy != OPTIONS_ROWS) return refuse(reason, "reuse=local: items share nothing");
     return 1;
+}
+
+static int has_condition(const tree_stmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == TREE_IF || has_condition(s->body)) return 1;
+    return 0;
+}
+
+static int has_element(const tree_expr *e)
+{
+    return e && (e->kind == TREE_ELEMENT || has_element(e->a) || has_element(e->b) || has_element(e->c));
+}
+
+int options_reads_ahead(const tree_part *p, const tree_stmt *s)
+{
+    return s->kind == TREE_LET && s->parent == options_slots(p) && s != p->shape.val_let && has_element(s->a);
+}
+
+int64_t options_slot_values(const tree_part *p)
+{
+    int64_t n = 1;
+    int i;
+    for (i = 0; i < p->shape.block_loops; i++) {
+        if (p->shape.block_loop[i]->a->kind != TREE_NUMBER) return 0;
+        n *= p->shape.block_loop[i]->trip;
+        if (n > TREE_MAX_CONSTANT) return 0;
+    }
+    return n;
+}
+
+static int fit_early(const tree_part *p, const options *o, char *reason)
+{
+    enum { MOST_VALUES = 64 }; /* an item has registers for so many */
+    const tree_stmt *s;
+    int64_t n;
+    if (!o->early) return 1;
+    if (o->strategy != OPTIONS_ROWS || !options_slots(p)) return refuse(reason, "early=%d: rows have no loop over slots", o->early);
+    if (o->within != 1 || (o->vector != 1 && p->shape.rows != TREE_ROWS_BLOCK))
+        return refuse(reason, "early=%d: vectors of slots are loaded before their conditions anyway", o->early);
+    if (!has_condition(options_slots(p)->body)) return refuse(reason, "early=%d: no condition stands before the values", o->early);
+    if (o->reuse != OPTIONS_BUFFER) return refuse(reason, "early=%d: only with reuse=buffer", o->early);
+    if (p->shape.rows == TREE_ROWS_BLOCK && (!o->xonce || !options_xonce_fits(p)))
+        return refuse(reason, "early=%d: blocks need xonce=1, and columns that no row changes", o->early);
+    n = options_slot_values(p);
+    if (!n || n > MOST_VALUES) return refuse(reason, "early=%d: a slot has more than %d values", o->early, (int)MOST_VALUES);
+    if (o->early == 1) return 1;
+    if (p->shape.slot_loops > 1) return refuse(reason, "early=2: the access has %d loops over slots", p->shape.slot_loops);
+    for (s = options_slots(p)->parent; s; s = s->parent)
+        if (s->kind == TREE_IF) return refuse(reason, "early=2: a condition stands before the slots");
+    for (s = options_slots(p)->body; s; s = s->next)
+        if (options_reads_ahead(p, s)) return 1;
+    return refuse(reason, "early=2: the slots have no name for what conditions read");
 }
 
 /* Set knobs that the kernel does not have, or not with that value. */
@@ -343,7 +431,8 @@ static int fit_knobs(const tree_part *p, const options *o, char *reason)
 
 int options_fit(const tree_part *p, options *o, char *reason)
 {
-    if (!fit_strategy(p, o, reason) || !fit_vector(p, o, reason) || !fit_within(p, o, reason) || !fit_reuse(p, o, reason)) return 0;
+    if (!fit_strategy(p, o, reason) || !fit_vector(p, o, reason) || !fit_within(p, o, reason) || !fit_reuse(p, o, reason) ||
+        !fit_early(p, o, reason)) return 0;
     if (!o->xonce && p->shape.rows != TREE_ROWS_BLOCK) return refuse(reason, "xonce=0: the format has no blocks");
     if (o->form != OPTIONS_STANDALONE && strcmp(o->type, "open")) return refuse(reason, "type=%s: only with form=standalone", o->type);
     if (o->form != OPTIONS_STANDALONE && strcmp(o->offset, "open"))

@@ -8,7 +8,7 @@
 #include "tools/gen/backend.h"
 
 typedef enum options_form { OPTIONS_FILE, OPTIONS_STANDALONE, OPTIONS_BODY } options_form;
-typedef enum options_strategy { OPTIONS_AUTO, OPTIONS_ROWS, OPTIONS_SEQUENTIAL, OPTIONS_ATOMIC } options_strategy;
+typedef enum options_strategy { OPTIONS_AUTO, OPTIONS_ROWS, OPTIONS_SEQUENTIAL, OPTIONS_ATOMIC, OPTIONS_SEGMENTS } options_strategy;
 typedef enum options_reuse { OPTIONS_BUFFER, OPTIONS_CONSTANT, OPTIONS_LOCAL, OPTIONS_IMAGE } options_reuse;
 
 enum { OPTIONS_OPEN = 0, OPTIONS_REASON = 400 /* bytes that hold any reason */ };
@@ -40,6 +40,7 @@ typedef struct options {
     int within;                 /* entries of a row that the changed layout keeps together; 1: the layout is that of the description */
     options_reuse reuse;        /* how arrays declared __reuse are read */
     int xonce;                  /* 1: one load of x for each column of a block */
+    int early;                  /* 1: a slot's values are loaded before its conditions are tested; 2: what those read, a slot ahead */
     const char *knob[OPTIONS_KNOBS]; /* a number, or "open" */
     const char *type, *offset;  /* of a standalone text: "f32" "f64" "mixed"; "32" "64"; "open" */
     const char *arguments;      /* the order of arrays and parameters; "description": as they are declared */
@@ -61,6 +62,8 @@ int options_fit(const tree_part *p, options *o, char *reason);
 
 /* The array of the part that is declared __reuse and can be read as the option reuse says; NULL if there is none. */
 const tree_symbol *options_reused(const tree_part *p);
+/* The least index with which elements of the array are read, if it follows from the row alone (as that of pointers does); else NULL. */
+const tree_expr *options_row_index(const tree_part *p, const tree_symbol *array);
 /* 1 if x can be loaded once for each column of a block: the format has blocks with rows and columns, and _col does not depend on
  * the row. */
 int options_xonce_fits(const tree_part *p);
@@ -68,8 +71,14 @@ int options_xonce_fits(const tree_part *p);
 int64_t options_row(const tree_part *p, int64_t at, unsigned point);
 /* 1 if the part stores the rows of the matrix in their order. */
 int options_rows_in_order(const tree_part *p);
+/* 1 if the values' index grows by 1 with each step of the innermost slot loop. */
+int options_slots_adjacent(const tree_part *p);
 /* 1 if the body of the innermost slot loop reads the element of the array with the values' index. */
 int options_with_values(const tree_part *p, const tree_symbol *array);
+/* 1 if a statement of the innermost slot loop gives a name to what it reads from an array, so that it can be read a slot ahead. */
+int options_reads_ahead(const tree_part *p, const tree_stmt *s);
+/* The values that are loaded for a slot: one, or those of a block. 0: the block does not begin with numbers. */
+int64_t options_slot_values(const tree_part *p);
 /* The innermost slot loop, or NULL. */
 const tree_stmt *options_slots(const tree_part *p);
 /* The block loop that does not enumerate rows, or NULL. */

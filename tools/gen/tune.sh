@@ -30,6 +30,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ -n "$matrices" ] || usage
+for m in "$description" $matrices; do [ -r "$m" ] || { echo "spmvgen tune: $m cannot be read" >&2; exit 1; }; done
 case $type in f32 | f64) ;; *) usage ;; esac
 cd "$(dirname "$0")/../.."
 . tools/gen/arguments.sh
