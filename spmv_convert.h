@@ -8,8 +8,8 @@
  * those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. What the device does not fill is
- * filled by the host: parts of bell, sbell and bcsr, parts of cmrs with the key sort, arrays larger than a buffer of the device, and
- * matrices that can be updated. csr that is stored as it came needs no conversion.
+ * filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr that is stored as it came needs
+ * no conversion.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -159,6 +159,26 @@ static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts
 #define spmv__tcsr_outline NULL
 #endif
 
+#ifdef SPMV__ANY_BLOCK
+/* The bases, from the lowest block columns. */
+static void spmv__block_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+{
+    const spmv_array *base = &p->a[spmv__block_base(p)];
+    const uint64_t height = spmv__block_group_height(p), block_rows = spmv__block_rows(p);
+    uint64_t t, i;
+    (void)starts;
+    (void)pads;
+    for (t = 0; t < base->count; t++) {
+        uint32_t low = SPMV__NO_BLOCK;
+        for (i = t * height; i < (t + 1) * height && i < block_rows; i++)
+            if (s->low[i] < low) low = s->low[i];
+        ((uint32_t *)base->data)[t] = low == SPMV__NO_BLOCK ? 0 : low * (uint32_t)p->n[SPMV_BLOCK_BW];
+    }
+}
+#else
+#define spmv__block_outline NULL
+#endif
+
 /* By format; those that are not named here are filled by the host. */
 static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 {
@@ -170,6 +190,9 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
         bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
         ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
         sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
+        bell = { "BY_BLOCK_COLUMN", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
+        sbell = { "BY_BLOCK_SLICE", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
+        bcsr = { "BY_BLOCK_ROW", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (f) {
@@ -180,6 +203,9 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
     case SPMV_BDIA: return &bdia;
     case SPMV_ELL: return &ell;
     case SPMV_SELL: return &sell;
+    case SPMV_BELL: return &bell;
+    case SPMV_SBELL: return &sbell;
+    case SPMV_BCSR: return &bcsr;
     case SPMV_CMRS: return &cmrs;
     case SPMV_TCSR: return &tcsr;
     default: return NULL;
@@ -200,6 +226,7 @@ typedef struct spmv__convert {
     uint64_t           count;        /* parts that were filled */
     spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
     struct spmv__convert_job *kept;  /* those that can be updated */
+    struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
 } spmv__convert;
 
@@ -215,7 +242,8 @@ typedef struct spmv__convert_job {
     spmv_array     starts;                       /* on the host; no data: rows start where s->ptr says */
     uint32_t      *pads, *inverse;
     void          *place, *owner, *before, *first, *start, *pad, *kernel;
-    uint64_t       groups, wg;
+    void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
+    uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
 } spmv__convert_job;
 
 /* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
@@ -285,6 +313,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     const uint64_t most = c->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
     if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (spmv__dev_has_blocks(p->spec.format) && !c->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list &&
         !p->a[SPMV_CSR_BASE].count) return 0;
@@ -412,13 +441,32 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__dev_upload(d, &p->a[k], &j->e->a[k]);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s && v->owner) s = spmv__convert_count(j);
+    if (!s && v->owner && !j->words) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
     if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
     else if (!s && j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))
         s = spmv__convert_offsets(d, j->s->ptr, p->rows, spmv__convert_wide_starts(p, j->t), &j->start);
     return s;
+}
+
+/* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most often
+ * right, so that there is only one program. */
+static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, int wide, spmv__dev_options *o)
+{
+    const spmv_part *p = j->p;
+    o->used = 0;
+    spmv__dev_option(o, "PLACE", j->t->place);
+    spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", wide ? "ulong" : "uint");
+    if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
+    if (narrow) spmv__dev_option(o, "IDX16", "1");
+    if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
+    spmv__dev_option_number(o, "BH", p->n[SPMV_BLOCK_BH]);
+    spmv__dev_option_number(o, "BW", p->n[SPMV_BLOCK_BW]);
+    spmv__dev_option_number(o, "UW", p->n[SPMV_BLOCK_UW]);
+    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(o, "WG", j->wg);
 }
 
 /* Writes the options of the kernel for a part. */
@@ -428,6 +476,10 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     const spmv_format f = p->spec.format;
     const int numbers = j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
     const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
+    if (j->words) {
+        spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(p, j->t), o);
+        return;
+    }
     o->used = 0;
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
@@ -454,15 +506,54 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_BDIA: *ld = p->n[SPMV_BDIA_LD]; *count = p->n[SPMV_BDIA_BANDS]; break;
     case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
     case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
+    case SPMV_BELL: *ld = p->n[SPMV_BELL_LD]; break;
+    case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break;
+    case SPMV_BCSR: *ld = p->n[SPMV_BCSR_BLOCKS]; break;
     case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
     case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
     default: break; /* coo has none; the rest is not filled on a device */
     }
 }
 
+/* How many groups find the blocks. */
+static uint64_t spmv__convert_find_groups(const spmv__convert_job *j) { return spmv__ceil_div(j->words, j->wg); }
+
+/* Sets all arguments of a kernel for blocks, in the order of its parameters. */
+static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, void *kernel)
+{
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
+    const spmv_part *p = j->p;
+    const int bases = spmv__dev_format_of(p->spec.format)->bases;
+    uint64_t ld = 0, count = 0;
+    spmv__convert_sizes(p, &ld, &count);
+    spmv__dev_arg_count(&g, j->c->a->rows);
+    spmv__dev_arg_count(&g, j->c->a->nnz);
+    spmv__dev_arg_mem(&g, j->c->ptr);
+    spmv__dev_arg_mem(&g, j->c->col);
+    spmv__dev_arg_mem(&g, j->c->val);
+    spmv__dev_arg_mem(&g, j->owner);
+    spmv__dev_arg_count(&g, j->s->v->part);
+    spmv__dev_arg_mem(&g, j->first);
+    spmv__dev_arg_mem(&g, j->before);
+    spmv__dev_arg_mem(&g, j->begun);
+    spmv__dev_arg_count(&g, j->words);
+    spmv__dev_arg_count(&g, spmv__convert_find_groups(j));
+    spmv__dev_arg_mem(&g, j->blocks);
+    spmv__dev_arg_mem(&g, j->low);
+    spmv__dev_arg_mem(&g, j->high);
+    spmv__dev_arg_mem(&g, j->e && j->t->start != SPMV__NO_ARRAY ? j->e->a[j->t->start] : NULL);
+    spmv__dev_arg_count(&g, ld);
+    spmv__dev_arg_count(&g, spmv__block_group_height(p));
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[bases] : NULL);
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[SPMV_VAL] : NULL);
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[j->t->columns] : NULL);
+    return g.s;
+}
+
 /* Sets all arguments of the kernel, in the order of its parameters. */
 static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
 {
+    if (j->words) return spmv__convert_block_arguments(j, kernel);
     spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
     const spmv_part *p = j->p;
     const spmv_format f = p->spec.format;
@@ -509,19 +600,24 @@ static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel
     return s;
 }
 
-/* Launches the second kernel of tcsr, which completes the flags. */
-static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+/* Launches a kernel of the program, once. */
+static spmv_status spmv__convert_once(const spmv__convert_job *j, void *program, const char *name, uint64_t groups)
 {
     const spmv_device *d = j->c->device;
     const spmv_backend *b = d->info.backend;
-    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
     void *kernel = NULL;
-    spmv_status s = b->kernel(d, program, "count_ends", &kernel);
+    spmv_status s = b->kernel(d, program, name, &kernel);
     if (s) return s;
     s = spmv__convert_arguments(j, kernel);
-    if (!s) s = spmv__convert_launch(j, kernel, spmv__ceil_div(warps, j->wg));
+    if (!s) s = spmv__convert_launch(j, kernel, groups);
     b->kernel_free(d, kernel);
     return s;
+}
+
+/* Launches the second kernel of tcsr, which completes the flags. */
+static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+{
+    return spmv__convert_once(j, program, "count_ends", spmv__ceil_div(j->p->a[j->t->flags].count / SPMV_TCSR_LANES, j->wg));
 }
 
 /* Builds the program and launches its kernels. */
@@ -564,6 +660,10 @@ static void spmv__convert_job_free(spmv__convert_job *j)
     spmv__dev_buffer_free(d, j->first);
     spmv__dev_buffer_free(d, j->start);
     spmv__dev_buffer_free(d, j->pad);
+    spmv__dev_buffer_free(d, j->begun);
+    spmv__dev_buffer_free(d, j->blocks);
+    spmv__dev_buffer_free(d, j->low);
+    spmv__dev_buffer_free(d, j->high);
     spmv_free(&d->hooks, j);
 }
 
@@ -595,7 +695,6 @@ static spmv_status spmv__convert_do(spmv__convert_job *j)
     const spmv_hooks *h = j->s->h;
     void *block;
     spmv_status s;
-    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
     s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
     if (!s) s = spmv__new(&c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
     if (s) return s;
@@ -608,18 +707,30 @@ static spmv_status spmv__convert_do(spmv__convert_job *j)
     return s ? s : spmv__convert_run(j);
 }
 
-/* Fills a part, and keeps what updates need. */
-static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+/* Makes the job of a part. */
+static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__source *s, spmv__convert_job **out)
 {
-    spmv__convert_job *j;
     void *block;
-    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof *j, 0);
+    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof **out, 0);
+    spmv__convert_job *j = (spmv__convert_job *)block;
     if (status) return status;
-    j = (spmv__convert_job *)block;
     j->c = c;
     j->p = p;
     j->s = s;
     j->t = spmv__convert_format_of(p->spec.format);
+    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
+    *out = j;
+    return SPMV_OK;
+}
+
+/* Fills a part, and keeps what updates need. */
+static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+{
+    spmv__convert_job *j = c->counted;
+    spmv_status status = SPMV_OK;
+    c->counted = NULL;
+    if (!j) status = spmv__convert_job_make(c, p, s, &j);
+    if (status) return status;
     status = spmv__convert_do(j);
     c->count += status == SPMV_OK;
     if (status || !updatable) {
@@ -633,11 +744,19 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
     return SPMV_OK;
 }
 
+/* Forgets the blocks that were counted for a part that was not filled. */
+static void spmv__convert_forget(spmv__convert *c)
+{
+    if (c->counted) spmv__convert_job_free(c->counted);
+    c->counted = NULL;
+}
+
 /* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
 static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
 {
     int k;
     c->off = 1;
+    spmv__convert_forget(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
@@ -647,6 +766,92 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
     spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
              spmv_status_text(why));
 }
+
+/* ---- counting blocks ---------------------------------------------------------------------------------------------- */
+
+#ifdef SPMV__ANY_BLOCK
+/* Makes the buffers of a count of blocks and uploads the matrix. With the key idx, the lowest and highest block columns are wanted. */
+static spmv_status spmv__convert_block_send(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    const spmv_view *v = j->s->v;
+    const uint64_t block_rows = spmv__block_rows(j->p) * 4;
+    spmv_status s = spmv__convert_matrix(j->c);
+    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
+    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->first);
+    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->before);
+    if (!s) s = spmv__dev_new_buffer(d, spmv__convert_find_groups(j) * 4, 0, &j->begun);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->blocks);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->low);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->high);
+    return s;
+}
+
+/* Builds the program and counts the blocks. */
+static spmv_status spmv__convert_block_run(spmv__convert_job *j)
+{
+    const uint64_t block_rows = spmv__block_rows(j->p);
+    spmv__dev_options o;
+    void *program = NULL;
+    spmv_status s;
+    spmv__convert_block_options(j, j->p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
+    s = spmv__dev_program_of(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
+    if (!s) s = spmv__convert_once(j, program, "find", spmv__convert_find_groups(j));
+    if (!s) s = spmv__convert_once(j, program, "sum_up", 1);
+    if (!s) s = spmv__convert_once(j, program, "count", spmv__ceil_div(block_rows, j->wg));
+    return s;
+}
+
+/* Reads 4 bytes for each block row into a new array. */
+static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *buffer, uint32_t **out)
+{
+    const spmv_device *d = j->c->device;
+    const uint64_t count = spmv__block_rows(j->p);
+    void *block = *out;
+    spmv_status s = block ? SPMV_OK : spmv__room(j->s->h, &block, count, 4);
+    *out = (uint32_t *)block;
+    return s ? s : d->info.backend->read(d, d->queue, buffer, count * 4, block, NULL);
+}
+
+/* Frees the buffers that only the count needed. */
+static void spmv__convert_block_trim(spmv__convert_job *j)
+{
+    spmv__dev_buffer_free(j->c->device, j->blocks);
+    spmv__dev_buffer_free(j->c->device, j->low);
+    spmv__dev_buffer_free(j->c->device, j->high);
+    j->blocks = j->low = j->high = NULL;
+}
+
+/* Counts the blocks of a part on the device. A failure is no failure: then the host counts and fills this and all later parts. */
+static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    const int spans = p->spec.key[SPMV_KEY_IDX] == 16;
+    spmv__convert_job *j = NULL;
+    spmv_status status;
+    spmv__convert_forget(c);
+    if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return SPMV_OK;
+    status = spmv__convert_job_make(c, p, s, &j);
+    if (!status) {
+        c->counted = j;
+        j->words = c->a->nnz / 32 + 1;
+        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+        status = spmv__convert_block_send(j);
+    }
+    if (!status) status = spmv__convert_block_run(j);
+    if (!status) status = spmv__convert_block_read(j, j->blocks, &s->blocks);
+    if (!status && spans) status = spmv__convert_block_read(j, j->low, &s->low);
+    if (!status && spans) status = spmv__convert_block_read(j, j->high, &s->high);
+    s->counted = !status;
+    if (!status) spmv__convert_block_trim(j);
+    else spmv__convert_give_up(c, p, s->h, status);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    return SPMV_OK;
+}
+#else
+#define spmv__convert_blocks NULL
+#endif
 
 /* Reads the values to the host if they are on the device only. */
 static spmv_status spmv__convert_fetch(spmv__convert *c, const spmv_hooks *h)
@@ -668,11 +873,13 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
+    if (!spmv__dev_has_blocks(p->spec.format)) spmv__convert_forget(c);
     if (spmv__convert_takes(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how->updatable);
         if (!status) return SPMV_OK;
         spmv__convert_give_up(c, p, s->h, status);
     }
+    spmv__convert_forget(c); /* the part has arrays that are too large for the device */
     status = spmv__convert_fetch(c, &c->a->hooks);
     if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
@@ -699,6 +906,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     if (s) return s;
     c = (spmv__convert *)block;
     c->base.part = spmv__convert_part;
+    c->base.blocks = spmv__convert_blocks;
     c->device = c->args.device = d;
     c->a = a;
     c->nnz = a->nnz;
@@ -763,6 +971,7 @@ SPMV_API void spmv_converter_close(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     if (!c) return;
+    spmv__convert_forget(c);
     while (c->kept) {
         spmv__convert_job *j = c->kept;
         c->kept = j->next;

@@ -1868,6 +1868,9 @@ typedef struct spmv__source {
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
+    int               counted; /* 1: a device has counted them; with the key idx, low and high are its lowest and highest block column */
+    uint32_t         *low, *high;
+    spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
     uint64_t          threads; /* that fill the part; 0: any number */
@@ -1886,9 +1889,11 @@ typedef struct spmv_elsewhere {
 } spmv_elsewhere;
 
 /* What fills the arrays of a part instead of the host. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
- * else it leaves p as it was. It has failed if the host would fail as well. */
+ * else it leaves p as it was. It has failed if the host would fail as well. blocks, for formats of blocks, comes before it and sets
+ * s->blocks and, with the key idx, s->low and s->high, which it allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
+    spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
 };
 
 /* Where fill puts values. If src is NULL, it puts the number of the nonzero + 1 instead, which gives the map for updates. */
@@ -3804,8 +3809,14 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
 /* Counts the blocks of one block row and widens low .. high by their block columns. */
 static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint64_t *low, uint64_t *high)
 {
-    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    spmv__block_set *set;
     uint64_t i;
+    if (s->counted) {
+        if (s->low && s->low[block_row] < *low) *low = s->low[block_row];
+        if (s->high && s->high[block_row] > *high) *high = s->high[block_row];
+        return s->blocks[block_row];
+    }
+    set = &s->sets[spmv__share_thread()];
     spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
     if (p->spec.key[SPMV_KEY_IDX] == 16)
         for (i = 0; i < set->count; i++) {
@@ -3844,7 +3855,13 @@ static void spmv__block_count_share(void *job, uint64_t share)
     c->fits[share] = fits;
 }
 
-/* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. */
+/* Makes what the host counts and fills blocks with. */
+static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
+{
+    return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
+}
+
+/* Sets what describes a block, where shares may begin, and room for the number of blocks of each block row. A converter may count them. */
 static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
 {
     void *blocks;
@@ -3858,7 +3875,8 @@ static spmv_status spmv__block_begin(spmv_part *p, spmv__source *s)
     status = spmv__room(s->h, &blocks, spmv__block_rows(p), sizeof *s->blocks);
     s->blocks = (uint32_t *)blocks;
     s->threads = spmv__share_threads(spmv__source_shares(s), SPMV__MOST_SHARES);
-    return status ? status : spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], bw, &s->threads, s->h);
+    if (!status && s->converter && s->converter->blocks) status = s->converter->blocks(s->converter, p, s);
+    return status || s->counted ? status : spmv__block_sets(p, s);
 }
 
 /* Counts the blocks and sets the sizes of the arrays. */
@@ -5186,9 +5204,9 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
- * arrays, and checks them against the limit. The caller frees src with spmv__source_free, also after a failure, and *counts. */
+ * arrays, and checks them against the limit. converter: may be NULL. The caller frees src with spmv__source_free, also after a failure, and *counts. */
 static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                    const spmv_hooks *hooks, spmv__source *src, void **counts)
+                                    spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
     spmv_status s;
     memset(out, 0, sizeof *out);
@@ -5197,6 +5215,7 @@ static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const
     src->v = view;
     src->h = hooks;
     src->rows = view->rows;
+    src->converter = converter;
     s = spmv__part_check(spec, view, how, hooks);
     if (s) return s;
     if (hooks) out->hooks = *hooks;
@@ -5221,6 +5240,8 @@ static void spmv__source_free(spmv__source *src)
     spmv__diagonals_free(&src->diagonals, src->h);
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
+    spmv_free(src->h, src->low);
+    spmv_free(src->h, src->high);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);
@@ -5234,7 +5255,7 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv__source src;
     spmv_part p;
     void *counts;
-    spmv_status s = spmv__part_sizes(&p, spec, view, how, hooks, &src, &counts);
+    spmv_status s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);
@@ -5251,10 +5272,13 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
                           sizeof *out);
     spmv__source src;
     void *counts;
-    spmv_status s = spmv__part_sizes(out, spec, view, how, hooks, &src, &counts);
+    spmv_status s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
     if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
+#ifdef SPMV__ANY_BLOCK
+    if (!s && src.counted && !out->elsewhere) s = spmv__block_sets(out, &src); /* the host fills what the device has counted */
+#endif
     if (!s && !out->elsewhere) s = spmv__part_arrays(out, &src, how);
     if (!s && !out->elsewhere) s = spmv__part_values(out, &src);
     if (!s && how->updatable && !out->elsewhere) s = spmv__part_map(out, &src);

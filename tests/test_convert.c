@@ -10,7 +10,9 @@ static const char *const plans[] = {
     "csr", "csr:run=64,idx=16", "csr:rows=nonempty", "tcsr", "tcsr:tile=512,rows=nonempty", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
     "sell:h=8", "sell:h=32,rows=sorted,sigma=64,idx=16", "sell:h=16,grow=0.1", "coo", "cmrs", "cmrs:h=16,wide=1", "cmrs:rows=nonempty",
     "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
-    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2"
+    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2",
+    "bell:b=3x3,idx=16", "sbell", "sbell:b=2x2,h=8,idx=16", "sbell:b=6x6", "bcsr:b=1x4", "bcsr:b=8x8,idx=16", "bcsr:b=3x3",
+    "ell:w=1+sbell:b=2x4,h=16,idx=16+coo"
 };
 
 static int same_array(const spmv_device *d, const spmv_part *there, const spmv_array *a, int k)
