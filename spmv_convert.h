@@ -190,9 +190,9 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
         bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
         ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
         sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
-        bell = { "BY_BLOCK_COLUMN", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
-        sbell = { "BY_BLOCK_SLICE", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
-        bcsr = { "BY_BLOCK_ROW", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
+        bell = { "BY_BLOCK", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
+        sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
+        bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (f) {
@@ -462,9 +462,6 @@ static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, 
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (narrow) spmv__dev_option(o, "IDX16", "1");
     if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
-    spmv__dev_option_number(o, "BH", p->n[SPMV_BLOCK_BH]);
-    spmv__dev_option_number(o, "BW", p->n[SPMV_BLOCK_BW]);
-    spmv__dev_option_number(o, "UW", p->n[SPMV_BLOCK_UW]);
     spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(o, "WG", j->wg);
 }
@@ -507,7 +504,7 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
     case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
     case SPMV_BELL: *ld = p->n[SPMV_BELL_LD]; break;
-    case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break;
+    case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break; /* blocks: also the height of slices, which bcsr has not */
     case SPMV_BCSR: *ld = p->n[SPMV_BCSR_BLOCKS]; break;
     case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
     case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
@@ -541,7 +538,11 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, voi
     spmv__dev_arg_mem(&g, j->blocks);
     spmv__dev_arg_mem(&g, j->low);
     spmv__dev_arg_mem(&g, j->high);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BH]);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BW]);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_UW]);
     spmv__dev_arg_mem(&g, j->e && j->t->start != SPMV__NO_ARRAY ? j->e->a[j->t->start] : NULL);
+    spmv__dev_arg_count(&g, p->spec.format == SPMV_BCSR ? 0 : ld);
     spmv__dev_arg_count(&g, ld);
     spmv__dev_arg_count(&g, spmv__block_group_height(p));
     spmv__dev_arg_mem(&g, j->e ? j->e->a[bases] : NULL);

@@ -40,13 +40,10 @@
 #define BY_MATRIX 4   /* i * ld + c */
 #define BY_DIAGONAL 5 /* diagonal * ld + i; offset has column - row of each diagonal, rising */
 #define BY_BAND 6     /* the same, for the first diagonal of each band */
-#define BY_BLOCK_COLUMN 7 /* bell, sbell and bcsr, whose kernels are at the end */
-#define BY_BLOCK_SLICE 8
-#define BY_BLOCK_ROW 9
+#define BY_BLOCK 7    /* bell, sbell and bcsr, whose kernels are at the end */
 #ifndef PLACE
-#define PLACE 0 // tune: 0 1 2 3 4 5 6 7 8 9
+#define PLACE 0 // tune: 0 1 2 3 4 5 6 7
 #endif
-#define BLOCKS (PLACE >= BY_BLOCK_COLUMN)
 
 /* The last of the rising numbers low .. high of an array that is at most v; that at low is. */
 #define LAST_UP_TO(name, type)                                                              \
@@ -60,13 +57,13 @@
         return low;                                                                         \
     }
 LAST_UP_TO(row_of, ulong)
-#if !BLOCKS
+#if PLACE != BY_BLOCK
 LAST_UP_TO(run_of, OFF)
 LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
 #endif
 
-#if OWNED || BLOCKS
+#if OWNED || PLACE == BY_BLOCK
 /* The sum of mine over the items before this one; *all becomes that over the whole group. */
 INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 {
@@ -86,7 +83,7 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 }
 #endif
 
-#if !BLOCKS
+#if PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
@@ -210,32 +207,25 @@ KERNEL void count_ends(PARAMETERS)
 /* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the same
  * block. find marks these; the blocks of any stretch of nonzeros are then counted without looking at them, and the number of a block in its
  * block row is the sum, over the rows of the block row, of those that are first and lie to the left of it. */
-#ifndef BH
-#define BH 2 /* rows of a block */
-#endif
-#ifndef BW
-#define BW 2 /* columns of a block */
-#endif
-#ifndef UW
-#define UW 2 /* columns of a unit */
-#endif
 #define WORD_BITS 32 /* nonzeros of a word of first */
 
 /* ptr .. part: see above. first: a bit for each nonzero, 1 if it is the first of its block; before: the blocks that begin in the group of a
  * word, before the word; begun: the blocks that begin before each group. words and groups say how many of these there are; the last word
  * has no nonzeros if nnz is a multiple of WORD_BITS. Numbers of blocks are modulo 2^32; only differences within a block row are used.
  * blocks, low, high: for each block row the number of its blocks, and its lowest and highest block column, low > high if it has none.
- * start: the pointers, to slices (sbell) or block rows (bcsr). ld: bell, block rows with padding; sbell, the height of slices; bcsr, the
- * blocks of the part. share: block rows that share a base. */
+ * start: the pointers, to slices (sbell) or block rows (bcsr). bh, bw, uw: rows and columns of a block, columns of a unit; arguments, so
+ * that one program serves all sizes. height: of slices, in block rows; bell is one slice; bcsr, 0. ld: from a unit to the next, in units.
+ * share: block rows that share a base. SIDES makes bh, bw and uw of bh_, bw_ and uw_. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
     __global const uchar *restrict owner UNUSED, ulong part UNUSED, __global uint *restrict first UNUSED,           \
     __global uint *restrict before UNUSED, __global uint *restrict begun UNUSED, ulong words UNUSED,                \
     ulong groups UNUSED, __global uint *restrict blocks UNUSED, __global uint *restrict low UNUSED,                 \
-    __global uint *restrict high UNUSED, __global const OFF *restrict start UNUSED, ulong ld UNUSED,                \
-    ulong share UNUSED, __global const uint *restrict base UNUSED, __global WORD *restrict val UNUSED,              \
-    __global COLUMN *restrict col UNUSED
+    __global uint *restrict high UNUSED, ulong bh_ UNUSED, ulong bw_ UNUSED, ulong uw_ UNUSED,                      \
+    __global const OFF *restrict start UNUSED, ulong height UNUSED, ulong ld UNUSED, ulong share UNUSED,            \
+    __global const uint *restrict base UNUSED, __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED
+#define SIDES const uint bh UNUSED = (uint)bh_, bw UNUSED = (uint)bw_, uw UNUSED = (uint)uw_
 
 #if OWNED
 #define MINE(k) (owner[k] == (uchar)part)
@@ -267,16 +257,16 @@ INLINE int any_below(__global const uint *restrict from_col, __global const ucha
 
 /* 1 if nonzero k, of row i, is the part's and the first of its block. */
 INLINE int is_first(__global const ulong *restrict ptr, __global const uint *restrict from_col, __global const uchar *restrict owner UNUSED,
-                    ulong part UNUSED, uint i, ulong k)
+                    ulong part UNUSED, uint bh, uint bw, uint i, ulong k)
 {
-    const uint c = from_col[k] / BW * BW;
-    const ulong limit = (ulong)c + BW;
+    const uint c = from_col[k] / bw * bw;
+    const ulong limit = (ulong)c + bw;
     ulong at = k;
     uint row;
     if (!MINE(k)) return 0;
     for (; at > ptr[i] && from_col[at - 1] >= c; at--)
         if (MINE(at - 1)) return 0;
-    for (row = i / BH * BH; row < i; row++) {
+    for (row = i / bh * bh; row < i; row++) {
         const ulong begin = ptr[row], end = ptr[row + 1];
         if (any_below(from_col, owner, part, first_from(from_col, begin, end, c, begin + (at - ptr[i])), end, limit)) return 0;
     }
@@ -291,11 +281,12 @@ KERNEL void find(PARAMETERS)
     const ulong word = (ulong)get_group_id(0) * WG + id, begin = word * WORD_BITS;
     uint bits = 0, all, mine, i = 0;
     ulong k;
+    SIDES;
     FOLLOW();
     if (begin < nnz) i = row_of(ptr, 0, (uint)rows - 1, begin);
     for (k = begin; k < nnz && k < begin + WORD_BITS; k++) {
         while (ptr[i + 1] <= k) i++;
-        bits |= (uint)is_first(ptr, from_col, owner, part, i, k) << (uint)(k - begin);
+        bits |= (uint)is_first(ptr, from_col, owner, part, bh, bw, i, k) << (uint)(k - begin);
     }
     mine = count_before(popcount(bits), id, sum, &all);
     if (word < words) {
@@ -332,19 +323,22 @@ INLINE uint blocks_before(__global const uint *restrict first, __global const ui
 /* Sets blocks, low and high. An item does a block row. */
 KERNEL void count(PARAMETERS)
 {
-    const ulong block_row = (ulong)get_group_id(0) * WG + get_local_id(0), row = block_row * BH;
-    ulong end = row + BH < rows ? row + BH : rows, i;
+    const ulong block_row = (ulong)get_group_id(0) * WG + get_local_id(0), row = block_row * bh_;
+    ulong end = row + bh_ < rows ? row + bh_ : rows, i;
     uint least = 0xffffffffu, most = 0;
+    SIDES;
     FOLLOW();
     if (row >= rows) return;
     blocks[block_row] = blocks_before(first, before, begun, ptr[end]) - blocks_before(first, before, begun, ptr[row]);
     for (i = row; i < end; i++) {
         ulong k = ptr[i], last = ptr[i + 1];
-        for (; k < last && !MINE(k); k++) {}
-        for (; last > k && !MINE(last - 1); last--) {}
+#if OWNED
+        while (k < last && !MINE(k)) k++;
+        while (last > k && !MINE(last - 1)) last--;
+#endif
         if (k == last) continue;
-        least = from_col[k] / BW < least ? from_col[k] / BW : least;
-        most = from_col[last - 1] / BW > most ? from_col[last - 1] / BW : most;
+        least = from_col[k] / bw < least ? from_col[k] / bw : least;
+        most = from_col[last - 1] / bw > most ? from_col[last - 1] / bw : most;
     }
     low[block_row] = least;
     high[block_row] = most;
@@ -355,41 +349,32 @@ KERNEL void fill(PARAMETERS)
 {
     const uint id = (uint)get_local_id(0);
     const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
-    const uint units = BH * (BW / UW);
     uint at_row = row_of(ptr, 0, (uint)rows - 1, begin), j;
     const uint high_row = row_of(ptr, at_row, (uint)rows - 1, (end - 1));
+    SIDES;
+    const uint units = bh * (bw / uw);
     FOLLOW();
     for (j = 0; j < PER; j++) {
         const ulong k = begin + j * WG + id;
         if (k < end && MINE(k)) {
-            const uint i = at_row = row_of(ptr, at_row, high_row, k), block_row = i / BH, top = block_row * BH;
-            const uint bottom = top + BH < rows ? top + BH : (uint)rows;
-            const uint c = from_col[k] / BW * BW, down = i - top, across = from_col[k] - c;
+            const uint i = at_row = row_of(ptr, at_row, high_row, k), block_row = i / bh, top = block_row * bh;
+            const uint bottom = top + bh < rows ? top + bh : (uint)rows, in_slice = height ? block_row % (uint)height : 0;
+            const uint c = from_col[k] / bw * bw, down = i - top, across = from_col[k] - c;
             ulong at = k;
-            IDX n = 0, place, apart, slot;
+            IDX n = 0, place, slot; /* the block's number in its block row, the places of its column and its first value */
             uint row;
             for (; at > ptr[i] && from_col[at - 1] >= c; at--) {}
             for (row = top; row < bottom; row++) {
                 const ulong front = ptr[row], left = row == i ? at : first_from(from_col, front, ptr[row + 1], c, front + (at - ptr[i]));
                 n += blocks_before(first, before, begun, left) - blocks_before(first, before, begun, front);
             }
-#if PLACE == BY_BLOCK_COLUMN
-            place = n * (IDX)ld + block_row;
-            apart = (IDX)ld * UW; /* from unit to unit */
-            slot = (n * units * (IDX)ld + block_row) * UW;
-#elif PLACE == BY_BLOCK_SLICE
-            place = (IDX)start[block_row / (uint)ld] + n * (IDX)ld + block_row % (uint)ld;
-            apart = (IDX)ld * UW;
-            slot = ((IDX)start[block_row / (uint)ld] * units + n * units * (IDX)ld + block_row % (uint)ld) * UW;
-#else
-            place = (IDX)start[block_row] + n;
-            apart = (IDX)ld * UW;
-            slot = place * UW;
-#endif
-            val[slot + (down * (BW / UW) + across / UW) * apart + across % UW] = from_val[k];
+            place = height > block_row ? 0 : (IDX)start[height ? block_row / (uint)height : block_row]; /* bell has no pointers */
+            slot = height ? (place + n * (IDX)height) * units + in_slice : place + n;
+            place += height ? n * (IDX)height + in_slice : n;
+            val[(slot + (down * (bw / uw) + across / uw) * (IDX)ld) * uw + across % uw] = from_val[k];
             if (first[k / WORD_BITS] >> (uint)(k % WORD_BITS) & 1u) {
 #if IDX16
-                col[place] = (ushort)((c - base[block_row / (uint)share]) / BW);
+                col[place] = (ushort)((c - base[block_row / (uint)share]) / bw);
 #else
                 col[place] = c;
 #endif
