@@ -247,7 +247,7 @@ typedef struct spmv__convert_job {
 } spmv__convert_job;
 
 /* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
-static spmv_status spmv__convert_offsets(const spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
+static spmv_status spmv__convert_offsets(spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
 {
     spmv_array a;
     uint64_t i;
@@ -268,7 +268,7 @@ static spmv_status spmv__convert_offsets(const spmv_device *d, const uint64_t *f
 }
 
 /* Uploads an array of the CSR matrix. */
-static spmv_status spmv__convert_upload(const spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
+static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
     spmv_array a;
     memset(&a, 0, sizeof a);
@@ -399,7 +399,7 @@ static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *fir
 static spmv_status spmv__convert_count(spmv__convert_job *j)
 {
     const spmv_view *v = j->s->v;
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const uint64_t rows = v->a->rows, *first = j->s->ptr; /* without a row list, rows of the part are those of the matrix */
     void *before = NULL, *block = NULL;
     spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
@@ -433,7 +433,7 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
 /* Uploads what the host has computed, and makes the buffers that the kernel fills. */
 static spmv_status spmv__convert_send(spmv__convert_job *j)
 {
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const spmv_part *p = j->p;
     const spmv_view *v = j->s->v;
     int k;
@@ -951,7 +951,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     if (!c || (c->kept && !val && !buffer))
         return spmv__null(c ? &c->device->hooks : NULL, "spmv_converter_update", c ? "val" : "c", NULL, 0);
     enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
-    const spmv_device *d = c->device;
+    spmv_device *d = c->device;
     const spmv_backend *b = d->info.backend;
     const spmv__convert_job *j;
     void *own = NULL;
