@@ -80,14 +80,41 @@ typedef struct spmv__convert_format {
     void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
 } spmv__convert_format;
 
+/* Offsets that become elements of an array, in shares. */
+typedef struct spmv__convert_copy {
+    spmv_array     *to;
+    const uint64_t *from;
+    uint64_t        shares;
+} spmv__convert_copy;
+
+static void spmv__convert_copy_share(void *job, uint64_t share)
+{
+    const spmv__convert_copy *c = (const spmv__convert_copy *)job;
+    const uint64_t n = c->to->count, begin = n / c->shares * share, end = share + 1 < c->shares ? n / c->shares * (share + 1) : n;
+    uint32_t *narrow = (uint32_t *)c->to->data;
+    uint64_t i;
+    if (c->to->width == 8) memcpy((uint64_t *)c->to->data + begin, c->from + begin, (size_t)(end - begin) * 8);
+    else
+        for (i = begin; i < end; i++) narrow[i] = (uint32_t)c->from[i];
+}
+
+/* Fills an array with offsets, of 32 or 64 bits as it has them. */
+static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
+{
+    spmv__convert_copy c;
+    c.to = to;
+    c.from = from;
+    c.shares = spmv__share_count(to->count);
+    spmv__share_out(spmv__convert_copy_share, &c, c.shares);
+}
+
 #ifndef SPMV_NO_CSR
 /* Row pointers; the runs were laid. */
 static void spmv__csr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
 {
-    uint64_t i;
     (void)starts;
     (void)pads;
-    for (i = 0; i < p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
+    spmv__convert_copy_offsets(&p->a[SPMV_CSR_PTR], s->ptr);
 }
 #else
 #define spmv__csr_outline NULL
@@ -246,27 +273,6 @@ typedef struct spmv__convert_job {
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
 } spmv__convert_job;
 
-/* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
-static spmv_status spmv__convert_offsets(spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
-{
-    spmv_array a;
-    uint64_t i;
-    uint32_t *narrow;
-    spmv_status s;
-    memset(&a, 0, sizeof a);
-    spmv__want(&a, count, wide ? 8 : 4);
-    if (wide) {
-        a.data = (void *)(uintptr_t)(const void *)from;
-        return spmv__dev_upload(d, &a, out);
-    }
-    s = spmv__room(&d->hooks, &a.data, count, 4);
-    narrow = (uint32_t *)a.data;
-    for (i = 0; !s && i < count; i++) narrow[i] = (uint32_t)from[i];
-    if (!s) s = spmv__dev_upload(d, &a, out);
-    spmv_free(&d->hooks, a.data);
-    return s;
-}
-
 /* Uploads an array of the CSR matrix. */
 static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
@@ -306,8 +312,14 @@ static int spmv__convert_fills(const spmv__convert_format *t, int k)
     return k == SPMV_VAL || k == t->columns || k == t->numbers || k == t->flags;
 }
 
-/* 1 if the device can fill the part, and there is something to fill: csr with the arrays of the CSR matrix is uploaded as it is. */
-static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+/* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
+static int spmv__convert_is_csr(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+{
+    return p->spec.format == SPMV_CSR && !c->given && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count;
+}
+
+/* 1 if the device can fill the part. */
+static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
 {
     const spmv_csr *a = c->a;
     const uint64_t most = c->device->info.alloc_bytes;
@@ -315,16 +327,21 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
     if (spmv__dev_has_blocks(p->spec.format) && !c->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
-    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list &&
-        !p->a[SPMV_CSR_BASE].count) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
 
-/* 1: the array of starts has 64 bits an element. */
-static int spmv__convert_wide_starts(const spmv_part *p, const spmv__convert_format *t)
+/* 1: rows start where s->ptr says, and no array of the part has that. */
+static int spmv__convert_starts_by_row(const spmv__convert_job *j)
 {
-    return t->start != SPMV__NO_ARRAY ? p->a[t->start].width == 8 : p->a[SPMV_VAL].count > 0xffffffffu;
+    return j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW") && j->p->spec.format != SPMV_TCSR;
+}
+
+/* 1: the array of starts has 64 bits an element. */
+static int spmv__convert_wide_starts(const spmv__convert_job *j)
+{
+    if (spmv__convert_starts_by_row(j)) return 1;
+    return j->t->start != SPMV__NO_ARRAY ? j->p->a[j->t->start].width == 8 : j->p->a[SPMV_VAL].count > 0xffffffffu;
 }
 
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
@@ -339,7 +356,7 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     spmv_status s = SPMV_OK;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(p, j->t) ? 8 : 4);
+    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(j) ? 8 : 4);
     if (!s) s = spmv__room(own, &j->starts.data, j->starts.count, j->starts.width);
     if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
     if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
@@ -445,8 +462,8 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
     if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
-    else if (!s && j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))
-        s = spmv__convert_offsets(d, j->s->ptr, p->rows, spmv__convert_wide_starts(p, j->t), &j->start);
+    else if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
+        s = spmv__convert_upload(d, j->s->ptr, p->rows, 8, &j->start);
     return s;
 }
 
@@ -474,13 +491,13 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     const int numbers = j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
     const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
     if (j->words) {
-        spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(p, j->t), o);
+        spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(j), o);
         return;
     }
     o->used = 0;
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
-    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(p, j->t) ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(j) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
     else if (p->a[j->t->columns].width == 2) spmv__dev_option(o, "IDX16", "1");
@@ -572,7 +589,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_count(&g, j->s->v->part);
     spmv__dev_arg_mem(&g, j->before);
     spmv__dev_arg_mem(&g, j->first);
-    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start);
+    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
     spmv__dev_arg_count(&g, ld);
     spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : NULL);
     spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
@@ -689,20 +706,26 @@ static void spmv__convert_arrays_drop(spmv_elsewhere *e)
     spmv_free(&d->hooks, e);
 }
 
+/* Gives the part of a job room for its arrays on the device. */
+static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
+{
+    void *block;
+    spmv_status s = spmv__new(&j->c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
+    if (s) return s;
+    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
+    j->e->device = j->c->device;
+    j->e->drop = spmv__convert_arrays_drop;
+    return SPMV_OK;
+}
+
 /* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
 static spmv_status spmv__convert_do(spmv__convert_job *j)
 {
-    spmv__convert *c = j->c;
+    const spmv__convert *c = j->c;
     const spmv_hooks *h = j->s->h;
-    void *block;
-    spmv_status s;
-    s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
-    if (!s) s = spmv__new(&c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
-    if (s) return s;
-    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
-    j->e->device = c->device;
-    j->e->drop = spmv__convert_arrays_drop;
-    s = spmv__convert_host(j);
+    spmv_status s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    if (!s) s = spmv__convert_elsewhere(j);
+    if (!s) s = spmv__convert_host(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
     if (!s) s = spmv__convert_send(j);
     return s ? s : spmv__convert_run(j);
@@ -724,15 +747,38 @@ static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__
     return SPMV_OK;
 }
 
+/* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */
+static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
+{
+    spmv__convert *c = j->c;
+    const spmv_csr *a = c->a;
+    spmv_part *p = j->p;
+    int k;
+    spmv_status s = spmv__convert_elsewhere(j);
+    if (!s) s = spmv__convert_host(j);
+    if (s) return s;
+    spmv__phase(j->s->h, SPMV_PHASE_UPLOAD);
+    s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
+    if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, c->width, &c->val);
+    for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
+        if (!spmv__convert_fills(j->t, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
+    if (s) return s;
+    j->e->a[SPMV_CSR_COL] = c->col;
+    j->e->a[SPMV_CSR_VAL] = c->val;
+    c->col = c->val = NULL;
+    return SPMV_OK;
+}
+
 /* Fills a part, and keeps what updates need. */
-static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
 {
     spmv__convert_job *j = c->counted;
+    const int updatable = how->updatable;
     spmv_status status = SPMV_OK;
     c->counted = NULL;
     if (!j) status = spmv__convert_job_make(c, p, s, &j);
     if (status) return status;
-    status = spmv__convert_do(j);
+    status = spmv__convert_is_csr(c, p, s, how) ? spmv__convert_hand_over(j) : spmv__convert_do(j);
     c->count += status == SPMV_OK;
     if (status || !updatable) {
         spmv__convert_job_free(j);
@@ -875,8 +921,8 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
     if (!spmv__dev_has_blocks(p->spec.format)) spmv__convert_forget(c);
-    if (spmv__convert_takes(c, p, s, how)) {
-        status = spmv__convert_fill(c, p, s, how->updatable);
+    if (spmv__convert_takes(c, p, s)) {
+        status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;
         spmv__convert_give_up(c, p, s->h, status);
     }

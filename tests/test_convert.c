@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Conversion on a device (spmv_convert.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
  * SPMV_TEST_DEVICE chooses another, as for test_cl. */
+/* Small chunks of pinned memory, so that many copies go through it, in several chunks. */
+#define SPMV__STAGE_CHUNK 16384
+#define SPMV__STAGE_LEAST 6000
+#define SPMV__STAGE_ANYWHERE 1
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include <criterion/criterion.h>
@@ -115,8 +119,7 @@ static void bytes_of(spmv_type type, int updatable)
         spmv_csr a = matrix_csr(&m, type);
         for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
     }
-    for (j = 1; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
-    cr_assert_eq(filled[0] != 0, updatable, "csr that is not updated is uploaded as it came");
+    for (j = 0; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
     spmv_device_close(&d);
 }
 
