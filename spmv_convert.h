@@ -69,16 +69,53 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
 
+struct spmv__convert_job;
+
 /* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
 typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
     int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
     /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
-     * without lay. Formats with tiles also fill starts, the slot where each row of the
-     * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
-    void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
+     * without lay. */
+    void (*outline)(struct spmv__convert_job *j);
 } spmv__convert_format;
+
+/* The converter's state, whose first member is what spmv_build.converter points to. */
+typedef struct spmv__convert {
+    spmv_converter     base;
+    spmv_device       *device;
+    const spmv_csr    *a;
+    uint64_t           nnz;          /* of a */
+    size_t             width;        /* of its values */
+    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
+    void              *ptr, *col, *val; /* buffers, or NULL */
+    uint64_t           count;        /* parts that were filled */
+    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
+    struct spmv__convert_job *kept;  /* those that can be updated */
+    struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
+    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
+} spmv__convert;
+
+/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
+ * stays. */
+typedef struct spmv__convert_job {
+    struct spmv__convert_job *next;
+    spmv__convert *c;
+    spmv_part     *p;
+    spmv__source  *s;
+    const spmv__convert_format *t;
+    spmv_elsewhere *e;
+    uint32_t      *pads;                         /* on the host; of tiles: the slots of each before its padding */
+    uint64_t      *section_at;                   /* of tiles: a section is a number of rows without padding between them; its first nonzero */
+    uint32_t      *section_tile;                 /* ... and the tile in which it begins; */
+    uint64_t       sections;                     /* ... how many there are */
+    uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
+    void          *place, *owner, *before, *first, *start, *pad, *kernel;
+    void          *run_at, *run_tile;            /* section_at and section_tile */
+    void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
+    uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
+} spmv__convert_job;
 
 /* Offsets that become elements of an array, in shares. */
 typedef struct spmv__convert_copy {
@@ -110,12 +147,7 @@ static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
 
 #ifndef SPMV_NO_CSR
 /* Row pointers; the runs were laid. */
-static void spmv__csr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
-{
-    (void)starts;
-    (void)pads;
-    spmv__convert_copy_offsets(&p->a[SPMV_CSR_PTR], s->ptr);
-}
+static void spmv__csr_outline(spmv__convert_job *j) { spmv__convert_copy_offsets(&j->p->a[SPMV_CSR_PTR], j->s->ptr); }
 #else
 #define spmv__csr_outline NULL
 #endif
@@ -131,56 +163,136 @@ static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64
 #endif
 
 #ifndef SPMV_NO_ELL
-static void spmv__ell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+static void spmv__ell_outline(spmv__convert_job *j)
 {
+    spmv_part *p = j->p;
     uint64_t t;
-    (void)starts;
-    (void)pads;
     for (t = 0; t < p->a[SPMV_ELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
+        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(j->s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
 }
 #else
 #define spmv__ell_outline NULL
 #endif
 
 #ifndef SPMV_NO_SELL
-static void spmv__sell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+static void spmv__sell_outline(spmv__convert_job *j)
 {
+    spmv_part *p = j->p;
     uint64_t t;
-    (void)starts;
-    (void)pads;
     for (t = 0; t < p->a[SPMV_SELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(s, spmv__slice_first(p, t), spmv__slice_end(p, t));
+        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(j->s, spmv__slice_first(p, t), spmv__slice_end(p, t));
 }
 #else
 #define spmv__sell_outline NULL
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* All arrays but values, columns and flags, row by row as spmv__tcsr_fill goes. */
-static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+/* The sections, the padding, and the rows that are cut, tile by tile. */
+static void spmv__tcsr_sections(spmv__convert_job *j)
 {
-    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
-    uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE];
-    uint64_t at = 0, cuts = 0, empties = 0, warp = 0, i;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    for (i = 0; i < p->n[SPMV_TCSR_TILES]; i++) pads[i] = (uint32_t)tile;
-    for (i = 0; i < p->rows; i++) {
-        uint64_t length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
-        spmv__set(starts, i, begin);
-        if (!length) {
-            empty[empties++] = (uint32_t)i;
-            continue;
+    const uint64_t *ptr = j->s->ptr, rows = j->p->rows, tile = j->p->n[SPMV_TCSR_TILE];
+    uint32_t *piece = (uint32_t *)j->p->a[SPMV_TCSR_PIECE].data;
+    uint64_t at = 0, cuts = 0, i;
+    for (i = 0; i < j->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    for (i = 0; i < j->p->n[SPMV_TCSR_TILES]; i++) j->pads[i] = (uint32_t)tile;
+    j->section_at[0] = j->section_tile[0] = 0;
+    j->sections = 1;
+    for (i = 0; rows && (i = spmv__tile_full(ptr, rows, tile, i, &at)) < rows; i++) {
+        const uint64_t length = ptr[i + 1] - ptr[i], begin = spmv__tile_slot(tile, at, length);
+        if (at < begin) {
+            j->pads[at / tile] = (uint32_t)(at % tile);
+            j->section_at[j->sections] = ptr[i];
+            j->section_tile[j->sections++] = (uint32_t)(begin / tile);
         }
-        if (at < begin) pads[at / tile] = (uint32_t)(at % tile);
         at = begin + length;
-        for (; warp <= (at - 1) / SPMV__TCSR_WARP; warp++) end[warp] = (uint32_t)(i - empties);
-        if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(j->p, begin, at, &cuts);
     }
-    for (; warp < p->a[SPMV_TCSR_END].count; warp++) end[warp] = (uint32_t)(p->rows - empties);
-    if (at < tile * p->n[SPMV_TCSR_TILES]) pads[at / tile] = (uint32_t)(at % tile);
+    if (at < tile * j->p->n[SPMV_TCSR_TILES]) j->pads[at / tile] = (uint32_t)(at % tile);
+}
+
+/* Rows in shares, with the number of those before each share that are not empty. */
+typedef struct spmv__tcsr_rows {
+    const spmv__convert_job *j;
+    uint64_t                 shares, before[SPMV__MOST_SHARES + 1];
+} spmv__tcsr_rows;
+
+static uint64_t spmv__tcsr_rows_first(const spmv__tcsr_rows *c, uint64_t share) { return c->j->p->rows * share / c->shares; }
+
+static void spmv__tcsr_rows_count(void *job, uint64_t share)
+{
+    spmv__tcsr_rows *c = (spmv__tcsr_rows *)job;
+    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
+    uint64_t i, n = 0;
+    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) n += (uint64_t)(ptr[i] < ptr[i + 1]);
+    c->before[share + 1] = n;
+}
+
+static void spmv__tcsr_rows_fill(void *job, uint64_t share)
+{
+    const spmv__tcsr_rows *c = (const spmv__tcsr_rows *)job;
+    uint32_t *row = (uint32_t *)c->j->p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)c->j->p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
+    uint64_t i, n = c->before[share];
+    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) {
+        if (ptr[i] < ptr[i + 1]) row[n++] = (uint32_t)i;
+        else empty[i - n] = (uint32_t)i;
+    }
+}
+
+/* Lists the rows that are empty and those that are not. */
+static void spmv__tcsr_list(const spmv__convert_job *j)
+{
+    spmv__tcsr_rows c;
+    uint64_t share;
+    c.j = j;
+    c.before[0] = 0;
+    c.shares = spmv__share_count(j->p->rows);
+    spmv__share_out(spmv__tcsr_rows_count, &c, c.shares);
+    for (share = 0; share < c.shares; share++) c.before[share + 1] += c.before[share];
+    spmv__share_out(spmv__tcsr_rows_fill, &c, c.shares);
+}
+
+/* How many of the rising numbers at of are below v. */
+static uint64_t spmv__tcsr_below(const uint32_t *of, uint64_t count, uint64_t v)
+{
+    uint64_t low = 0, high = count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (of[middle] < v) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* How many rows end before each warp. */
+static void spmv__tcsr_warps(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
+    const uint64_t *ptr = j->s->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
+    uint64_t warp, section = 0, low = 0;
+    for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
+        const uint64_t slot = warp * SPMV__TCSR_WARP;
+        uint64_t k, high = p->rows;
+        while (section + 1 < j->sections && j->section_tile[section + 1] * tile <= slot) section++;
+        k = j->section_at[section] + slot - j->section_tile[section] * tile;
+        if (section + 1 < j->sections) k = spmv__smaller(k, j->section_at[section + 1]); /* the slot is padding */
+        while (low < high) { /* rows that end with nonzero k - 1 at the latest */
+            const uint64_t middle = low + (high - low + 1) / 2;
+            if (ptr[middle] <= k) low = middle;
+            else high = middle - 1;
+        }
+        end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
+    }
+}
+
+/* All arrays but values, columns and flags. */
+static void spmv__tcsr_outline(spmv__convert_job *j)
+{
+    spmv__tcsr_sections(j);
+    if (j->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(j);
+    spmv__tcsr_warps(j);
 }
 #else
 #define spmv__tcsr_outline NULL
@@ -188,17 +300,17 @@ static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts
 
 #ifdef SPMV__ANY_BLOCK
 /* The bases, from the lowest block columns. */
-static void spmv__block_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+static void spmv__block_outline(spmv__convert_job *j)
 {
+    const spmv_part *p = j->p;
+    const uint32_t *lowest = j->s->low;
     const spmv_array *base = &p->a[spmv__block_base(p)];
     const uint64_t height = spmv__block_group_height(p), block_rows = spmv__block_rows(p);
     uint64_t t, i;
-    (void)starts;
-    (void)pads;
     for (t = 0; t < base->count; t++) {
         uint32_t low = SPMV__NO_BLOCK;
         for (i = t * height; i < (t + 1) * height && i < block_rows; i++)
-            if (s->low[i] < low) low = s->low[i];
+            if (lowest[i] < low) low = lowest[i];
         ((uint32_t *)base->data)[t] = low == SPMV__NO_BLOCK ? 0 : low * (uint32_t)p->n[SPMV_BLOCK_BW];
     }
 }
@@ -240,38 +352,6 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 }
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
-
-/* The converter's state, whose first member is what spmv_build.converter points to. */
-typedef struct spmv__convert {
-    spmv_converter     base;
-    spmv_device       *device;
-    const spmv_csr    *a;
-    uint64_t           nnz;          /* of a */
-    size_t             width;        /* of its values */
-    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
-    void              *ptr, *col, *val; /* buffers, or NULL */
-    uint64_t           count;        /* parts that were filled */
-    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
-    struct spmv__convert_job *kept;  /* those that can be updated */
-    struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
-    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
-} spmv__convert;
-
-/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
- * stays. */
-typedef struct spmv__convert_job {
-    struct spmv__convert_job *next;
-    spmv__convert *c;
-    spmv_part     *p;
-    spmv__source  *s;
-    const spmv__convert_format *t;
-    spmv_elsewhere *e;
-    spmv_array     starts;                       /* on the host; no data: rows start where s->ptr says */
-    uint32_t      *pads, *inverse;
-    void          *place, *owner, *before, *first, *start, *pad, *kernel;
-    void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
-    uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
-} spmv__convert_job;
 
 /* Uploads an array of the CSR matrix. */
 static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
@@ -334,7 +414,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 /* 1: rows start where s->ptr says, and no array of the part has that. */
 static int spmv__convert_starts_by_row(const spmv__convert_job *j)
 {
-    return j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW") && j->p->spec.format != SPMV_TCSR;
+    return j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW");
 }
 
 /* 1: the array of starts has 64 bits an element. */
@@ -350,22 +430,25 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
     const spmv_view *v = j->s->v;
     spmv_part *p = j->p;
-    void *pads = NULL, *inverse = NULL;
+    void *pads = NULL, *at = NULL, *tile = NULL, *inverse = NULL;
+    const uint64_t tiles = p->spec.format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0;
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(j) ? 8 : 4);
-    if (!s) s = spmv__room(own, &j->starts.data, j->starts.count, j->starts.width);
-    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
+    if (!s && tiles) s = spmv__room(own, &pads, tiles, 4);
+    if (!s && tiles) s = spmv__room(own, &at, tiles, 8);
+    if (!s && tiles) s = spmv__room(own, &tile, tiles, 4);
     if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
     j->pads = (uint32_t *)pads;
+    j->section_at = (uint64_t *)at;
+    j->section_tile = (uint32_t *)tile;
     j->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
     if (spmv__table[p->spec.format].lay && j->t->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, j->s);
-    if (j->t->outline) j->t->outline(p, j->s, &j->starts, j->pads);
+    if (j->t->outline) j->t->outline(j);
     return s;
 }
 
@@ -461,8 +544,9 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     if (!s && v->owner && !j->words) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
-    if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
-    else if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
+    if (!s && j->sections) s = spmv__convert_upload(d, j->section_at, j->sections, 8, &j->run_at);
+    if (!s && j->sections) s = spmv__convert_upload(d, j->section_tile, j->sections, 4, &j->run_tile);
+    if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
         s = spmv__convert_upload(d, j->s->ptr, p->rows, 8, &j->start);
     return s;
 }
@@ -591,11 +675,12 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_mem(&g, j->first);
     spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
     spmv__dev_arg_count(&g, ld);
-    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : NULL);
-    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
+    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : j->run_at);
+    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : j->run_tile);
     spmv__dev_arg_mem(&g, f == SPMV_DIA ? a[SPMV_DIA_OFFSET] : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET] : NULL);
     spmv__dev_arg_count(&g, count);
     spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
+    spmv__dev_arg_count(&g, j->sections);
     spmv__dev_arg_mem(&g, j->pad);
     spmv__dev_arg_mem(&g, a[SPMV_VAL]);
     spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
@@ -658,11 +743,12 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
     const spmv_hooks *h = &j->c->device->hooks;
-    spmv_free(h, j->starts.data);
     spmv_free(h, j->pads);
+    spmv_free(h, j->section_at);
+    spmv_free(h, j->section_tile);
     spmv_free(h, j->inverse);
-    j->starts.data = NULL;
-    j->pads = j->inverse = NULL;
+    j->section_at = NULL;
+    j->pads = j->section_tile = j->inverse = NULL;
     j->p = NULL;
     j->s = NULL;
 }
@@ -678,6 +764,8 @@ static void spmv__convert_job_free(spmv__convert_job *j)
     spmv__dev_buffer_free(d, j->first);
     spmv__dev_buffer_free(d, j->start);
     spmv__dev_buffer_free(d, j->pad);
+    spmv__dev_buffer_free(d, j->run_at);
+    spmv__dev_buffer_free(d, j->run_tile);
     spmv__dev_buffer_free(d, j->begun);
     spmv__dev_buffer_free(d, j->blocks);
     spmv__dev_buffer_free(d, j->low);

@@ -4432,15 +4432,29 @@ SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t lengt
 /* 1 if the slots at up to end lie in several tiles. */
 SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
 
+/* The first row from row i on, which begins at slot *at, that does not fit into the rest of its tile; rows if all fit. *at becomes the slot
+ * where the rows before it end. Within a tile nothing has to be looked at row by row. */
+static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t tile, uint64_t i, uint64_t *at)
+{
+    const uint64_t limit = ptr[i] + tile - (*at & (tile - 1));
+    uint64_t low = i, high = rows;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (ptr[middle] <= limit) low = middle;
+        else high = middle - 1;
+    }
+    *at += ptr[low] - ptr[i];
+    return low;
+}
+
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
     uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
     void *block;
     spmv_status status;
-    for (i = 0; i < p->rows; i++) {
+    for (i = 0; i < p->rows; i++) empties += (uint64_t)(s->ptr[i] == s->ptr[i + 1]);
+    for (i = 0; p->rows && (i = spmv__tile_full(s->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
-        empties += length == 0;
-        if (!length) continue;
         at = spmv__tile_slot(tile, at, length);
         cuts += (uint64_t)spmv__tile_cuts(tile, at, at + length);
         at += length;

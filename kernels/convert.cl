@@ -87,8 +87,8 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
- * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter.
- * pad: tcsr, the slots of each tile before its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by
+ * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at and slice_row have
+ * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by
  * count. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
@@ -97,7 +97,7 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
     __global const ulong *restrict before UNUSED, __global const ulong *restrict first UNUSED,                      \
     __global const OFF *restrict start UNUSED, ulong ld UNUSED, __global const OFF *restrict run_at UNUSED,         \
     __global const uint *restrict slice_row UNUSED, __global const int *restrict offset UNUSED, ulong count UNUSED, \
-    __global const uint *restrict base UNUSED, __global const uint *restrict pad UNUSED,                            \
+    __global const uint *restrict base UNUSED, ulong sections UNUSED, __global const uint *restrict pad UNUSED,     \
     __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED,   \
     __global uint *restrict flag UNUSED
 
@@ -137,7 +137,10 @@ KERNEL void fill(PARAMETERS)
             length = (IDX)(ptr[low + 1] - ptr[low]);
 #endif
             if (i != PAD) {
-#if PLACE == BY_ROW
+#if TILES
+                const uint section = run_of(run_at, 0, (uint)sections - 1, start[i] + n);
+                slot = slice_row[section] * (IDX)ld + (IDX)(start[i] + n - run_at[section]);
+#elif PLACE == BY_ROW
                 slot = (IDX)start[i] + n;
 #if IDX16
                 const uint group = run_of(run_at, 0, (uint)count - 1, (OFF)slot);
