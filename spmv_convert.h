@@ -274,15 +274,11 @@ static void spmv__tcsr_warps(const spmv__convert_job *j)
     uint64_t warp, section = 0, low = 0;
     for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
         const uint64_t slot = warp * SPMV__TCSR_WARP;
-        uint64_t k, high = p->rows;
+        uint64_t k;
         while (section + 1 < j->sections && j->section_tile[section + 1] * tile <= slot) section++;
         k = j->section_at[section] + slot - j->section_tile[section] * tile;
         if (section + 1 < j->sections) k = spmv__smaller(k, j->section_at[section + 1]); /* the slot is padding */
-        while (low < high) { /* rows that end with nonzero k - 1 at the latest */
-            const uint64_t middle = low + (high - low + 1) / 2;
-            if (ptr[middle] <= k) low = middle;
-            else high = middle - 1;
-        }
+        low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
         end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
     }
 }

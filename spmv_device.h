@@ -100,7 +100,7 @@ typedef struct spmv_device {
     spmv__program   *programs; /* those built so far, kept until the device is closed */
     spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
     uint64_t         compiled; /* how many programs were compiled from source so far */
-    spmv__stage     *stage;    /* memory of the host that the device reads fast (16 MiB), through which matrices are copied; NULL: none yet */
+    spmv__stage     *stage;    /* memory of the host that the device reads fast (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
@@ -2568,25 +2568,29 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
     if (buffer) d->info.backend->buffer_free(d, buffer);
 }
 
-/* Large copies to a device go through pinned memory, in chunks: while one is on its way, the next is filled, in threads. A driver does the
- * same with one thread, and reaches a fifth of the speed of the bus: 10 of 55 GB/s on an H200. The memory is kept, since pinning takes as
- * long as copying. */
+/* Copies of a matrix to a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled, in
+ * threads. A driver does the same with one thread: 52 MB took an H200 3.0 ms from the driver's, 1.6 ms from ours with 4 or 8 threads. What is
+ * small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so the chunks are kept, and made when they are needed. */
 #ifndef SPMV__STAGE_CHUNK
-#define SPMV__STAGE_CHUNK (4u << 20) /* bytes: a chunk takes 75 us on its way, of which the calls are 5 */
+#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copies above took 2.9 ms */
 #endif
-#ifndef SPMV__STAGE_LEAST
-#define SPMV__STAGE_LEAST (256u << 10) /* bytes of the smallest copy that is divided among threads */
+#ifndef SPMV__STAGE_CHUNKS
+#define SPMV__STAGE_CHUNKS 2
+#endif
+#ifndef SPMV__STAGE_SHARE
+#define SPMV__STAGE_SHARE (512u << 10) /* bytes that are worth a thread */
 #endif
 #ifndef SPMV__STAGE_ANYWHERE
 #define SPMV__STAGE_ANYWHERE 0 /* 1: also for devices that share the memory of the host, for tests */
 #endif
-enum { SPMV__STAGE_CHUNKS = 4 };
+enum { SPMV__STAGE_MOST = 4 /* chunks */ };
 
 struct spmv__stage {
-    void    *at[SPMV__STAGE_CHUNKS], *handle[SPMV__STAGE_CHUNKS]; /* pinned memory, made when it is first used */
-    void    *point[SPMV__STAGE_CHUNKS];                           /* where the queue has read it */
-    unsigned next;                                                /* the chunk to use next */
-    int      busy;                                                /* 1: copies may be on their way */
+    void    *at[SPMV__STAGE_MOST], *handle[SPMV__STAGE_MOST]; /* pinned memory, made when it is first used */
+    void    *point[SPMV__STAGE_MOST];                         /* where the queue has read it */
+    unsigned now;                                             /* the chunk in use */
+    uint64_t used;                                            /* bytes of it */
+    int      busy;                                            /* 1: copies may be on their way */
 };
 
 static void spmv__stage_free(spmv_device *d)
@@ -2596,7 +2600,7 @@ static void spmv__stage_free(spmv_device *d)
     if (!d->stage) return;
     t = d->info.backend->transfer;
     if (d->stage->busy) d->info.backend->finish(d, d->queue);
-    for (i = 0; i < SPMV__STAGE_CHUNKS; i++) {
+    for (i = 0; i < SPMV__STAGE_MOST; i++) {
         if (d->stage->point[i]) t->point_free(d, d->stage->point[i]);
         if (d->stage->at[i]) t->unpin(d, d->stage->at[i], d->stage->handle[i]);
     }
@@ -2604,7 +2608,7 @@ static void spmv__stage_free(spmv_device *d)
     d->stage = NULL;
 }
 
-/* Makes the next chunk, unless it is there. Without a message, since a driver copies without it as well. */
+/* Makes the chunk in use, unless it is there. Without a message, since a driver copies without it as well. */
 static spmv_status spmv__stage_make(spmv_device *d)
 {
     const spmv_transfer *t = d->info.backend->transfer;
@@ -2616,20 +2620,34 @@ static spmv_status spmv__stage_make(spmv_device *d)
     if (!stage) s = spmv__new(&quiet.hooks, &block, 1, sizeof *stage, 0);
     if (s) return s;
     stage = d->stage = (spmv__stage *)block;
-    if (!stage->at[stage->next]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &stage->at[stage->next], &stage->handle[stage->next]);
-    if (!s && !stage->point[stage->next]) s = t->point(&quiet, &stage->point[stage->next]);
+    if (!stage->at[stage->now]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &stage->at[stage->now], &stage->handle[stage->now]);
+    if (!s && !stage->point[stage->now]) s = t->point(&quiet, &stage->point[stage->now]);
     return s;
 }
 
-/* 1 if there is a chunk to be filled next. After the first failure there is none any more. */
-static int spmv__stage_ready(spmv_device *d)
+/* Finds a place for up to want bytes: *at, and how many bytes are free there; 0 if there is no pinned memory. *s: the status of waiting
+ * until the place may be written to. After the first failure to pin there is none any more. */
+static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char **at, spmv_status *s)
 {
+    enum { ALIGNED = 64 /* bytes: copies of memory and of the bus are in such lines */ };
     const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
+    spmv__stage *stage = d->stage;
     if (d->unstaged || !own || !d->info.backend->transfer) return 0;
-    if (!spmv__stage_make(d)) return 1;
-    d->unstaged = 1;
-    spmv__stage_free(d);
-    return 0;
+    if (stage && stage->used == SPMV__STAGE_CHUNK) {
+        stage->now = (stage->now + 1) % SPMV__STAGE_CHUNKS;
+        stage->used = 0;
+    }
+    if (spmv__stage_make(d)) {
+        d->unstaged = 1;
+        spmv__stage_free(d);
+        return 0;
+    }
+    stage = d->stage;
+    if (!stage->used) *s = d->info.backend->transfer->wait(d, stage->point[stage->now]);
+    *at = (unsigned char *)stage->at[stage->now] + stage->used;
+    want = spmv__smaller(want, SPMV__STAGE_CHUNK - stage->used);
+    stage->used = spmv__smaller(spmv__round_up(stage->used + want, ALIGNED), SPMV__STAGE_CHUNK);
+    return want;
 }
 
 /* A copy in host memory, in shares. */
@@ -2655,20 +2673,15 @@ static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, 
     uint64_t at;
     spmv_status s = SPMV_OK;
     for (at = 0; at < bytes && !s; at += c.bytes) {
-        unsigned i;
-        if (bytes < SPMV__STAGE_LEAST || !spmv__stage_ready(d)) return b->write(d, d->queue, buffer, bytes, from);
-        i = d->stage->next;
-        s = b->transfer->wait(d, d->stage->point[i]);
+        c.bytes = spmv__stage_place(d, bytes - at, &c.to, &s);
+        if (!c.bytes) return b->write(d, d->queue, buffer, bytes, from);
         if (s) return s;
-        c.to = (unsigned char *)d->stage->at[i];
         c.from = (const unsigned char *)from + at;
-        c.bytes = spmv__smaller(bytes - at, SPMV__STAGE_CHUNK);
-        c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_LEAST);
+        c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
         spmv__share_out(spmv__stage_copy_share, &c, c.shares);
         d->stage->busy = 1;
         s = b->transfer->put(d, d->queue, buffer, at, c.bytes, c.to);
-        if (!s) s = b->transfer->set(d, d->queue, d->stage->point[i]);
-        d->stage->next = (i + 1) % SPMV__STAGE_CHUNKS;
+        if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
     }
     return s;
 }

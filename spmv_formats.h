@@ -1914,6 +1914,11 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 #endif
 enum { SPMV__MOST_SHARES = 64 };
 
+/* The most threads of a conversion or an analysis. More hardly gain, since they wait for memory, and starting them takes longer: sell of 4.3
+ * million nonzeros took 2.5, 2.7, 3.8 and 15.8 ms to prepare with 4, 8, 16 and 32 threads (a host of an H200 that shows 32 processors and
+ * has 16). */
+enum { SPMV__MOST_THREADS = 8 };
+
 /* How many shares so many rows and nonzeros are worth. */
 SPMV__SHARED uint64_t spmv__share_count(uint64_t work)
 {
@@ -1933,6 +1938,7 @@ SPMV__SHARED uint64_t spmv__share_threads(uint64_t shares, uint64_t most)
     const uint64_t threads = 1;
 #endif
     if (shares < most) most = shares;
+    if (most > SPMV__MOST_THREADS) most = SPMV__MOST_THREADS;
     return threads < most ? threads : most;
 }
 
@@ -4432,19 +4438,30 @@ SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t lengt
 /* 1 if the slots at up to end lie in several tiles. */
 SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
 
+/* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
+ * there. */
+static uint64_t spmv__tile_row(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
+{
+    uint64_t step = 1, high;
+    while (step <= rows - i && ptr[i + step] <= k) {
+        i += step;
+        step *= 2;
+    }
+    for (high = spmv__smaller(i + step - 1, rows); i < high;) {
+        uint64_t middle = i + (high - i + 1) / 2;
+        if (ptr[middle] <= k) i = middle;
+        else high = middle - 1;
+    }
+    return i;
+}
+
 /* The first row from row i on, which begins at slot *at, that does not fit into the rest of its tile; rows if all fit. *at becomes the slot
  * where the rows before it end. Within a tile nothing has to be looked at row by row. */
 static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t tile, uint64_t i, uint64_t *at)
 {
-    const uint64_t limit = ptr[i] + tile - (*at & (tile - 1));
-    uint64_t low = i, high = rows;
-    while (low < high) {
-        uint64_t middle = low + (high - low + 1) / 2;
-        if (ptr[middle] <= limit) low = middle;
-        else high = middle - 1;
-    }
-    *at += ptr[low] - ptr[i];
-    return low;
+    const uint64_t full = spmv__tile_row(ptr, i, rows, ptr[i] + tile - (*at & (tile - 1)));
+    *at += ptr[full] - ptr[i];
+    return full;
 }
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
