@@ -945,6 +945,18 @@ static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *bu
     return s ? s : d->info.backend->read(d, d->queue, buffer, count * 4, block, NULL);
 }
 
+/* Checks the numbers of blocks, from which the sizes of arrays follow: a device may compute wrongly. */
+static spmv_status spmv__convert_block_check(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint64_t block_rows = spmv__block_rows(p), size = p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW];
+    uint64_t row, all = 0;
+    for (row = 0; row < block_rows; row++) all += j->s->blocks[row];
+    if (all <= p->nnz && spmv__sat_mul(all, size) >= p->nnz) return SPMV_OK;
+    return spmv_log(j->s->h, SPMV_ERR_BACKEND, "%s: the device found %llu blocks for %llu nonzeros", spmv_format_name(p->spec.format),
+                    (spmv__ull)all, (spmv__ull)p->nnz);
+}
+
 /* Frees the buffers that only the count needed. */
 static void spmv__convert_block_trim(spmv__convert_job *j)
 {
@@ -972,6 +984,7 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
     }
     if (!status) status = spmv__convert_block_run(j);
     if (!status) status = spmv__convert_block_read(j, j->blocks, &s->blocks);
+    if (!status) status = spmv__convert_block_check(j);
     if (!status && spans) status = spmv__convert_block_read(j, j->low, &s->low);
     if (!status && spans) status = spmv__convert_block_read(j, j->high, &s->high);
     s->counted = !status;

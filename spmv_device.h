@@ -2577,6 +2577,9 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 #ifndef SPMV__STAGE_CHUNKS
 #define SPMV__STAGE_CHUNKS 2
 #endif
+#ifndef SPMV__STAGE_LEAST
+#define SPMV__STAGE_LEAST (1u << 20) /* bytes of a copy for which memory is pinned at all */
+#endif
 #ifndef SPMV__STAGE_SHARE
 #define SPMV__STAGE_SHARE (512u << 10) /* bytes that are worth a thread */
 #endif
@@ -2632,7 +2635,7 @@ static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char *
     enum { ALIGNED = 64 /* bytes: copies of memory and of the bus are in such lines */ };
     const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
     spmv__stage *stage = d->stage;
-    if (d->unstaged || !own || !d->info.backend->transfer) return 0;
+    if (d->unstaged || !own || !d->info.backend->transfer || (!stage && want < SPMV__STAGE_LEAST)) return 0;
     if (stage && stage->used == SPMV__STAGE_CHUNK) {
         stage->now = (stage->now + 1) % SPMV__STAGE_CHUNKS;
         stage->used = 0;

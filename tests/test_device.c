@@ -134,8 +134,9 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
         { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
-        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbbb" }
+        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbbb" }
     };
+    static const char blocks[] = "nnbbbbnbbbnnbbbnnnbnnnbbb"; /* of the kernels of convert.cl for blocks */
     int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
@@ -144,7 +145,8 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
     if (i == LENGTH(own) || source->count != (coo || tcsr || scale || whole ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
-    snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s", i < LENGTH(own) ? own[i][1] : "",
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s",
+             strstr(source->options, "PLACE=BY_BLOCK") ? blocks : i < LENGTH(own) ? own[i][1] : "",
              coo ? "nb" : scale ? "n" : tcsr || whole ? "" : "nn",
              strstr(source->options, "LIST=1") && !convert ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
              whole ? "" : "bnbnrr");
