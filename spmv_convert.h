@@ -8,8 +8,8 @@
  * those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. What the device does not fill is
- * filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr that is stored as it came needs
- * no conversion.
+ * filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr without runs takes over
+ * the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -107,7 +107,7 @@ typedef struct spmv__convert_job {
     const spmv__convert_format *t;
     spmv_elsewhere *e;
     uint32_t      *pads;                         /* on the host; of tiles: the slots of each before its padding */
-    uint64_t      *section_at;                   /* of tiles: a section is a number of rows without padding between them; its first nonzero */
+    uint64_t      *section_at;                   /* of tiles: a section is some rows without padding between them; its first nonzero */
     uint32_t      *section_tile;                 /* ... and the tile in which it begins; */
     uint64_t       sections;                     /* ... how many there are */
     uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
@@ -547,8 +547,8 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     return s;
 }
 
-/* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most often
- * right, so that there is only one program. */
+/* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most
+ * often right, so that there is only one program. */
 static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, int wide, spmv__dev_options *o)
 {
     const spmv_part *p = j->p;

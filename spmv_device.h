@@ -100,7 +100,7 @@ typedef struct spmv_device {
     spmv__program   *programs; /* those built so far, kept until the device is closed */
     spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
     uint64_t         compiled; /* how many programs were compiled from source so far */
-    spmv__stage     *stage;    /* memory of the host that the device reads fast (8 MiB), through which matrices are copied; NULL: none yet */
+    spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
@@ -2569,10 +2569,10 @@ static void spmv__dev_buffer_free(const spmv_device *d, void *buffer)
 }
 
 /* Copies of a matrix to a device go through pinned memory, which consists of chunks: while some are on their way, the next is filled, in
- * threads. A driver does the same with one thread: 52 MB took an H200 3.0 ms from the driver's, 1.6 ms from ours with 4 or 8 threads. What is
- * small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so the chunks are kept, and made when they are needed. */
+ * threads. A driver does the same with one thread: 52 MB took an H200 3.4 to 3.9 ms through the driver and 2.1 to 2.5 ms this way. What is
+ * small shares a chunk and is not waited for either. Pinning takes 0.4 ms for 1 MB, so chunks are made when they are needed, and kept. */
 #ifndef SPMV__STAGE_CHUNK
-#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copies above took 2.9 ms */
+#define SPMV__STAGE_CHUNK (4u << 20) /* bytes; with 1 MB, the copy above took 2.8 ms, with 8 MB 1.4 to 1.8, but pinning 6 */
 #endif
 #ifndef SPMV__STAGE_CHUNKS
 #define SPMV__STAGE_CHUNKS 2

@@ -1914,9 +1914,9 @@ typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slo
 #endif
 enum { SPMV__MOST_SHARES = 64 };
 
-/* The most threads of a conversion or an analysis. More hardly gain, since they wait for memory, and starting them takes longer: sell of 4.3
- * million nonzeros took 2.5, 2.7, 3.8 and 15.8 ms to prepare with 4, 8, 16 and 32 threads (a host of an H200 that shows 32 processors and
- * has 16). */
+/* The most threads of a conversion or an analysis. More hardly gain, since they wait for memory, and starting them takes longer: sell of
+ * 4.3 million nonzeros took 2.5, 2.7, 3.8 and 15.8 ms to prepare with 4, 8, 16 and 32 threads (a host of an H200 that shows 32 processors
+ * and has 16). */
 enum { SPMV__MOST_THREADS = 8 };
 
 /* How many shares so many rows and nonzeros are worth. */
@@ -5235,7 +5235,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
- * arrays, and checks them against the limit. converter: may be NULL. The caller frees src with spmv__source_free, also after a failure, and *counts. */
+ * arrays, and checks them against the limit. converter: may be NULL. The caller frees src with spmv__source_free, also
+ * after a failure, and *counts. */
 static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                     spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
- * or slices alone was computed by the host. Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its
+ * or slices alone was computed by the host, but for the numbers of blocks, which kernels count. Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its
  * nonzero by bisection, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr,
  * whose padding repeats a column, writes it here. The kernels are not called spmv and finish as those of products are, since they start
  * only when all before them in the queue is done. */
@@ -88,8 +88,8 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
  * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at and slice_row have
- * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by
- * count. */
+ * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before
+ * its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by count. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
@@ -207,9 +207,9 @@ KERNEL void count_ends(PARAMETERS)
 }
 #endif
 #else
-/* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the same
- * block. find marks these; the blocks of any stretch of nonzeros are then counted without looking at them, and the number of a block in its
- * block row is the sum, over the rows of the block row, of those that are first and lie to the left of it. */
+/* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the
+ * same block. find marks these; the blocks of any stretch of nonzeros are then counted without looking at them, and the number of a block
+ * in its block row is the sum, over the rows of the block row, of those that are first and lie to the left of it. */
 #define WORD_BITS 32 /* nonzeros of a word of first */
 
 /* ptr .. part: see above. first: a bit for each nonzero, 1 if it is the first of its block; before: the blocks that begin in the group of a
