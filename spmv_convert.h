@@ -609,6 +609,7 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     }
 }
 
+#ifdef SPMV__ANY_BLOCK
 /* How many groups find the blocks. */
 static uint64_t spmv__convert_find_groups(const spmv__convert_job *j) { return spmv__ceil_div(j->words, j->wg); }
 
@@ -647,6 +648,10 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, voi
     spmv__dev_arg_mem(&g, j->e ? j->e->a[j->t->columns] : NULL);
     return g.s;
 }
+
+#else
+#define spmv__convert_block_arguments(j, kernel) SPMV_OK /* without blocks, words is always 0 */
+#endif
 
 /* Sets all arguments of the kernel, in the order of its parameters. */
 static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
- * or slices alone was computed by the host, but for the numbers of blocks, which kernels count. Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its
- * nonzero by bisection, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr,
- * whose padding repeats a column, writes it here. The kernels are not called spmv and finish as those of products are, since they start
- * only when all before them in the queue is done. */
+ * or slices alone was computed by the host, but for the numbers of blocks, which kernels count. Each group takes WG * PER adjacent
+ * nonzeros of the matrix; an item finds the row of its nonzero by bisection, and from the row the slot. What is padding, or fill between
+ * nonzeros, was written before the launch; only tcsr, whose padding repeats a column, writes it here. The kernels are not called spmv and
+ * finish as those of products are, since they start only when all before them in the queue is done. */
 #ifndef WG
 #define WG 128
 #endif
