@@ -8,8 +8,8 @@
  * those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. What the device does not fill is
- * filled by the host: parts of bell, sbell and bcsr, parts of cmrs with the key sort, arrays larger than a buffer of the device, and
- * matrices that can be updated. csr that is stored as it came needs no conversion.
+ * filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr without runs takes over
+ * the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -69,26 +69,85 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
 
+struct spmv__convert_job;
+
 /* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
 typedef struct spmv__convert_format {
     const char *place;    /* PLACE of kernels/convert.cl; NULL: the host fills the format */
     int columns, numbers, flags; /* the arrays of columns, rows and flags that the kernel fills */
     int start;            /* the array where rows, slices or bands start; SPMV__NO_ARRAY: rows start where starts says, if anywhere */
     /* Fills the arrays that the host fills, behind the format's lay; NULL: lay has filled them. A format whose flags the device fills does
-     * without lay. Formats with tiles also fill starts, the slot where each row of the
-     * part begins, and pads, the slots of each tile before its padding; for others these have no data. */
-    void (*outline)(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads);
+     * without lay. */
+    void (*outline)(struct spmv__convert_job *j);
 } spmv__convert_format;
+
+/* The converter's state, whose first member is what spmv_build.converter points to. */
+typedef struct spmv__convert {
+    spmv_converter     base;
+    spmv_device       *device;
+    const spmv_csr    *a;
+    uint64_t           nnz;          /* of a */
+    size_t             width;        /* of its values */
+    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
+    void              *ptr, *col, *val; /* buffers, or NULL */
+    uint64_t           count;        /* parts that were filled */
+    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
+    struct spmv__convert_job *kept;  /* those that can be updated */
+    struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
+    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
+} spmv__convert;
+
+/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
+ * stays. */
+typedef struct spmv__convert_job {
+    struct spmv__convert_job *next;
+    spmv__convert *c;
+    spmv_part     *p;
+    spmv__source  *s;
+    const spmv__convert_format *t;
+    spmv_elsewhere *e;
+    uint32_t      *pads;                         /* on the host; of tiles: the slots of each before its padding */
+    uint64_t      *section_at;                   /* of tiles: a section is some rows without padding between them; its first nonzero */
+    uint32_t      *section_tile;                 /* ... and the tile in which it begins; */
+    uint64_t       sections;                     /* ... how many there are */
+    uint32_t      *inverse;                      /* the row of the part for each row of the matrix, if the part has a row list */
+    void          *place, *owner, *before, *first, *start, *pad, *kernel;
+    void          *run_at, *run_tile;            /* section_at and section_tile */
+    void          *begun, *blocks, *low, *high; /* of blocks; first and before have other contents for them: see kernels/convert.cl */
+    uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
+} spmv__convert_job;
+
+/* Offsets that become elements of an array, in shares. */
+typedef struct spmv__convert_copy {
+    spmv_array     *to;
+    const uint64_t *from;
+    uint64_t        shares;
+} spmv__convert_copy;
+
+static void spmv__convert_copy_share(void *job, uint64_t share)
+{
+    const spmv__convert_copy *c = (const spmv__convert_copy *)job;
+    const uint64_t n = c->to->count, begin = n / c->shares * share, end = share + 1 < c->shares ? n / c->shares * (share + 1) : n;
+    uint32_t *narrow = (uint32_t *)c->to->data;
+    uint64_t i;
+    if (c->to->width == 8) memcpy((uint64_t *)c->to->data + begin, c->from + begin, (size_t)(end - begin) * 8);
+    else
+        for (i = begin; i < end; i++) narrow[i] = (uint32_t)c->from[i];
+}
+
+/* Fills an array with offsets, of 32 or 64 bits as it has them. */
+static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
+{
+    spmv__convert_copy c;
+    c.to = to;
+    c.from = from;
+    c.shares = spmv__share_count(to->count);
+    spmv__share_out(spmv__convert_copy_share, &c, c.shares);
+}
 
 #ifndef SPMV_NO_CSR
 /* Row pointers; the runs were laid. */
-static void spmv__csr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
-{
-    uint64_t i;
-    (void)starts;
-    (void)pads;
-    for (i = 0; i < p->rows; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
-}
+static void spmv__csr_outline(spmv__convert_job *j) { spmv__convert_copy_offsets(&j->p->a[SPMV_CSR_PTR], j->s->ptr); }
 #else
 #define spmv__csr_outline NULL
 #endif
@@ -104,59 +163,155 @@ static uint32_t spmv__convert_base(const spmv__source *s, uint64_t first, uint64
 #endif
 
 #ifndef SPMV_NO_ELL
-static void spmv__ell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+static void spmv__ell_outline(spmv__convert_job *j)
 {
+    spmv_part *p = j->p;
     uint64_t t;
-    (void)starts;
-    (void)pads;
     for (t = 0; t < p->a[SPMV_ELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
+        ((uint32_t *)p->a[SPMV_ELL_BASE].data)[t] = spmv__convert_base(j->s, t * 32, spmv__smaller((t + 1) * 32, p->rows));
 }
 #else
 #define spmv__ell_outline NULL
 #endif
 
 #ifndef SPMV_NO_SELL
-static void spmv__sell_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+static void spmv__sell_outline(spmv__convert_job *j)
 {
+    spmv_part *p = j->p;
     uint64_t t;
-    (void)starts;
-    (void)pads;
     for (t = 0; t < p->a[SPMV_SELL_BASE].count; t++)
-        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(s, spmv__slice_first(p, t), spmv__slice_end(p, t));
+        ((uint32_t *)p->a[SPMV_SELL_BASE].data)[t] = spmv__convert_base(j->s, spmv__slice_first(p, t), spmv__slice_end(p, t));
 }
 #else
 #define spmv__sell_outline NULL
 #endif
 
 #ifndef SPMV_NO_TCSR
-/* All arrays but values, columns and flags, row by row as spmv__tcsr_fill goes. */
-static void spmv__tcsr_outline(spmv_part *p, spmv__source *s, spmv_array *starts, uint32_t *pads)
+/* The sections, the padding, and the rows that are cut, tile by tile. */
+static void spmv__tcsr_sections(spmv__convert_job *j)
 {
-    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
-    uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE];
-    uint64_t at = 0, cuts = 0, empties = 0, warp = 0, i;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    for (i = 0; i < p->n[SPMV_TCSR_TILES]; i++) pads[i] = (uint32_t)tile;
-    for (i = 0; i < p->rows; i++) {
-        uint64_t length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
-        spmv__set(starts, i, begin);
-        if (!length) {
-            empty[empties++] = (uint32_t)i;
-            continue;
+    const uint64_t *ptr = j->s->ptr, rows = j->p->rows, tile = j->p->n[SPMV_TCSR_TILE];
+    uint32_t *piece = (uint32_t *)j->p->a[SPMV_TCSR_PIECE].data;
+    uint64_t at = 0, cuts = 0, i;
+    for (i = 0; i < j->p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    for (i = 0; i < j->p->n[SPMV_TCSR_TILES]; i++) j->pads[i] = (uint32_t)tile;
+    j->section_at[0] = j->section_tile[0] = 0;
+    j->sections = 1;
+    for (i = 0; rows && (i = spmv__tile_full(ptr, rows, tile, i, &at)) < rows; i++) {
+        const uint64_t length = ptr[i + 1] - ptr[i], begin = spmv__tile_slot(tile, at, length);
+        if (at < begin) {
+            j->pads[at / tile] = (uint32_t)(at % tile);
+            j->section_at[j->sections] = ptr[i];
+            j->section_tile[j->sections++] = (uint32_t)(begin / tile);
         }
-        if (at < begin) pads[at / tile] = (uint32_t)(at % tile);
         at = begin + length;
-        for (; warp <= (at - 1) / SPMV__TCSR_WARP; warp++) end[warp] = (uint32_t)(i - empties);
-        if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(j->p, begin, at, &cuts);
     }
-    for (; warp < p->a[SPMV_TCSR_END].count; warp++) end[warp] = (uint32_t)(p->rows - empties);
-    if (at < tile * p->n[SPMV_TCSR_TILES]) pads[at / tile] = (uint32_t)(at % tile);
+    if (at < tile * j->p->n[SPMV_TCSR_TILES]) j->pads[at / tile] = (uint32_t)(at % tile);
+}
+
+/* Rows in shares, with the number of those before each share that are not empty. */
+typedef struct spmv__tcsr_rows {
+    const spmv__convert_job *j;
+    uint64_t                 shares, before[SPMV__MOST_SHARES + 1];
+} spmv__tcsr_rows;
+
+static uint64_t spmv__tcsr_rows_first(const spmv__tcsr_rows *c, uint64_t share) { return c->j->p->rows * share / c->shares; }
+
+static void spmv__tcsr_rows_count(void *job, uint64_t share)
+{
+    spmv__tcsr_rows *c = (spmv__tcsr_rows *)job;
+    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
+    uint64_t i, n = 0;
+    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) n += (uint64_t)(ptr[i] < ptr[i + 1]);
+    c->before[share + 1] = n;
+}
+
+static void spmv__tcsr_rows_fill(void *job, uint64_t share)
+{
+    const spmv__tcsr_rows *c = (const spmv__tcsr_rows *)job;
+    uint32_t *row = (uint32_t *)c->j->p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)c->j->p->a[SPMV_TCSR_EMPTY].data;
+    const uint64_t *ptr = c->j->s->ptr, end = spmv__tcsr_rows_first(c, share + 1);
+    uint64_t i, n = c->before[share];
+    for (i = spmv__tcsr_rows_first(c, share); i < end; i++) {
+        if (ptr[i] < ptr[i + 1]) row[n++] = (uint32_t)i;
+        else empty[i - n] = (uint32_t)i;
+    }
+}
+
+/* Lists the rows that are empty and those that are not. */
+static void spmv__tcsr_list(const spmv__convert_job *j)
+{
+    spmv__tcsr_rows c;
+    uint64_t share;
+    c.j = j;
+    c.before[0] = 0;
+    c.shares = spmv__share_count(j->p->rows);
+    spmv__share_out(spmv__tcsr_rows_count, &c, c.shares);
+    for (share = 0; share < c.shares; share++) c.before[share + 1] += c.before[share];
+    spmv__share_out(spmv__tcsr_rows_fill, &c, c.shares);
+}
+
+/* How many of the rising numbers at of are below v. */
+static uint64_t spmv__tcsr_below(const uint32_t *of, uint64_t count, uint64_t v)
+{
+    uint64_t low = 0, high = count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (of[middle] < v) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* How many rows end before each warp. */
+static void spmv__tcsr_warps(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint32_t *empty = (const uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
+    uint32_t *end = (uint32_t *)p->a[SPMV_TCSR_END].data;
+    const uint64_t *ptr = j->s->ptr, tile = p->n[SPMV_TCSR_TILE], empties = p->n[SPMV_TCSR_EMPTIES];
+    uint64_t warp, section = 0, low = 0;
+    for (warp = 0; warp < p->a[SPMV_TCSR_END].count; warp++) {
+        const uint64_t slot = warp * SPMV__TCSR_WARP;
+        uint64_t k;
+        while (section + 1 < j->sections && j->section_tile[section + 1] * tile <= slot) section++;
+        k = j->section_at[section] + slot - j->section_tile[section] * tile;
+        if (section + 1 < j->sections) k = spmv__smaller(k, j->section_at[section + 1]); /* the slot is padding */
+        low = spmv__tile_row(ptr, low, p->rows, k); /* rows before it end with nonzero k - 1 at the latest */
+        end[warp] = (uint32_t)(low - spmv__tcsr_below(empty, empties, low));
+    }
+}
+
+/* All arrays but values, columns and flags. */
+static void spmv__tcsr_outline(spmv__convert_job *j)
+{
+    spmv__tcsr_sections(j);
+    if (j->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(j);
+    spmv__tcsr_warps(j);
 }
 #else
 #define spmv__tcsr_outline NULL
+#endif
+
+#ifdef SPMV__ANY_BLOCK
+/* The bases, from the lowest block columns. */
+static void spmv__block_outline(spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint32_t *lowest = j->s->low;
+    const spmv_array *base = &p->a[spmv__block_base(p)];
+    const uint64_t height = spmv__block_group_height(p), block_rows = spmv__block_rows(p);
+    uint64_t t, i;
+    for (t = 0; t < base->count; t++) {
+        uint32_t low = SPMV__NO_BLOCK;
+        for (i = t * height; i < (t + 1) * height && i < block_rows; i++)
+            if (lowest[i] < low) low = lowest[i];
+        ((uint32_t *)base->data)[t] = low == SPMV__NO_BLOCK ? 0 : low * (uint32_t)p->n[SPMV_BLOCK_BW];
+    }
+}
+#else
+#define spmv__block_outline NULL
 #endif
 
 /* By format; those that are not named here are filled by the host. */
@@ -170,6 +325,9 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
         bdia = { "BY_BAND", SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BDIA_BAND_PTR, NULL },
         ell = { "BY_COLUMN", SPMV_ELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__ell_outline },
         sell = { "BY_SLICE", SPMV_SELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SELL_PTR, spmv__sell_outline },
+        bell = { "BY_BLOCK", SPMV_BELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, spmv__block_outline },
+        sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
+        bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
         tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (f) {
@@ -180,6 +338,9 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
     case SPMV_BDIA: return &bdia;
     case SPMV_ELL: return &ell;
     case SPMV_SELL: return &sell;
+    case SPMV_BELL: return &bell;
+    case SPMV_SBELL: return &sbell;
+    case SPMV_BCSR: return &bcsr;
     case SPMV_CMRS: return &cmrs;
     case SPMV_TCSR: return &tcsr;
     default: return NULL;
@@ -188,59 +349,8 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
-/* The converter's state, whose first member is what spmv_build.converter points to. */
-typedef struct spmv__convert {
-    spmv_converter     base;
-    spmv_device       *device;
-    const spmv_csr    *a;
-    uint64_t           nnz;          /* of a */
-    size_t             width;        /* of its values */
-    spmv_device_matrix args;         /* stands in for a matrix where arguments are set */
-    void              *ptr, *col, *val; /* buffers, or NULL */
-    uint64_t           count;        /* parts that were filled */
-    spmv_csr          *given;        /* a, if columns and values are the caller's buffers; else NULL */
-    struct spmv__convert_job *kept;  /* those that can be updated */
-    int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
-} spmv__convert;
-
-/* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
- * stays. */
-typedef struct spmv__convert_job {
-    struct spmv__convert_job *next;
-    spmv__convert *c;
-    spmv_part     *p;
-    spmv__source  *s;
-    const spmv__convert_format *t;
-    spmv_elsewhere *e;
-    spmv_array     starts;                       /* on the host; no data: rows start where s->ptr says */
-    uint32_t      *pads, *inverse;
-    void          *place, *owner, *before, *first, *start, *pad, *kernel;
-    uint64_t       groups, wg;
-} spmv__convert_job;
-
-/* Uploads count offsets, as 64 bits each if wide is 1, else as 32. */
-static spmv_status spmv__convert_offsets(const spmv_device *d, const uint64_t *from, uint64_t count, int wide, void **out)
-{
-    spmv_array a;
-    uint64_t i;
-    uint32_t *narrow;
-    spmv_status s;
-    memset(&a, 0, sizeof a);
-    spmv__want(&a, count, wide ? 8 : 4);
-    if (wide) {
-        a.data = (void *)(uintptr_t)(const void *)from;
-        return spmv__dev_upload(d, &a, out);
-    }
-    s = spmv__room(&d->hooks, &a.data, count, 4);
-    narrow = (uint32_t *)a.data;
-    for (i = 0; !s && i < count; i++) narrow[i] = (uint32_t)from[i];
-    if (!s) s = spmv__dev_upload(d, &a, out);
-    spmv_free(&d->hooks, a.data);
-    return s;
-}
-
 /* Uploads an array of the CSR matrix. */
-static spmv_status spmv__convert_upload(const spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
+static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
     spmv_array a;
     memset(&a, 0, sizeof a);
@@ -278,24 +388,36 @@ static int spmv__convert_fills(const spmv__convert_format *t, int k)
     return k == SPMV_VAL || k == t->columns || k == t->numbers || k == t->flags;
 }
 
-/* 1 if the device can fill the part, and there is something to fill: csr with the arrays of the CSR matrix is uploaded as it is. */
-static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+/* 1 if the part has the columns and values of the whole CSR matrix as they are, so that it can have their buffers. */
+static int spmv__convert_is_csr(const spmv__convert *c, const spmv_part *p, const spmv__source *s, const spmv_build *how)
+{
+    return p->spec.format == SPMV_CSR && !c->given && !how->updatable && !s->v->owner && !s->v->list && !p->a[SPMV_CSR_BASE].count;
+}
+
+/* 1 if the device can fill the part. */
+static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const spmv__source *s)
 {
     const spmv_csr *a = c->a;
     const uint64_t most = c->device->info.alloc_bytes;
     int k, fits = spmv__sat_mul(a->nnz, 8) <= most && (a->rows + 1) * 8 <= most;
     if (c->off || s->v->a != a || !p->nnz || !spmv__convert_format_of(p->spec.format)) return 0;
+    if (spmv__dev_has_blocks(p->spec.format) && !c->counted) return 0;
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
-    if (p->spec.format == SPMV_CSR && !c->given && how->borrow && !how->updatable && !s->v->owner && !s->v->list &&
-        !p->a[SPMV_CSR_BASE].count) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
 }
 
-/* 1: the array of starts has 64 bits an element. */
-static int spmv__convert_wide_starts(const spmv_part *p, const spmv__convert_format *t)
+/* 1: rows start where s->ptr says, and no array of the part has that. */
+static int spmv__convert_starts_by_row(const spmv__convert_job *j)
 {
-    return t->start != SPMV__NO_ARRAY ? p->a[t->start].width == 8 : p->a[SPMV_VAL].count > 0xffffffffu;
+    return j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW");
+}
+
+/* 1: the array of starts has 64 bits an element. */
+static int spmv__convert_wide_starts(const spmv__convert_job *j)
+{
+    if (spmv__convert_starts_by_row(j)) return 1;
+    return j->t->start != SPMV__NO_ARRAY ? j->p->a[j->t->start].width == 8 : j->p->a[SPMV_VAL].count > 0xffffffffu;
 }
 
 /* Allocates and fills the arrays that the host fills, and what else follows from the rows alone. */
@@ -304,22 +426,25 @@ static spmv_status spmv__convert_host(spmv__convert_job *j)
     const spmv_hooks *h = j->s->h, *own = &j->c->device->hooks;
     const spmv_view *v = j->s->v;
     spmv_part *p = j->p;
-    void *pads = NULL, *inverse = NULL;
+    void *pads = NULL, *at = NULL, *tile = NULL, *inverse = NULL;
+    const uint64_t tiles = p->spec.format == SPMV_TCSR ? p->n[SPMV_TCSR_TILES] : 0;
     uint64_t i;
     int k;
     spmv_status s = SPMV_OK;
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__room(h, &p->a[k].data, p->a[k].count, p->a[k].width);
-    if (p->spec.format == SPMV_TCSR) spmv__want(&j->starts, p->rows, spmv__convert_wide_starts(p, j->t) ? 8 : 4);
-    if (!s) s = spmv__room(own, &j->starts.data, j->starts.count, j->starts.width);
-    if (!s && p->spec.format == SPMV_TCSR) s = spmv__room(own, &pads, p->n[SPMV_TCSR_TILES], 4);
+    if (!s && tiles) s = spmv__room(own, &pads, tiles, 4);
+    if (!s && tiles) s = spmv__room(own, &at, tiles, 8);
+    if (!s && tiles) s = spmv__room(own, &tile, tiles, 4);
     if (!s && v->list) s = spmv__new(own, &inverse, v->a->rows, 4, 0xff);
     j->pads = (uint32_t *)pads;
+    j->section_at = (uint64_t *)at;
+    j->section_tile = (uint32_t *)tile;
     j->inverse = (uint32_t *)inverse;
     if (s) return s;
     for (i = 0; v->list && i < v->rows; i++) j->inverse[v->list[i]] = (uint32_t)i;
     if (spmv__table[p->spec.format].lay && j->t->flags == SPMV__NO_ARRAY) spmv__table[p->spec.format].lay(p, j->s);
-    if (j->t->outline) j->t->outline(p, j->s, &j->starts, j->pads);
+    if (j->t->outline) j->t->outline(j);
     return s;
 }
 
@@ -370,7 +495,7 @@ static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *fir
 static spmv_status spmv__convert_count(spmv__convert_job *j)
 {
     const spmv_view *v = j->s->v;
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const uint64_t rows = v->a->rows, *first = j->s->ptr; /* without a row list, rows of the part are those of the matrix */
     void *before = NULL, *block = NULL;
     spmv_status s = spmv__room(&d->hooks, &before, j->groups, 8);
@@ -404,7 +529,7 @@ static spmv_status spmv__convert_buffer(spmv__convert_job *j, int k)
 /* Uploads what the host has computed, and makes the buffers that the kernel fills. */
 static spmv_status spmv__convert_send(spmv__convert_job *j)
 {
-    const spmv_device *d = j->c->device;
+    spmv_device *d = j->c->device;
     const spmv_part *p = j->p;
     const spmv_view *v = j->s->v;
     int k;
@@ -412,13 +537,30 @@ static spmv_status spmv__convert_send(spmv__convert_job *j)
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         s = spmv__convert_fills(j->t, k) ? spmv__convert_buffer(j, k) : spmv__dev_upload(d, &p->a[k], &j->e->a[k]);
     if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
-    if (!s && v->owner) s = spmv__convert_count(j);
+    if (!s && v->owner && !j->words) s = spmv__convert_count(j);
     if (!s && v->list) s = spmv__convert_upload(d, j->inverse, v->a->rows, 4, &j->place);
     if (!s && j->pads) s = spmv__convert_upload(d, j->pads, p->n[SPMV_TCSR_TILES], 4, &j->pad);
-    if (!s && j->starts.data) s = spmv__dev_upload(d, &j->starts, &j->start);
-    else if (!s && j->t->start == SPMV__NO_ARRAY && !strcmp(j->t->place, "BY_ROW"))
-        s = spmv__convert_offsets(d, j->s->ptr, p->rows, spmv__convert_wide_starts(p, j->t), &j->start);
+    if (!s && j->sections) s = spmv__convert_upload(d, j->section_at, j->sections, 8, &j->run_at);
+    if (!s && j->sections) s = spmv__convert_upload(d, j->section_tile, j->sections, 4, &j->run_tile);
+    if (!s && spmv__convert_starts_by_row(j) && j->s->ptr != v->a->ptr)
+        s = spmv__convert_upload(d, j->s->ptr, p->rows, 8, &j->start);
     return s;
+}
+
+/* Writes the options of the kernels for a part with blocks. Before the blocks are counted, narrow and wide are guesses, which are most
+ * often right, so that there is only one program. */
+static void spmv__convert_block_options(const spmv__convert_job *j, int narrow, int wide, spmv__dev_options *o)
+{
+    const spmv_part *p = j->p;
+    o->used = 0;
+    spmv__dev_option(o, "PLACE", j->t->place);
+    spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", wide ? "ulong" : "uint");
+    if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
+    if (narrow) spmv__dev_option(o, "IDX16", "1");
+    if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
+    spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
+    spmv__dev_option_number(o, "WG", j->wg);
 }
 
 /* Writes the options of the kernel for a part. */
@@ -428,10 +570,14 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     const spmv_format f = p->spec.format;
     const int numbers = j->t->numbers != SPMV__NO_ARRAY && p->a[j->t->numbers].count;
     const int grown = f == SPMV_SELL && p->a[SPMV_SELL_SLICE_ROW].count;
+    if (j->words) {
+        spmv__convert_block_options(j, p->a[j->t->columns].width == 2, spmv__convert_wide_starts(j), o);
+        return;
+    }
     o->used = 0;
     spmv__dev_option(o, "PLACE", grown ? "BY_GROWN" : j->t->place);
     spmv__dev_option(o, "WORD", p->a[SPMV_VAL].width == 8 ? "ulong" : "uint");
-    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(p, j->t) ? "ulong" : "uint");
+    spmv__dev_option(o, "OFF", spmv__convert_wide_starts(j) ? "ulong" : "uint");
     if (spmv__dev_wide(p)) spmv__dev_option(o, "I64", "1");
     if (j->t->columns == SPMV__NO_ARRAY) spmv__dev_option(o, "COLUMNS", "0");
     else if (p->a[j->t->columns].width == 2) spmv__dev_option(o, "IDX16", "1");
@@ -454,15 +600,63 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     case SPMV_BDIA: *ld = p->n[SPMV_BDIA_LD]; *count = p->n[SPMV_BDIA_BANDS]; break;
     case SPMV_ELL: *ld = p->n[SPMV_ELL_LD]; break;
     case SPMV_SELL: *ld = p->n[SPMV_SELL_H]; *count = p->n[SPMV_SELL_SLICES]; break;
+    case SPMV_BELL: *ld = p->n[SPMV_BELL_LD]; break;
+    case SPMV_SBELL: *ld = p->n[SPMV_SBELL_H]; break; /* blocks: also the height of slices, which bcsr has not */
+    case SPMV_BCSR: *ld = p->n[SPMV_BCSR_BLOCKS]; break;
     case SPMV_CMRS: *ld = p->n[SPMV_CMRS_HEIGHT]; break;
     case SPMV_TCSR: *ld = p->n[SPMV_TCSR_TILE]; *count = p->a[SPMV_TCSR_FLAG].count; break;
     default: break; /* coo has none; the rest is not filled on a device */
     }
 }
 
+#ifdef SPMV__ANY_BLOCK
+/* How many groups find the blocks. */
+static uint64_t spmv__convert_find_groups(const spmv__convert_job *j) { return spmv__ceil_div(j->words, j->wg); }
+
+/* Sets all arguments of a kernel for blocks, in the order of its parameters. */
+static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, void *kernel)
+{
+    spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
+    const spmv_part *p = j->p;
+    const int bases = spmv__dev_format_of(p->spec.format)->bases;
+    uint64_t ld = 0, count = 0;
+    spmv__convert_sizes(p, &ld, &count);
+    spmv__dev_arg_count(&g, j->c->a->rows);
+    spmv__dev_arg_count(&g, j->c->a->nnz);
+    spmv__dev_arg_mem(&g, j->c->ptr);
+    spmv__dev_arg_mem(&g, j->c->col);
+    spmv__dev_arg_mem(&g, j->c->val);
+    spmv__dev_arg_mem(&g, j->owner);
+    spmv__dev_arg_count(&g, j->s->v->part);
+    spmv__dev_arg_mem(&g, j->first);
+    spmv__dev_arg_mem(&g, j->before);
+    spmv__dev_arg_mem(&g, j->begun);
+    spmv__dev_arg_count(&g, j->words);
+    spmv__dev_arg_count(&g, spmv__convert_find_groups(j));
+    spmv__dev_arg_mem(&g, j->blocks);
+    spmv__dev_arg_mem(&g, j->low);
+    spmv__dev_arg_mem(&g, j->high);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BH]);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_BW]);
+    spmv__dev_arg_count(&g, p->n[SPMV_BLOCK_UW]);
+    spmv__dev_arg_mem(&g, j->e && j->t->start != SPMV__NO_ARRAY ? j->e->a[j->t->start] : NULL);
+    spmv__dev_arg_count(&g, p->spec.format == SPMV_BCSR ? 0 : ld);
+    spmv__dev_arg_count(&g, ld);
+    spmv__dev_arg_count(&g, spmv__block_group_height(p));
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[bases] : NULL);
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[SPMV_VAL] : NULL);
+    spmv__dev_arg_mem(&g, j->e ? j->e->a[j->t->columns] : NULL);
+    return g.s;
+}
+
+#else
+#define spmv__convert_block_arguments(j, kernel) SPMV_OK /* without blocks, words is always 0 */
+#endif
+
 /* Sets all arguments of the kernel, in the order of its parameters. */
 static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *kernel)
 {
+    if (j->words) return spmv__convert_block_arguments(j, kernel);
     spmv__dev_args g = spmv__dev_args_of(&j->c->args, kernel);
     const spmv_part *p = j->p;
     const spmv_format f = p->spec.format;
@@ -480,13 +674,14 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_count(&g, j->s->v->part);
     spmv__dev_arg_mem(&g, j->before);
     spmv__dev_arg_mem(&g, j->first);
-    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start);
+    spmv__dev_arg_mem(&g, j->t->start != SPMV__NO_ARRAY ? a[j->t->start] : j->start ? j->start : j->c->ptr);
     spmv__dev_arg_count(&g, ld);
-    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : NULL);
-    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : NULL);
+    spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : j->run_at);
+    spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : j->run_tile);
     spmv__dev_arg_mem(&g, f == SPMV_DIA ? a[SPMV_DIA_OFFSET] : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET] : NULL);
     spmv__dev_arg_count(&g, count);
     spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
+    spmv__dev_arg_count(&g, j->sections);
     spmv__dev_arg_mem(&g, j->pad);
     spmv__dev_arg_mem(&g, a[SPMV_VAL]);
     spmv__dev_arg_mem(&g, j->t->columns != SPMV__NO_ARRAY ? a[j->t->columns] : NULL);
@@ -509,19 +704,24 @@ static spmv_status spmv__convert_launch(const spmv__convert_job *j, void *kernel
     return s;
 }
 
-/* Launches the second kernel of tcsr, which completes the flags. */
-static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+/* Launches a kernel of the program, once. */
+static spmv_status spmv__convert_once(const spmv__convert_job *j, void *program, const char *name, uint64_t groups)
 {
     const spmv_device *d = j->c->device;
     const spmv_backend *b = d->info.backend;
-    const uint64_t warps = j->p->a[j->t->flags].count / SPMV_TCSR_LANES;
     void *kernel = NULL;
-    spmv_status s = b->kernel(d, program, "count_ends", &kernel);
+    spmv_status s = b->kernel(d, program, name, &kernel);
     if (s) return s;
     s = spmv__convert_arguments(j, kernel);
-    if (!s) s = spmv__convert_launch(j, kernel, spmv__ceil_div(warps, j->wg));
+    if (!s) s = spmv__convert_launch(j, kernel, groups);
     b->kernel_free(d, kernel);
     return s;
+}
+
+/* Launches the second kernel of tcsr, which completes the flags. */
+static spmv_status spmv__convert_flags(const spmv__convert_job *j, void *program)
+{
+    return spmv__convert_once(j, program, "count_ends", spmv__ceil_div(j->p->a[j->t->flags].count / SPMV_TCSR_LANES, j->wg));
 }
 
 /* Builds the program and launches its kernels. */
@@ -544,11 +744,12 @@ static spmv_status spmv__convert_run(spmv__convert_job *j)
 static void spmv__convert_job_trim(spmv__convert_job *j)
 {
     const spmv_hooks *h = &j->c->device->hooks;
-    spmv_free(h, j->starts.data);
     spmv_free(h, j->pads);
+    spmv_free(h, j->section_at);
+    spmv_free(h, j->section_tile);
     spmv_free(h, j->inverse);
-    j->starts.data = NULL;
-    j->pads = j->inverse = NULL;
+    j->section_at = NULL;
+    j->pads = j->section_tile = j->inverse = NULL;
     j->p = NULL;
     j->s = NULL;
 }
@@ -564,6 +765,12 @@ static void spmv__convert_job_free(spmv__convert_job *j)
     spmv__dev_buffer_free(d, j->first);
     spmv__dev_buffer_free(d, j->start);
     spmv__dev_buffer_free(d, j->pad);
+    spmv__dev_buffer_free(d, j->run_at);
+    spmv__dev_buffer_free(d, j->run_tile);
+    spmv__dev_buffer_free(d, j->begun);
+    spmv__dev_buffer_free(d, j->blocks);
+    spmv__dev_buffer_free(d, j->low);
+    spmv__dev_buffer_free(d, j->high);
     spmv_free(&d->hooks, j);
 }
 
@@ -588,39 +795,79 @@ static void spmv__convert_arrays_drop(spmv_elsewhere *e)
     spmv_free(&d->hooks, e);
 }
 
+/* Gives the part of a job room for its arrays on the device. */
+static spmv_status spmv__convert_elsewhere(spmv__convert_job *j)
+{
+    void *block;
+    spmv_status s = spmv__new(&j->c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
+    if (s) return s;
+    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
+    j->e->device = j->c->device;
+    j->e->drop = spmv__convert_arrays_drop;
+    return SPMV_OK;
+}
+
 /* Makes the arrays of a part, all of whose sizes are set, and launches the kernel that fills them. */
 static spmv_status spmv__convert_do(spmv__convert_job *j)
 {
-    spmv__convert *c = j->c;
+    const spmv__convert *c = j->c;
     const spmv_hooks *h = j->s->h;
-    void *block;
-    spmv_status s;
-    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
-    s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
-    if (!s) s = spmv__new(&c->device->hooks, &block, 1, sizeof(spmv__convert_arrays), 0);
-    if (s) return s;
-    j->e = j->p->elsewhere = (spmv_elsewhere *)block;
-    j->e->device = c->device;
-    j->e->drop = spmv__convert_arrays_drop;
-    s = spmv__convert_host(j);
+    spmv_status s = spmv__dev_groups(c->device, c->a->nnz, j->wg * SPMV__CONVERT_PER, j->wg, &j->groups);
+    if (!s) s = spmv__convert_elsewhere(j);
+    if (!s) s = spmv__convert_host(j);
     if (!s) spmv__phase(h, SPMV_PHASE_UPLOAD);
     if (!s) s = spmv__convert_send(j);
     return s ? s : spmv__convert_run(j);
 }
 
-/* Fills a part, and keeps what updates need. */
-static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, int updatable)
+/* Makes the job of a part. */
+static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__source *s, spmv__convert_job **out)
 {
-    spmv__convert_job *j;
     void *block;
-    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof *j, 0);
+    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof **out, 0);
+    spmv__convert_job *j = (spmv__convert_job *)block;
     if (status) return status;
-    j = (spmv__convert_job *)block;
     j->c = c;
     j->p = p;
     j->s = s;
     j->t = spmv__convert_format_of(p->spec.format);
-    status = spmv__convert_do(j);
+    j->wg = (uint64_t)spmv__dev_vector_group(c->device);
+    *out = j;
+    return SPMV_OK;
+}
+
+/* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */
+static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
+{
+    spmv__convert *c = j->c;
+    const spmv_csr *a = c->a;
+    spmv_part *p = j->p;
+    int k;
+    spmv_status s = spmv__convert_elsewhere(j);
+    if (!s) s = spmv__convert_host(j);
+    if (s) return s;
+    spmv__phase(j->s->h, SPMV_PHASE_UPLOAD);
+    s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
+    if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, c->width, &c->val);
+    for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
+        if (!spmv__convert_fills(j->t, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
+    if (s) return s;
+    j->e->a[SPMV_CSR_COL] = c->col;
+    j->e->a[SPMV_CSR_VAL] = c->val;
+    c->col = c->val = NULL;
+    return SPMV_OK;
+}
+
+/* Fills a part, and keeps what updates need. */
+static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
+{
+    spmv__convert_job *j = c->counted;
+    const int updatable = how->updatable;
+    spmv_status status = SPMV_OK;
+    c->counted = NULL;
+    if (!j) status = spmv__convert_job_make(c, p, s, &j);
+    if (status) return status;
+    status = spmv__convert_is_csr(c, p, s, how) ? spmv__convert_hand_over(j) : spmv__convert_do(j);
     c->count += status == SPMV_OK;
     if (status || !updatable) {
         spmv__convert_job_free(j);
@@ -633,11 +880,19 @@ static spmv_status spmv__convert_fill(spmv__convert *c, spmv_part *p, spmv__sour
     return SPMV_OK;
 }
 
+/* Forgets the blocks that were counted for a part that was not filled. */
+static void spmv__convert_forget(spmv__convert *c)
+{
+    if (c->counted) spmv__convert_job_free(c->counted);
+    c->counted = NULL;
+}
+
 /* Undoes what was done for a part, for the host to fill it, and gives back the device's memory. */
 static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hooks *h, spmv_status why)
 {
     int k;
     c->off = 1;
+    spmv__convert_forget(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) {
@@ -647,6 +902,105 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
     spmv_log(h, SPMV_OK, "%s could not be filled on the device (%s); the host converts instead", spmv_format_name(p->spec.format),
              spmv_status_text(why));
 }
+
+/* ---- counting blocks ---------------------------------------------------------------------------------------------- */
+
+#ifdef SPMV__ANY_BLOCK
+/* Makes the buffers of a count of blocks and uploads the matrix. With the key idx, the lowest and highest block columns are wanted. */
+static spmv_status spmv__convert_block_send(spmv__convert_job *j)
+{
+    spmv_device *d = j->c->device;
+    const spmv_view *v = j->s->v;
+    const uint64_t block_rows = spmv__block_rows(j->p) * 4;
+    spmv_status s = spmv__convert_matrix(j->c);
+    if (!s && v->owner) s = spmv__convert_upload(d, v->owner, v->a->nnz, 1, &j->owner);
+    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->first);
+    if (!s) s = spmv__dev_new_buffer(d, j->words * 4, 0, &j->before);
+    if (!s) s = spmv__dev_new_buffer(d, spmv__convert_find_groups(j) * 4, 0, &j->begun);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->blocks);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->low);
+    if (!s) s = spmv__dev_new_buffer(d, block_rows, 0, &j->high);
+    return s;
+}
+
+/* Builds the program and counts the blocks. */
+static spmv_status spmv__convert_block_run(spmv__convert_job *j)
+{
+    const uint64_t block_rows = spmv__block_rows(j->p);
+    spmv__dev_options o;
+    void *program = NULL;
+    spmv_status s;
+    spmv__convert_block_options(j, j->p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
+    s = spmv__dev_program_of(j->c->device, (int)SPMV__KERNEL_CONVERT, o.text, &program);
+    spmv__phase(j->s->h, SPMV_PHASE_CONVERT);
+    if (!s) s = spmv__convert_once(j, program, "find", spmv__convert_find_groups(j));
+    if (!s) s = spmv__convert_once(j, program, "sum_up", 1);
+    if (!s) s = spmv__convert_once(j, program, "count", spmv__ceil_div(block_rows, j->wg));
+    return s;
+}
+
+/* Reads 4 bytes for each block row into a new array. */
+static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *buffer, uint32_t **out)
+{
+    const spmv_device *d = j->c->device;
+    const uint64_t count = spmv__block_rows(j->p);
+    void *block = *out;
+    spmv_status s = block ? SPMV_OK : spmv__room(j->s->h, &block, count, 4);
+    *out = (uint32_t *)block;
+    return s ? s : d->info.backend->read(d, d->queue, buffer, count * 4, block, NULL);
+}
+
+/* Checks the numbers of blocks, from which the sizes of arrays follow: a device may compute wrongly. */
+static spmv_status spmv__convert_block_check(const spmv__convert_job *j)
+{
+    const spmv_part *p = j->p;
+    const uint64_t block_rows = spmv__block_rows(p), size = p->n[SPMV_BLOCK_BH] * p->n[SPMV_BLOCK_BW];
+    uint64_t row, all = 0;
+    for (row = 0; row < block_rows; row++) all += j->s->blocks[row];
+    if (all <= p->nnz && spmv__sat_mul(all, size) >= p->nnz) return SPMV_OK;
+    return spmv_log(j->s->h, SPMV_ERR_BACKEND, "%s: the device found %llu blocks for %llu nonzeros", spmv_format_name(p->spec.format),
+                    (spmv__ull)all, (spmv__ull)p->nnz);
+}
+
+/* Frees the buffers that only the count needed. */
+static void spmv__convert_block_trim(spmv__convert_job *j)
+{
+    spmv__dev_buffer_free(j->c->device, j->blocks);
+    spmv__dev_buffer_free(j->c->device, j->low);
+    spmv__dev_buffer_free(j->c->device, j->high);
+    j->blocks = j->low = j->high = NULL;
+}
+
+/* Counts the blocks of a part on the device. A failure is no failure: then the host counts and fills this and all later parts. */
+static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv__source *s)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    const int spans = p->spec.key[SPMV_KEY_IDX] == 16;
+    spmv__convert_job *j = NULL;
+    spmv_status status;
+    spmv__convert_forget(c);
+    if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return SPMV_OK;
+    status = spmv__convert_job_make(c, p, s, &j);
+    if (!status) {
+        c->counted = j;
+        j->words = c->a->nnz / 32 + 1;
+        spmv__phase(s->h, SPMV_PHASE_UPLOAD);
+        status = spmv__convert_block_send(j);
+    }
+    if (!status) status = spmv__convert_block_run(j);
+    if (!status) status = spmv__convert_block_read(j, j->blocks, &s->blocks);
+    if (!status) status = spmv__convert_block_check(j);
+    if (!status && spans) status = spmv__convert_block_read(j, j->low, &s->low);
+    if (!status && spans) status = spmv__convert_block_read(j, j->high, &s->high);
+    s->counted = !status;
+    if (!status) spmv__convert_block_trim(j);
+    else spmv__convert_give_up(c, p, s->h, status);
+    spmv__phase(s->h, SPMV_PHASE_CONVERT);
+    return SPMV_OK;
+}
+#else
+#define spmv__convert_blocks NULL
+#endif
 
 /* Reads the values to the host if they are on the device only. */
 static spmv_status spmv__convert_fetch(spmv__convert *c, const spmv_hooks *h)
@@ -668,11 +1022,13 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
 {
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
-    if (spmv__convert_takes(c, p, s, how)) {
-        status = spmv__convert_fill(c, p, s, how->updatable);
+    if (!spmv__dev_has_blocks(p->spec.format)) spmv__convert_forget(c);
+    if (spmv__convert_takes(c, p, s)) {
+        status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;
         spmv__convert_give_up(c, p, s->h, status);
     }
+    spmv__convert_forget(c); /* the part has arrays that are too large for the device */
     status = spmv__convert_fetch(c, &c->a->hooks);
     if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
@@ -699,6 +1055,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     if (s) return s;
     c = (spmv__convert *)block;
     c->base.part = spmv__convert_part;
+    c->base.blocks = spmv__convert_blocks;
     c->device = c->args.device = d;
     c->a = a;
     c->nnz = a->nnz;
@@ -742,7 +1099,7 @@ SPMV_API spmv_status spmv_converter_update(spmv_converter *base, const void *val
     if (!c || (c->kept && !val && !buffer))
         return spmv__null(c ? &c->device->hooks : NULL, "spmv_converter_update", c ? "val" : "c", NULL, 0);
     enum { FROM_VAL = 4 }; /* the parameter of kernels/convert.cl */
-    const spmv_device *d = c->device;
+    spmv_device *d = c->device;
     const spmv_backend *b = d->info.backend;
     const spmv__convert_job *j;
     void *own = NULL;
@@ -763,6 +1120,7 @@ SPMV_API void spmv_converter_close(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     if (!c) return;
+    spmv__convert_forget(c);
     while (c->kept) {
         spmv__convert_job *j = c->kept;
         c->kept = j->next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Fills the values and columns of a part from CSR that is on the device (spmv_convert.h). Everything that takes time in proportion to rows
- * or slices alone was computed by the host. Each group takes WG * PER adjacent nonzeros of the matrix; an item finds the row of its
- * nonzero by bisection, and from the row the slot. What is padding, or fill between nonzeros, was written before the launch; only tcsr,
- * whose padding repeats a column, writes it here. The kernels are not called spmv and finish as those of products are, since they start
- * only when all before them in the queue is done. */
+ * or slices alone was computed by the host, but for the numbers of blocks, which kernels count. Each group takes WG * PER adjacent
+ * nonzeros of the matrix; an item finds the row of its nonzero by bisection, and from the row the slot. What is padding, or fill between
+ * nonzeros, was written before the launch; only tcsr, whose padding repeats a column, writes it here. The kernels are not called spmv and
+ * finish as those of products are, since they start only when all before them in the queue is done. */
 #ifndef WG
 #define WG 128
 #endif
@@ -40,8 +40,9 @@
 #define BY_MATRIX 4   /* i * ld + c */
 #define BY_DIAGONAL 5 /* diagonal * ld + i; offset has column - row of each diagonal, rising */
 #define BY_BAND 6     /* the same, for the first diagonal of each band */
+#define BY_BLOCK 7    /* bell, sbell and bcsr, whose kernels are at the end */
 #ifndef PLACE
-#define PLACE 0 // tune: 0 1 2 3 4 5 6
+#define PLACE 0 // tune: 0 1 2 3 4 5 6 7
 #endif
 
 /* The last of the rising numbers low .. high of an array that is at most v; that at low is. */
@@ -56,12 +57,14 @@
         return low;                                                                         \
     }
 LAST_UP_TO(row_of, ulong)
+#if PLACE != BY_BLOCK
 LAST_UP_TO(run_of, OFF)
 LAST_UP_TO(slice_of, uint)
 LAST_UP_TO(diagonal_of, int)
+#endif
 
-#if OWNED
-/* How many items before this one have mine 1; *all becomes how many of the group have. */
+#if OWNED || PLACE == BY_BLOCK
+/* The sum of mine over the items before this one; *all becomes that over the whole group. */
 INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 {
     uint d;
@@ -80,12 +83,13 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 }
 #endif
 
+#if PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
- * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter.
- * pad: tcsr, the slots of each tile before its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by
- * count. */
+ * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at and slice_row have
+ * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before
+ * its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by count. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
@@ -93,7 +97,7 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
     __global const ulong *restrict before UNUSED, __global const ulong *restrict first UNUSED,                      \
     __global const OFF *restrict start UNUSED, ulong ld UNUSED, __global const OFF *restrict run_at UNUSED,         \
     __global const uint *restrict slice_row UNUSED, __global const int *restrict offset UNUSED, ulong count UNUSED, \
-    __global const uint *restrict base UNUSED, __global const uint *restrict pad UNUSED,                            \
+    __global const uint *restrict base UNUSED, ulong sections UNUSED, __global const uint *restrict pad UNUSED,     \
     __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED, __global uint *restrict row UNUSED,   \
     __global uint *restrict flag UNUSED
 
@@ -133,7 +137,10 @@ KERNEL void fill(PARAMETERS)
             length = (IDX)(ptr[low + 1] - ptr[low]);
 #endif
             if (i != PAD) {
-#if PLACE == BY_ROW
+#if TILES
+                const uint section = run_of(run_at, 0, (uint)sections - 1, start[i] + n);
+                slot = slice_row[section] * (IDX)ld + (IDX)(start[i] + n - run_at[section]);
+#elif PLACE == BY_ROW
                 slot = (IDX)start[i] + n;
 #if IDX16
                 const uint group = run_of(run_at, 0, (uint)count - 1, (OFF)slot);
@@ -196,6 +203,186 @@ KERNEL void count_ends(PARAMETERS)
         uint bits = flag[begin + lane] & ((1u << SLOTS) - 1);
         flag[begin + lane] = bits | ends << SLOTS;
         for (; bits; bits &= bits - 1) ends++;
+    }
+}
+#endif
+#else
+/* Blocks. A nonzero is the first of its block if no nonzero before it, in its row or in the rows above it in the block row, lies in the
+ * same block. find marks these; the blocks of any stretch of nonzeros are then counted without looking at them, and the number of a block
+ * in its block row is the sum, over the rows of the block row, of those that are first and lie to the left of it. */
+#define WORD_BITS 32 /* nonzeros of a word of first */
+
+/* ptr .. part: see above. first: a bit for each nonzero, 1 if it is the first of its block; before: the blocks that begin in the group of a
+ * word, before the word; begun: the blocks that begin before each group. words and groups say how many of these there are; the last word
+ * has no nonzeros if nnz is a multiple of WORD_BITS. Numbers of blocks are modulo 2^32; only differences within a block row are used.
+ * blocks, low, high: for each block row the number of its blocks, and its lowest and highest block column, low > high if it has none.
+ * start: the pointers, to slices (sbell) or block rows (bcsr). bh, bw, uw: rows and columns of a block, columns of a unit; arguments, so
+ * that one program serves all sizes. height: of slices, in block rows; bell is one slice; bcsr, 0. ld: from a unit to the next, in units.
+ * share: block rows that share a base. SIDES makes bh, bw and uw of bh_, bw_ and uw_. */
+#define PARAMETERS                                                                                                  \
+    ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
+    __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
+    __global const uchar *restrict owner UNUSED, ulong part UNUSED, __global uint *restrict first UNUSED,           \
+    __global uint *restrict before UNUSED, __global uint *restrict begun UNUSED, ulong words UNUSED,                \
+    ulong groups UNUSED, __global uint *restrict blocks UNUSED, __global uint *restrict low UNUSED,                 \
+    __global uint *restrict high UNUSED, ulong bh_ UNUSED, ulong bw_ UNUSED, ulong uw_ UNUSED,                      \
+    __global const OFF *restrict start UNUSED, ulong height UNUSED, ulong ld UNUSED, ulong share UNUSED,            \
+    __global const uint *restrict base UNUSED, __global WORD *restrict val UNUSED, __global COLUMN *restrict col UNUSED
+#define SIDES const uint bh UNUSED = (uint)bh_, bw UNUSED = (uint)bw_, uw UNUSED = (uint)uw_
+
+#if OWNED
+#define MINE(k) (owner[k] == (uchar)part)
+#else
+#define MINE(k) 1
+#endif
+
+/* The first of nonzeros k .. end - 1 of a row whose column is at least c. It is most often guess, as rows in a block row are alike. */
+INLINE ulong first_from(__global const uint *restrict from_col, ulong k, ulong end, uint c, ulong guess)
+{
+    guess = guess > end ? end : guess;
+    if ((guess == end || from_col[guess] >= c) && (guess == k || from_col[guess - 1] < c)) return guess;
+    while (k < end) {
+        const ulong middle = k + (end - k) / 2;
+        if (from_col[middle] < c) k = middle + 1;
+        else end = middle;
+    }
+    return k;
+}
+
+/* 1 if the part has a nonzero from k on, before end, whose column is below limit. */
+INLINE int any_below(__global const uint *restrict from_col, __global const uchar *restrict owner UNUSED, ulong part UNUSED, ulong k,
+                     ulong end, ulong limit)
+{
+    for (; k < end && from_col[k] < limit; k++)
+        if (MINE(k)) return 1;
+    return 0;
+}
+
+/* 1 if nonzero k, of row i, is the part's and the first of its block. */
+INLINE int is_first(__global const ulong *restrict ptr, __global const uint *restrict from_col, __global const uchar *restrict owner UNUSED,
+                    ulong part UNUSED, uint bh, uint bw, uint i, ulong k)
+{
+    const uint c = from_col[k] / bw * bw;
+    const ulong limit = (ulong)c + bw;
+    ulong at = k;
+    uint row;
+    if (!MINE(k)) return 0;
+    for (; at > ptr[i] && from_col[at - 1] >= c; at--)
+        if (MINE(at - 1)) return 0;
+    for (row = i / bh * bh; row < i; row++) {
+        const ulong begin = ptr[row], end = ptr[row + 1];
+        if (any_below(from_col, owner, part, first_from(from_col, begin, end, c, begin + (at - ptr[i])), end, limit)) return 0;
+    }
+    return 1;
+}
+
+/* Sets first and before; begun becomes the number of blocks that begin in each group. An item does a word. */
+KERNEL void find(PARAMETERS)
+{
+    LOCAL uint sum[WG];
+    const uint id = (uint)get_local_id(0);
+    const ulong word = (ulong)get_group_id(0) * WG + id, begin = word * WORD_BITS;
+    uint bits = 0, all, mine, i = 0;
+    ulong k;
+    SIDES;
+    FOLLOW();
+    if (begin < nnz) i = row_of(ptr, 0, (uint)rows - 1, begin);
+    for (k = begin; k < nnz && k < begin + WORD_BITS; k++) {
+        while (ptr[i + 1] <= k) i++;
+        bits |= (uint)is_first(ptr, from_col, owner, part, bh, bw, i, k) << (uint)(k - begin);
+    }
+    mine = count_before(popcount(bits), id, sum, &all);
+    if (word < words) {
+        first[word] = bits;
+        before[word] = mine;
+    }
+    if (!id) begun[get_group_id(0)] = all;
+}
+
+/* Sums up begun. One group. */
+KERNEL void sum_up(PARAMETERS)
+{
+    LOCAL uint sum[WG];
+    const uint id = (uint)get_local_id(0);
+    uint so_far = 0, all;
+    ulong g;
+    FOLLOW();
+    for (g = 0; g < groups; g += WG) {
+        const uint mine = g + id < groups ? begun[g + id] : 0;
+        const uint less = count_before(mine, id, sum, &all);
+        if (g + id < groups) begun[g + id] = so_far + less;
+        so_far += all;
+    }
+}
+
+/* The blocks that begin before nonzero k, modulo 2^32. */
+INLINE uint blocks_before(__global const uint *restrict first, __global const uint *restrict before, __global const uint *restrict begun,
+                          ulong k)
+{
+    const ulong word = k / WORD_BITS;
+    return begun[word / WG] + before[word] + popcount(first[word] & ((1u << (uint)(k % WORD_BITS)) - 1));
+}
+
+/* Sets blocks, low and high. An item does a block row. */
+KERNEL void count(PARAMETERS)
+{
+    const ulong block_row = (ulong)get_group_id(0) * WG + get_local_id(0), row = block_row * bh_;
+    ulong end = row + bh_ < rows ? row + bh_ : rows, i;
+    uint least = 0xffffffffu, most = 0;
+    SIDES;
+    FOLLOW();
+    if (row >= rows) return;
+    blocks[block_row] = blocks_before(first, before, begun, ptr[end]) - blocks_before(first, before, begun, ptr[row]);
+    for (i = row; i < end; i++) {
+        ulong k = ptr[i], last = ptr[i + 1];
+#if OWNED
+        while (k < last && !MINE(k)) k++;
+        while (last > k && !MINE(last - 1)) last--;
+#endif
+        if (k == last) continue;
+        least = from_col[k] / bw < least ? from_col[k] / bw : least;
+        most = from_col[last - 1] / bw > most ? from_col[last - 1] / bw : most;
+    }
+    low[block_row] = least;
+    high[block_row] = most;
+}
+
+/* Puts the nonzeros into their blocks; the first of a block sets its column. */
+KERNEL void fill(PARAMETERS)
+{
+    const uint id = (uint)get_local_id(0);
+    const ulong begin = (ulong)get_group_id(0) * (WG * PER), end = begin + WG * PER < nnz ? begin + WG * PER : nnz;
+    uint at_row = row_of(ptr, 0, (uint)rows - 1, begin), j;
+    const uint high_row = row_of(ptr, at_row, (uint)rows - 1, (end - 1));
+    SIDES;
+    const uint units = bh * (bw / uw);
+    FOLLOW();
+    for (j = 0; j < PER; j++) {
+        const ulong k = begin + j * WG + id;
+        if (k < end && MINE(k)) {
+            const uint i = at_row = row_of(ptr, at_row, high_row, k), block_row = i / bh, top = block_row * bh;
+            const uint bottom = top + bh < rows ? top + bh : (uint)rows, in_slice = height ? block_row % (uint)height : 0;
+            const uint c = from_col[k] / bw * bw, down = i - top, across = from_col[k] - c;
+            ulong at = k;
+            IDX n = 0, place, slot; /* the block's number in its block row, the places of its column and its first value */
+            uint row;
+            for (; at > ptr[i] && from_col[at - 1] >= c; at--) {}
+            for (row = top; row < bottom; row++) {
+                const ulong front = ptr[row], left = row == i ? at : first_from(from_col, front, ptr[row + 1], c, front + (at - ptr[i]));
+                n += blocks_before(first, before, begun, left) - blocks_before(first, before, begun, front);
+            }
+            place = height > block_row ? 0 : (IDX)start[height ? block_row / (uint)height : block_row]; /* bell has no pointers */
+            slot = height ? (place + n * (IDX)height) * units + in_slice : place + n;
+            place += height ? n * (IDX)height + in_slice : n;
+            val[(slot + (down * (bw / uw) + across / uw) * (IDX)ld) * uw + across % uw] = from_val[k];
+            if (first[k / WORD_BITS] >> (uint)(k % WORD_BITS) & 1u) {
+#if IDX16
+                col[place] = (ushort)((c - base[block_row / (uint)share]) / bw);
+#else
+                col[place] = c;
+#endif
+            }
+        }
     }
 }
 #endif

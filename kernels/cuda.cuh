@@ -86,6 +86,7 @@ template <typename T> struct alignas(sizeof(T) < 8 ? 4 * sizeof(T) : 16) spmv_ve
 #define double4 spmv_vector4<double>
 
 INLINE uint clz(uint v) { return (uint)__clz((int)v); }
+INLINE uint popcount(uint v) { return (uint)__popc(v); }
 INLINE uint as_uint(float v) { return __float_as_uint(v); }
 INLINE float as_float(uint v) { return __uint_as_float(v); }
 INLINE ulong as_ulong(double v) { return (ulong)__double_as_longlong(v); }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Conversion on a device (spmv_convert.h): every byte of every array is compared with what the host fills, on the first OpenCL device.
  * SPMV_TEST_DEVICE chooses another, as for test_cl. */
+/* Small chunks of pinned memory, so that many copies go through it, in several chunks. */
+#define SPMV__STAGE_CHUNK 16384
+#define SPMV__STAGE_LEAST 1
+#define SPMV__STAGE_SHARE 6000
+#define SPMV__STAGE_ANYWHERE 1
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include <criterion/criterion.h>
@@ -10,7 +15,9 @@ static const char *const plans[] = {
     "csr", "csr:run=64,idx=16", "csr:rows=nonempty", "tcsr", "tcsr:tile=512,rows=nonempty", "ell", "ell:idx=16", "ell:rows=sorted", "sell",
     "sell:h=8", "sell:h=32,rows=sorted,sigma=64,idx=16", "sell:h=16,grow=0.1", "coo", "cmrs", "cmrs:h=16,wide=1", "cmrs:rows=nonempty",
     "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
-    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2"
+    "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2",
+    "bell:b=3x3,idx=16", "sbell", "sbell:b=2x2,h=8,idx=16", "sbell:b=6x6", "bcsr:b=1x4", "bcsr:b=8x8,idx=16", "bcsr:b=3x3",
+    "ell:w=1+sbell:b=2x4,h=16,idx=16+coo"
 };
 
 static int same_array(const spmv_device *d, const spmv_part *there, const spmv_array *a, int k)
@@ -113,8 +120,7 @@ static void bytes_of(spmv_type type, int updatable)
         spmv_csr a = matrix_csr(&m, type);
         for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
     }
-    for (j = 1; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
-    cr_assert_eq(filled[0] != 0, updatable, "csr that is not updated is uploaded as it came");
+    for (j = 0; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
     spmv_device_close(&d);
 }
 

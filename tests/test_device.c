@@ -17,7 +17,7 @@
 /* ---- the back end ------------------------------------------------------------------------------------------------- */
 
 typedef enum kind { CONTEXT, QUEUE, PROGRAM, KERNEL, BUFFER, EVENT, KINDS } kind;
-enum { MOST = 32 }; /* arguments of a kernel */
+enum { MOST = 40 }; /* arguments of a kernel */
 
 typedef struct thing {
     kind           what;
@@ -134,8 +134,9 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
         { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
-        { "convert.cl", "nnbbbbbnbbbnbbbnbbbbbb" }
+        { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbbb" }
     };
+    static const char blocks[] = "nnbbbbnbbbnnbbbnnnbnnnbbb"; /* of the kernels of convert.cl for blocks */
     int gather = !strcmp(source->file, "gather.cl"), convert = !strcmp(source->file, "convert.cl"), whole = gather || convert;
     int coo = !strcmp(source->file, "coo.cl"), scale = !strcmp(source->file, "scale.cl"), tcsr = !strcmp(source->file, "tcsr.cl");
     size_t i;
@@ -144,7 +145,8 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     for (i = 0; i < LENGTH(own) && strcmp(own[i][0], source->file); i++) {}
     if (i == LENGTH(own) || source->count != (coo || tcsr || scale || whole ? 4 : 6)) bad++;
     t = new_thing(PROGRAM);
-    snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s", i < LENGTH(own) ? own[i][1] : "",
+    snprintf(t->signature, sizeof t->signature, "%s%s%s%s%s",
+             strstr(source->options, "PLACE=BY_BLOCK") ? blocks : i < LENGTH(own) ? own[i][1] : "",
              coo ? "nb" : scale ? "n" : tcsr || whole ? "" : "nn",
              strstr(source->options, "LIST=1") && !convert ? "b" : "", coo || tcsr || strstr(source->options, "-DRUN=") ? "b" : "",
              whole ? "" : "bnbnrr");
@@ -186,9 +188,12 @@ static void fake_program_free(const spmv_device *d, void *program) { (void)d; re
 
 static spmv_status fake_kernel(const spmv_device *d, void *program, const char *name, void **kernel)
 {
+    static const char *const names[] = { "spmv", "finish", "fill", "count_ends", "find", "sum_up", "count" };
+    size_t i;
     thing *t;
     if (fails(d)) return SPMV_ERR_MEMORY;
-    if (strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "fill") && strcmp(name, "count_ends")) bad++;
+    for (i = 0; i < LENGTH(names) && strcmp(names[i], name); i++) {}
+    if (i == LENGTH(names)) bad++;
     if (!lives(program, PROGRAM)) bad++;
     t = new_thing(KERNEL);
     t->real = ((thing *)program)->real;

@@ -163,6 +163,10 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define clGetSupportedImageFormats(...) MAY_FAIL(clGetSupportedImageFormats, __VA_ARGS__)
 #define clSetKernelArg(...)            MAY_FAIL(clSetKernelArg, __VA_ARGS__)
 #define clWaitForEvents(...)           MAY_FAIL(clWaitForEvents, __VA_ARGS__)
+/* Pinned memory is used for all copies, as on a GPU. */
+#define SPMV__STAGE_CHUNK 65536
+#define SPMV__STAGE_LEAST 1
+#define SPMV__STAGE_ANYWHERE 1
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../spmv_group.h"
@@ -256,6 +260,8 @@ static spmv_device_desc device_desc(void)
 
 /* Does everything once: a device (unless one is given), a matrix, an exec with timing and images, products with events, updates. y is
  * right wherever the status is OK. */
+static spmv_conversion conversion; /* in it */
+
 static spmv_status everything(const char *plan, const char *variant, spmv_device *given)
 {
     static float y[N];
@@ -271,6 +277,7 @@ static spmv_status everything(const char *plan, const char *variant, spmv_device
     memset(&e, 0, sizeof e);
     desc = desc_of(plan, given ? given : &d);
     desc.updatable = 1;
+    desc.convert = conversion;
     desc.variant = variant;
     if (!s) s = spmv_create(&m, &desc);
     if (!s) s = spmv_exec_create(&e, m.on_device, NULL);
@@ -378,6 +385,10 @@ Test(faults, every_call_fails_once, .timeout = 300)
     cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
     every_call("ell:w=3+coo", "IMG=1+IMG=0", &d);
     every_call_of(everything_of_a_group, "csr", NULL, &d);
+    conversion = SPMV_CONVERT_ON_DEVICE;
+    every_call("sbell:b=2x2,idx=16", NULL, &d);
+    every_call("ell:w=3+tcsr:rows=nonempty", NULL, &d);
+    conversion = SPMV_CONVERT_DEFAULT;
     spmv_device_close(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }

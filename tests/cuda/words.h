@@ -11,6 +11,7 @@ extern const __device__ words_dim threadIdx, blockIdx, blockDim, gridDim;
 __device__ void __syncthreads();
 __device__ void __threadfence();
 __device__ int __clz(int);
+__device__ int __popc(unsigned);
 __device__ unsigned __float_as_uint(float);
 __device__ float __uint_as_float(unsigned);
 __device__ long long __double_as_longlong(double);
