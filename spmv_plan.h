@@ -447,22 +447,29 @@ static size_t spmv__text_close(spmv__text *t)
     return t->length;
 }
 
+/* Writes a part as in the text of a plan. */
+static void spmv__put_spec(spmv__text *t, const spmv_spec *spec)
+{
+    char mark = ':';
+    int k;
+    spmv__put_text(t, spmv_format_name(spec->format));
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (spec->key[k]) {
+            spmv__put_char(t, mark);
+            spmv__put_key(t, k, spec->key[k]);
+            mark = ',';
+        }
+}
+
 SPMV_API size_t spmv_plan_print(const spmv_plan *plan, char *out, size_t size)
 {
     if (!plan) return spmv_print(out, size, "%s", "");
     spmv__text t;
-    int i, k;
+    int i;
     spmv__text_open(&t, out, size);
     for (i = 0; i < plan->count; i++) {
-        char mark = ':';
         if (i) spmv__put_char(&t, '+');
-        spmv__put_text(&t, spmv_format_name(plan->part[i].format));
-        for (k = 0; k < SPMV_KEY_COUNT; k++)
-            if (plan->part[i].key[k]) {
-                spmv__put_char(&t, mark);
-                spmv__put_key(&t, k, plan->part[i].key[k]);
-                mark = ',';
-            }
+        spmv__put_spec(&t, &plan->part[i]);
     }
     return spmv__text_close(&t);
 }

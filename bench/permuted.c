@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * bench/permuted.c - HYB-R as its paper has it beside the builder hybr. Xu et al. 2012, IV B, reorder the rows of the matrix once by falling
- * length, so that the rows of each later ELL portion are the first ones, and reorder y at the end. The parts of hybr have row lists
- * instead, through which every part adds to y where it belongs. For each matrix that hybr divides at least twice it prints the
- * microseconds, of products in a row with vectors that stay on the device, of
- *   ours       the plan of hybr
- *   sorted     the same widths for the matrix with its rows sorted: the paper's product without the reordering of y
- *   y back     this followed by the reordering of y, which is a product with the transposed permutation, a part of ell of width one
- * the ratio of the last to ours, and the least that reordering y moves: its elements twice and the permutation, at the speed at which y
- * back runs by itself. All three results are compared. FILES are binary (spmv gen NAME -o FILE.bin); DEVICE is a name as in
- * spmv_device_desc.which, or "host".
+ * bench/permuted.c - HYB-R as its paper has it, with y permuted once, beside row lists. Xu et al. 2012, IV B, sort the rows of the matrix
+ * by falling length, so that the rows of each later ELL part are the first ones, and bring y back into order after the product. A plan
+ * has row lists instead, by which every part adds to y where it belongs. For each matrix that hybr divides at least twice this prints
+ * the microseconds, of products in a row with vectors that stay on the device, of
+ *   sorted     the plan of hybr: every ELL part has a list of its rows by falling length
+ *   later      the same, but the first part has all rows in order and needs no list
+ *   in order   the same, and the lists of the later parts are in order
+ *   permuted   the same widths for the matrix whose rows are sorted: the paper's product before y is brought back
+ *   and back   this with y brought back, which is a product with a permutation matrix stored as ell
+ *   back       that product alone. A kernel for permutations would move two thirds (f32) or three quarters (f64) of its bytes
+ * The results are compared. FILES are binary (spmv gen NAME -o FILE.bin); DEVICE is a name as in spmv_device_desc.which, or "host".
  *
  *   cc -std=c99 -D_POSIX_C_SOURCE=200809L -O2 -fopenmp -I. bench/permuted.c -o build/permuted -lOpenCL -ldl
  *   build/permuted DEVICE f32|f64 FILE...
@@ -297,7 +298,7 @@ int main(int argc, char **argv)
         on = &device;
     }
     printf("HYB-R on %s, %s; microseconds\n", on ? on->info.name : "the host", argv[2]);
-    printf("%-22s %9s %9s %9s %9s %9s %9s  plan for sorted rows\n", "matrix", "sorted", "later", "none", "permuted", "y back", "y alone");
+    printf("%-22s %9s %9s %9s %9s %9s %9s  widths\n", "matrix", "sorted", "later", "in order", "permuted", "and back", "back");
     for (i = 3; i < argc; i++) {
         read_matrix(&a, argv[i], type);
         slash = strrchr(argv[i], '/');

@@ -15,8 +15,9 @@ as they do, and as often as pays by their rule; and Table 2 of Koza et al. 2013,
 and its speed-up over CSR, HYB and their vector and scalar kernels of CSR, which are csr with 32 lanes and with one.
 
 Input: lines of "spmv bench --json" with the plans of "bench/candidates.sh CLASS paper", as bench/papers.sh writes them. DIR/MATRIX.bin is
-read for the shares of the parts. With --table, auto and cocktail are the plans that build/spmv now chooses by that table; their times are looked up
-among those that were measured, and a plan that was not measured is printed without a time. The exit status is 1 if a product was wrong."""
+read for the shares of the parts. With --table, auto and cocktail are the plans that build/spmv now chooses by that table; their times are
+looked up among those that were measured, and a plan that was not measured is printed without a time. The exit status is 1 if a product
+was wrong."""
 import argparse
 import os
 import re
@@ -54,10 +55,11 @@ CMRS = [
     ("koza_lp1", 0.8, 11.9, 0.1, 1.0, 12.5), ("clspmv_epidemiology", 5.1, 0.7, 0.3, 4.3, 0.4), ("koza_aorta", 4.1, 1.0, 1.0, 2.9, 1.0),
     ("clspmv_economics", 5.9, 1.3, 0.8, 3.4, 0.9), ("clspmv_circuit", 5.5, 1.2, 0.6, 3.7, 0.9), ("koza_cage15", 13.5, 2.2, None, 2.1, 2.9),
     ("clspmv_accelerator", 11.6, 2.0, 1.0, 1.9, 3.7), ("clspmv_ship", 13.8, 2.1, 1.1, 2.1, 3.1), ("clspmv_qcd", 16.4, 2.0, 0.8, 1.7, 4.9),
-    ("hybr_harbor", 16.6, 1.6, 1.4, 1.5, 4.1), ("clspmv_wind_tunnel", 20.5, 1.9, 0.9, 1.6, 6.1), ("clspmv_cantilever", 19.0, 1.6, 1.0, 1.4, 4.9),
-    ("koza_raefsky3", 18.7, 1.5, 0.9, 1.3, 4.8), ("clspmv_spheres", 19.3, 1.5, 0.9, 1.4, 5.0), ("koza_chebyshev4", 6.3, 1.2, 0.7, 0.6, 12.2),
-    ("clspmv_protein", 21.1, 1.3, 1.3, 1.2, 5.4), ("koza_tsopf_rs_b2383", 24.5, 1.2, 3.2, 1.1, 6.5), ("clspmv_lp", 9.7, 1.4, 1.3, 0.9, 11.4),
-    ("koza_dense10000", 25.8, 1.1, None, 1.0, 6.3),
+    ("hybr_harbor", 16.6, 1.6, 1.4, 1.5, 4.1), ("clspmv_wind_tunnel", 20.5, 1.9, 0.9, 1.6, 6.1),
+    ("clspmv_cantilever", 19.0, 1.6, 1.0, 1.4, 4.9), ("koza_raefsky3", 18.7, 1.5, 0.9, 1.3, 4.8),
+    ("clspmv_spheres", 19.3, 1.5, 0.9, 1.4, 5.0), ("koza_chebyshev4", 6.3, 1.2, 0.7, 0.6, 12.2),
+    ("clspmv_protein", 21.1, 1.3, 1.3, 1.2, 5.4), ("koza_tsopf_rs_b2383", 24.5, 1.2, 3.2, 1.1, 6.5),
+    ("clspmv_lp", 9.7, 1.4, 1.3, 0.9, 11.4), ("koza_dense10000", 25.8, 1.1, None, 1.0, 6.3),
 ]
 NV = ("dia", "ell", "csr", "coo")
 SINGLE = re.compile(r"(dia|bdia|ell|csr|coo|sell(:h=(32|64|128|256))?|(sbell|bell|bcsr)(:b=(1|2|4|8)x(4|8))?)$")
