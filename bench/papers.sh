@@ -14,7 +14,7 @@ if [ $# -lt 3 ]; then
     exit 2
 fi
 cd "$(dirname "$0")/.."
-command="bench/papers.sh $*"
+command="${RUN:+RUN=\"$RUN\" }${TABLE:+TABLE=$TABLE }bench/papers.sh $*"
 device=$1 type=$2 out=$3
 shift 3
 case $device in host) class=host ;; *[!0-9]*) class=gpu ;; *) class=${CLASS:-cpu} ;; esac

@@ -84,9 +84,10 @@ regret_tables() {
     done
 }
 paper_tables() {
-    head_of
-    echo "By the clock, products in a row; $(cat "$from"/papers_*.json | wc -l) products of the plans of bench/candidates.sh."
-    printf 'bench/tables.py --matrices MATRICES papers_*.json\n\n'
+    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). All matrices are of spmv gen."
+    sed 1,2d "$from/machine.txt"
+    echo "By the clock, products in a row; $(cat "$from"/papers_*.json | wc -l) products with the plans of bench/candidates.sh."
+    printf 'Command: python3 bench/tables.py --matrices MATRICES papers_*.json\n\n'
     python3 bench/tables.py --matrices "$matrices" "$from"/papers_*.json
 }
 
