@@ -465,7 +465,7 @@ is_svg e.svg
 verdict 'plot predicted: an SVG' $?
 gives 'plot predicted: as PNG' 0 plot predicted table.tune drawn.samples -o e.png
 paints 'plot predicted: dots of csr' e.png has 009e73
-gives 'plot predicted: one file' 1 plot predicted table.tune -o p.png
+gives 'plot predicted: one file' 2 plot predicted table.tune -o p.png
 gives 'plot predicted: no samples' 1 plot predicted table.tune table.tune -o p.png
 says 'plot predicted: no samples: why' err 'table.tune'
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_9_8 coo/ 4\n' >other.samples

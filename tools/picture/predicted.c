@@ -75,6 +75,7 @@ static int predict_type(tool *t, prediction *p, const spmv_csr *a, const char *s
 /* Generates every structure once and predicts its samples. DONE or FAILED. */
 static int predict_all(tool *t, prediction *p)
 {
+    const char *about = t->about; /* generating sets it to the structure */
     size_t i, k;
     int type, result = DONE;
     for (i = 0; i < p->samples.count && result == DONE; i++) {
@@ -90,6 +91,7 @@ static int predict_all(tool *t, prediction *p)
         spmv_csr_free(&a);
     }
     cli_progress_clear(t);
+    if (result == DONE) t->about = about;
     return result;
 }
 
