@@ -580,6 +580,7 @@ static const char spmv__tune_0[][2048] = {
     "fit f32 bcsr:b=6x6,idx=16/ 0.43 0.35 0.01 0.03 0.66 0 0 -0.01 0.15\n"
     "fit f64 dense/ 0.35 0 0.30 -0.02 0.02 0 0 0 0.10\n"
     "fit f32 dense/ 0.63 0.02 0.27 -0.04 0.02 0 0 0 0.07\n"
+    "" ""
 };
 #define SPMV__TUNE_0 { (const char *)spmv__tune_0, sizeof spmv__tune_0 },
 #else
@@ -1166,6 +1167,7 @@ static const char spmv__tune_1[][2048] = {
     "fit f32 tcsr:tile=2048/ 0.32 0.23 -0.10 0.03 0.49 0 0 -0.46 0.31\n"
     "fit f64 dense/ 0.74 0.26 0.23 -0.01 0.05 0 0 0.05 -0.12\n"
     "fit f32 dense/ 0.63 0.11 0.25 0 0.03 0 0 -0.05 -0.10\n"
+    "" ""
 };
 #define SPMV__TUNE_1 { (const char *)spmv__tune_1, sizeof spmv__tune_1 },
 #else
@@ -1469,6 +1471,7 @@ static const char spmv__tune_2[][2048] = {
     "fit f64 bell:b=8x8/ 0.77 0.93 0.09 0.01 0.04 0 0 -0.06 0.55\n",
     "fit f32 sbell:b=2x4/ 0.76 0.60 -0.11 -0.27 0.04 0 0 -0.04 0.08\n"
     "fit f32 dense/V=1 0.47 0.40 0.07 -0.30 0.04 0 0 0.05 0.17\n"
+    "" ""
 };
 #define SPMV__TUNE_2 { (const char *)spmv__tune_2, sizeof spmv__tune_2 },
 #else
@@ -1675,6 +1678,7 @@ static const char spmv__tune_3[][2048] = {
     "fit f64 dense/WG=256,V=4 0.57 0.05 0.25 -0.04 0.02 0 0 -0.01 -0.04\n"
     "fit f64 dense/WG=256,V=16 0.54 0.06 0.25 -0.04 0.02 0 0 -0.01 -0.04\n"
     "fit f32 dense/ 0.59 0.03 0.18 -0.06 0.02 0 0 -0.01 0\n"
+    "" ""
 };
 #define SPMV__TUNE_3 { (const char *)spmv__tune_3, sizeof spmv__tune_3 },
 #else
