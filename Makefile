@@ -43,6 +43,7 @@ help:
 	@echo '                  (and its manual pages, if "make man" was run before)'
 	@echo 'make install-headers  installs all but the command line; "make uninstall" undoes either'
 	@echo 'make fit          fits the tables in tuning/ to their samples again, after a change of spmv_cost.h'
+	@echo 'make predicted    draws predicted over measured times of these samples to bench/results, and prints how many are good'
 	@echo 'make headers      generates spmv_kernels.h and spmv_tuning.h again (needs xxd)'
 	@echo 'make kernels      writes the kernels of the library that spmvgen generates, and those headers (needs flex, bison and xxd)'
 	@echo 'make check-headers   fails if they are not up to date'
@@ -61,6 +62,7 @@ help:
 	@echo 'make man          writes manual pages of the command line to build/man, by help2man; see one with man -l build/man/spmv.1'
 	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   compares with other libraries: Eigen, librsb and MKL, or cuSPARSE'
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
+	@echo 'make bench-papers DEVICE=D TYPE=T NAME=N             repeats the tables of clSpMV, HYB-R and CMRS: bench/results/N-tables.txt'
 	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the table in the README from their output'
 	@echo 'make clean        removes build and dist'
 
@@ -206,6 +208,10 @@ build/two_devices: bench/two_devices.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
+build/permuted: bench/permuted.c bench/clock.h $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
+
 build/groups: bench/groups.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
@@ -218,6 +224,14 @@ headers:
 fit: build/spmv
 	set -e; for s in tuning/*.samples.gz; do build/spmv tune --fit $$s --table $${s%.samples.gz}.tune --out $${s%.samples.gz}.tune; done
 	sh tools/embed.sh
+
+# how good the estimates by the bundled tables are: pictures and shares in bench/results, after make fit or a new table
+predicted: build/spmv
+	set -e; for s in tuning/*.samples.gz; do \
+	    n=$$(basename $$s .samples.gz); echo "$$n, by tuning/$$n.tune"; \
+	    build/spmv plot predicted tuning/$$n.tune $$s -o bench/results/$$n-predicted.png; echo; \
+	done >bench/results/predicted.txt
+	cat bench/results/predicted.txt
 
 check-headers:
 	sh tests/headers.sh
@@ -304,12 +318,15 @@ bench-peers: build/spmv
 	@DEVICE="$(DEVICE)" sh bench/peers.sh $(FILES)
 bench-regret: build/spmv
 	@sh bench/regret.sh "$(DEVICE)" "$(TYPE)" $(FILES)
+bench-papers: build/spmv
+	@sh bench/papers.sh "$(DEVICE)" "$(TYPE)" build/papers/$(NAME) $(FILES)
+	@sh bench/report.sh build/papers/$(NAME) $(NAME) build/papers/$(NAME)
 bench-report:
 	@sh bench/report.sh $(FROM) $(NAME) $(MATRICES)
 
 clean:
 	rm -rf build dist
 
-.PHONY: all help headers fit kernels check-headers single dist install install-headers uninstall test test-all compile-checks unit sanitize pairs \
-        suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret bench-report \
-        clean
+.PHONY: all help headers fit predicted kernels check-headers single dist install install-headers uninstall test test-all compile-checks \
+        unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret \
+        bench-papers bench-report clean

@@ -7,28 +7,38 @@
  *     cocktail:u=N        u, the number of CSR's work-groups, in "CSR vs COO"; default: the compute units of the device
  *     cocktail:padding=0  ell and sell, and the block formats of each size, are compared by their rates alone; default 1: with padding
  *
- * The formats are the paper's nine, the blocks its eight sizes, and all that the policies know of a device is the rate of each format at
- * a number of rows and of nonzeros in a row. spmv_choose of spmv_auto.h takes the rates from a tuning table; programs seldom need to
- * call spmv_cocktail_make themselves.
+ * All that the policies know of a device is the rate of each format at a number of rows and of nonzeros in a row. spmv_choose of
+ * spmv_auto.h takes the rates from a tuning table, as they are there; programs seldom need to call spmv_cocktail_make themselves.
  *
- * Where the paper can be read in several ways, this file takes these:
+ * What the paper says, by the names of its policies, the functions that do it, and how they read it where it can be read in several ways:
+ * - Formats (2, 4.4): nine, and eight block sizes: spmv__brew_layouts. A slice of SELL has 32, 64, 128 or 256 rows (4.3.2).
  * - Current matrix settings: the rows of the matrix, and the mean nonzeros in a row of what earlier parts left, so that features and rates
- *   are found again after each part. The order of the categories is decided once, for the whole matrix.
- * - The length of a diagonal, n_d, is the number of its places within the matrix; what it costs is a slot for each row, as DIA stores it.
- * - "g_d" under dense blocks is a misprint of g_b. The category's three formats are compared for each block size, once with the dense
- *   blocks alone and once with all blocks, as the paper has a histogram for either; the rest counts as n / g_f, and all blocks must be
- *   faster than that.
- * - A part counts with its fill and padding, at the rate of a matrix with as many slots in a row. This also decides between ELL and
- *   SELL. With padding=0, these formats are compared by their rates at the current settings instead; on an H200's table that changes
- *   the plan of every second matrix.
- * - Thick bands are those of at least as many diagonals as make the third case the fastest.
- * - ELL's width is the greatest for which the inequality holds, up to the longest row: beyond it there is only padding. It bounds the
- *   mean gain over all columns; the last one by itself may cost more than it gains. A slice of SELL has the rows that there are.
- * - CSR's rows are divided among u work-groups in equal numbers of adjacent rows. The paper does not say what u is; it has the meaning of
- *   a load balance if the groups run at the same time, so spmv_choose takes the compute units of the device. With more groups, CSR loses
- *   to COO on more of the matrices with uneven rows.
- * - Merging drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a part take all that is left, so that no
- *   part follows it. The best such change is made as long as the sum of the estimates falls.
+ *   are found again after each part: spmv__brew_settle.
+ * - Priority of the categories: by their highest rate, decided once for the whole matrix: spmv__cocktail_categories.
+ * - Dense Diagonals: e_d > n_d g_f / g_d for each diagonal: spmv__is_dense_diagonal. n_d is the number of its places within the matrix;
+ *   what it costs is a slot for each row, as DIA stores it.
+ * - BDIA vs DIA: the fastest of only BDIA, only DIA, and BDIA for thick bands with DIA for the others: spmv__choose_diagonals. Thick bands
+ *   are those of at least as many diagonals as make the third case the fastest.
+ * - Dense Blocks: e_b > n_b g_f / g_b for each block of each size ("g_d" in the paper's text is a misprint), from a histogram of the dense
+ *   blocks and one of all blocks in each block row: spmv__cocktail_block_size, spmv__sum_blocks.
+ * - SBELL vs BELL vs BCSR: the fastest: spmv__try_blocks. The formats are compared for each size, once with the dense blocks alone and
+ *   once with all blocks, as there is a histogram for either; the rest counts as n / g_f, and all blocks must be faster than that. The
+ *   size of the fastest case is taken.
+ * - ELL and SELL vs CSR and COO: only CSR or COO if m_c = max(g_CSR, g_COO) > m_e = max(g_ELL, g_SELL): spmv__cocktail_ell.
+ * - Extract ELL: the greatest width w with (z + e) / g_ELL < e / m_c: spmv__extract_ell. It goes up to the longest row: beyond there is
+ *   only padding. It bounds the mean gain over all columns; the last one by itself may cost more than it gains.
+ * - Extract SELL: the same for each slice by itself. The last slice has the rows that there are.
+ * - ELL vs SELL: the faster: spmv__try_ell.
+ * - CSR vs COO: CSR if u max nnz(i) / g_CSR < n / g_COO: spmv__cocktail_csr_or_coo. The rows are divided among u work-groups in equal
+ *   numbers of adjacent rows. The paper does not say what u is; the rule measures the balance of groups that run at the same time, so
+ *   spmv_choose takes the compute units of the device. With more groups, CSR loses to COO on more of the matrices with uneven rows.
+ * - Merge small submatrices: spmv__cocktail_merge drops a part, whose nonzeros then go to the parts behind it by their keys, or lets a
+ *   part take all that is left, so that no part follows it. The best such change is made as long as the sum of the estimates falls.
+ * Where GFLOP/s of different cases are compared, a part counts with its fill and padding, at the rate of a matrix with as many slots in a
+ * row. With padding=0, ELL and SELL, and the block formats, are compared by their rates at the current settings instead; on an H200's
+ * table that changes the plan of every second matrix.
+ * The plan says which diagonals, blocks and columns of slices a part takes by the keys d and fill, in millionths, rounded down. So a
+ * diagonal or a column for which an inequality fails by less than that is taken as well.
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
 /* Above the guard: the bodies may be wanted although the interface was seen. What is complete is not read again. */
@@ -237,25 +247,25 @@ static double spmv__brew_highest(const spmv__brew *c, int first, int end) { retu
 
 static double spmv__brew_flat(const spmv__brew *c) { return spmv__brew_highest(c, SPMV__BREW_ELL, SPMV__BREW_BLOCK); } /* g_f */
 
-/* The text of a layout or part. */
-typedef struct spmv__spec_text {
-    char text[64];
-} spmv__spec_text;
+/* The text of a layout, a part or a plan, cut off after as many characters as a line of the steps can hold. */
+typedef struct spmv__brew_text {
+    char text[200];
+} spmv__brew_text;
 
-/* Prints a layout or part as a plan would have it. */
-static spmv__spec_text spmv__text_of(const spmv_spec *spec)
+static spmv__brew_text spmv__text_of(const spmv_spec *spec)
 {
-    spmv__spec_text s;
+    spmv__brew_text s;
     spmv__text t;
-    int k, any = 0;
     spmv__text_open(&t, s.text, sizeof s.text);
-    spmv__put_text(&t, spmv_format_name(spec->format));
-    for (k = 0; k < SPMV_KEY_COUNT; k++)
-        if (spec->key[k]) {
-            spmv__put_char(&t, any++ ? ',' : ':');
-            spmv__put_key(&t, k, spec->key[k]);
-        }
+    spmv__put_spec(&t, spec);
     spmv__text_close(&t);
+    return s;
+}
+
+static spmv__brew_text spmv__text_of_plan(const spmv_plan *plan)
+{
+    spmv__brew_text s;
+    spmv_plan_print(plan, s.text, sizeof s.text);
     return s;
 }
 
@@ -302,11 +312,14 @@ static spmv_spec *spmv__brew_add(spmv__brew *c, const spmv_spec *layout)
 /* The largest whole number of millionths in n / of, for the keys d and fill. */
 static int64_t spmv__millionths_of(uint64_t n, uint64_t of) { return (int64_t)((double)n * (double)SPMV__ONE / (double)of); }
 
-/* A number of slots over a rate: half the nanoseconds that they take. Negative if there are too many slots, or the rate is not known. */
-static double spmv__slots_over(const spmv__brew *c, double slots, double rate)
+/* A number of slots over a rate: half the nanoseconds that they take. Negative if the rate is not known, or if there are too many slots for
+ * one part, which is written as a line. */
+static double spmv__slots_over(spmv__brew *c, double slots, double rate)
 {
-    if (!(rate > 0) || (c->d->most_slots && slots > (double)c->d->most_slots)) return -1;
-    return slots / rate;
+    if (!(rate > 0)) return -1;
+    if (!c->d->most_slots || slots <= (double)c->d->most_slots) return slots / rate;
+    SPMV__STEP(c, "  %.0f slots are more than a part may have, which is %llu", slots, (spmv__ull)c->d->most_slots);
+    return -1;
 }
 
 /* ---- dense diagonals, BDIA or DIA ------------------------------------------------------------------------------------- */
@@ -749,6 +762,8 @@ static void spmv__cocktail_csr_or_coo(spmv__brew *c)
         csr = work / g_csr < n / g_coo;
         SPMV__STEP(c, "csr, coo  u max nnz(i) / g_csr = %llu x %llu / %.3f = %.3f < n / g_coo = %.0f / %.3f = %.3f: %s", (spmv__ull)groups,
                    (spmv__ull)most, g_csr, work / g_csr, n, g_coo, n / g_coo, spmv__yes_no(csr));
+    } else {
+        SPMV__STEP(c, "csr, coo  g_csr = %.3f, g_coo = %.3f: at most one has a rate", g_csr, g_coo);
     }
     memset(&last, 0, sizeof last);
     last.format = csr ? SPMV_CSR : g_coo > 0 ? SPMV_COO : spmv__brew_last(c);
@@ -808,7 +823,7 @@ static spmv_status spmv__brew_slots(const spmv__brew *c, const spmv_spec *spec, 
 
 /* Estimates a plan: the sum over its parts of the work over the rate at as many slots in a row. *seconds is negative if a part is too large
  * or has no rate. Parts that hold nothing are dropped from the plan. per_row: the slots in a row of each part that stays. */
-static spmv_status spmv__brew_estimate(const spmv__brew *c, spmv_plan *plan, double *seconds, double *per_row)
+static spmv_status spmv__brew_estimate(spmv__brew *c, spmv_plan *plan, double *seconds, double *per_row)
 {
     spmv_split split;
     int i, kept = 0;
@@ -854,18 +869,6 @@ static int spmv__merge_change(const spmv_plan *from, int i, spmv_plan *to)
     return 1;
 }
 
-/* The text of a plan, cut off after as many characters as a line of the steps can hold. */
-typedef struct spmv__plan_text {
-    char text[200];
-} spmv__plan_text;
-
-static spmv__plan_text spmv__text_of_plan(const spmv_plan *plan)
-{
-    spmv__plan_text p;
-    spmv_plan_print(plan, p.text, sizeof p.text);
-    return p;
-}
-
 /* "Merge small submatrices". trial and best: two plans to work on. */
 static spmv_status spmv__cocktail_merge(spmv__brew *c, spmv_plan *trial, spmv_plan *best)
 {
@@ -877,7 +880,9 @@ static spmv_status spmv__cocktail_merge(spmv__brew *c, spmv_plan *trial, spmv_pl
         least = out->seconds;
         for (i = 0; !s && spmv__merge_change(&out->plan, i, trial); i++) {
             s = spmv__brew_estimate(c, trial, &seconds, per_row);
-            if (s || seconds < 0) continue;
+            if (s) break;
+            if (seconds < 0) SPMV__STEP(c, "merge     %s: not possible", spmv__text_of_plan(trial).text);
+            if (seconds < 0) continue;
             SPMV__STEP(c, "merge     %s: %.3f < %.3f us, %s: %s", spmv__text_of_plan(trial).text, seconds * 1e6, out->seconds * 1e6,
                        spmv__text_of_plan(&out->plan).text, spmv__yes_no(seconds < out->seconds));
             if (seconds >= least) continue;

@@ -4,7 +4,8 @@
 #   all     for bench/regret.sh: every layout and builder that "spmv plan --list" names, plans of two parts, some more layouts and,
 #           on devices, the knobs that were the fastest in some measurement
 #   short   every format and builder, and fewer of the others
-#   paper   for bench/tables.py: what the tables of clSpMV compare, which are HYB and the paper's formats and block sizes, and the choices
+#   paper   for bench/papers.sh: what the tables of clSpMV, HYB-R and CMRS compare, which are the nine formats of the first with its block
+#           sizes, HYB, HYB-R, CMRS, on a GPU csr with several numbers of lanes, and the choices
 #   peers   for bench/peers.sh: the few that were the fastest in some measurement
 # "auto" and "csr", which the reports compare with, are always among them. SPMV is the program that lists the plans (build/spmv).
 set -eu
@@ -39,7 +40,9 @@ peers)
     fi | tr ' ' '\n'
     exit 0 ;;
 paper)
-    echo auto cocktail hyb csr coo ell dia bdia sell sell:h=64 sell:h=128 sell:h=256 | tr ' ' '\n'
+    [ "$class" != gpu ] || knobs='csr/L=1 csr/L=4 csr/L=32'
+    echo auto cocktail hyb hybr:levels=2 hybr csr $knobs coo ell dia bdia sell sell:h=64 sell:h=128 sell:h=256 | tr ' ' '\n'
+    echo cmrs:h=2 cmrs:h=4 cmrs:h=8 cmrs:h=16 | tr ' ' '\n'
     for b in 1x4 2x4 4x4 8x4 1x8 2x8 4x8 8x8; do
         for f in sbell bell bcsr; do echo "$f:b=$b"; done
     done

@@ -3,7 +3,8 @@
 # bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from the measurements in DIRECTORY, as far as they are there,
 # and the README's table of speed from bench/results; without arguments only that table.
 #   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json
-#   NAME-plans.txt, NAME-regret.txt, NAME-tables.txt
+#   NAME-tables.txt      from the files of bench/papers.sh: papers_*.json and machine.txt
+#   NAME-plans.txt, NAME-regret.txt
 #                        from clock_*.json (of bench/regret.sh, or other lines of "spmv bench --json --again 4") with
 #                        machine.txt: a line that names machine and driver, a line with the date, and what else a reader should know
 #                        plans.txt: a sentence about which plans were tried on which matrices
@@ -83,14 +84,11 @@ regret_tables() {
     done
 }
 paper_tables() {
-    head_of
-    echo "By the clock, products in a row; the plans of $name-plans.txt."
-    echo
-    if [ -e "$from/now" ]; then
-        table tables "cocktail and auto as the library chooses now." --table "tuning/$name.tune" --matrices "$matrices"
-    else
-        table tables "cocktail and auto as the run had them." --matrices "$matrices"
-    fi
+    echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). All matrices are of spmv gen."
+    sed 1,2d "$from/machine.txt"
+    echo "By the clock, products in a row; $(cat "$from"/papers_*.json | wc -l) products with the plans of bench/candidates.sh."
+    printf 'Command: python3 bench/tables.py --matrices MATRICES papers_*.json\n\n'
+    python3 bench/tables.py --matrices "$matrices" "$from"/papers_*.json
 }
 
 make -s --no-print-directory build/spmv
@@ -106,10 +104,14 @@ if [ -e "$1" ]; then
     needs machine.txt plans.txt
     write "$name-plans.txt" plans_table
     write "$name-regret.txt" regret_tables
+fi
+set -- "$from"/papers_*.json
+if [ -e "$1" ]; then
+    needs machine.txt
     write "$name-tables.txt" paper_tables
 fi
 if [ -z "$written" ]; then
-    echo "bench/report.sh: $from has neither clock_*.json nor cuSPARSE.json nor peers.json" >&2
+    echo "bench/report.sh: $from has neither clock_*.json nor papers_*.json nor cuSPARSE.json nor peers.json" >&2
     exit 1
 fi
 echo "written:$written"

@@ -63,6 +63,32 @@ report tables --matrices "$dir" "$dir/paper.json"
 result "tables: only the paper's layouts are its best single format; the same plan has one time"
 has '^qcd +300\.0% +0\.0% +-50\.0% +-75\.0% +-50\.0% +19\.3% +19\.1% +-3\.4% +0\.7%$' && has '^mean +300\.0%'
 result "tables: improvements beside the paper's"
+for plan in hyb hybr:levels=2 hybr csr/L=1 csr/L=32 cmrs:h=4; do
+    case $plan in hyb*) text=ell:w=2+coo us=8 ;; csr*) text=csr us=${plan#*L=} ;; *) text=$plan us=2 ;; esac
+    [ "$plan" != hybr ] || text=ell us=4
+    row "$plan" "$text" $us true |
+        sed "s/gr_9_8/clspmv_circuit/; s|\"host\", \"type\"|\"${plan#*/}\", \"type\"|; s/\"gflops\": 1/\"gflops\": $((8 / us))/"
+done >"$dir/others.json"
+report tables --matrices "$dir" "$dir/others.json"
+has '^clspmv_circuit +1\.00 +0\.0% +100\.0% +8\.7% +13\.3% +13\.5% +4\.5%$'
+result "tables: what HYB-R gains, divided twice and by its rule, beside the paper's"
+has '^clspmv_circuit +cmrs:h=4 +4\.00 +0\.50 +4\.00 +16\.00 +0\.50 \| +5\.50 +1\.20 +0\.60 +3\.70 +0\.90$'
+result "tables: what CMRS gains over csr, HYB, 32 lanes and one"
+cat >"$dir/stub" <<END
+#!/bin/sh
+# stands for spmv: gen makes a file, except of one matrix, and bench prints a line for each plan
+case \$1 in
+gen) [ "\$2" != nosuch ] && : >"\$4" ;;
+bench) shift 2; while [ "\$1" = --plan ]; do echo "{\"plan\": \"\$2\"}"; shift 2; done; echo "rest \$*" ;;
+esac
+END
+chmod +x "$dir/stub"
+SPMV=$dir/stub TABLE=t.tune sh bench/papers.sh host f32 "$dir/papers" clspmv_qcd nosuch koza_p7 >"$dir/out" 2>&1
+[ $? = 0 ] && [ "$(grep -c '"cocktail"' "$dir/papers/papers_host.f32.json")" = 2 ] && [ ! -e "$dir/papers/nosuch.bin" ] &&
+    grep -qx 'rest --again 4 --table t.tune --device host --type f32 --json' "$dir/papers/papers_host.f32.json"
+result "papers.sh: every plan for each matrix that can be generated"
+[ "$(sed -n '$p' "$dir/papers/machine.txt")" = "Command: TABLE=t.tune bench/papers.sh host f32 $dir/papers clspmv_qcd nosuch koza_p7" ]
+result "papers.sh: the command is kept for the report"
 report tables --table tuning/host.tune --matrices "$dir" "$dir/paper.json"
 [ $status = 0 ] && has 'cocktail and auto as chosen by tuning/host.tune'
 result "tables --table: a matrix that is not there keeps the choice of the run"

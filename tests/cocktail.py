@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A second implementation of the plan "cocktail" (clSpMV 3.3; spmv_cocktail.h says how the paper is read), compared with the library's on
-40 generated matrices: cocktail.py [PROGRAM]. The plan, its variants, and every line that "spmv plan --builder cocktail --explain" prints
+40 generated matrices, with its keys at their defaults and with others: cocktail.py [PROGRAM]. The plan, its variants, and every line that "spmv plan --builder cocktail --explain" prints
 about an inequality must agree: words and whole numbers exactly, other numbers to a thousandth. The last line is "N passed, N failed"."""
 import math
 import os
@@ -197,8 +197,9 @@ def slots_of(m, part, entries, units):
 # ---- the policies ----
 
 class Cocktail:
-    def __init__(self, m, table):
+    def __init__(self, m, table, units, padding):
         self.m, self.t, self.parts, self.steps = m, table, [], []
+        self.units, self.padding = units, padding
         self.left = m.entries
         self.settle()
         self.make()
@@ -295,8 +296,8 @@ class Cocktail:
             self.say(f"    e_b >= {least}: {dense['blocks']} of {every['blocks']} blocks, with {dense['nnz']} nonzeros")
             for sums in (dense, every) if dense["blocks"] < every["blocks"] else (dense,):
                 for name in names:
-                    slots, rest = sums[name.partition(":")[0]] * size, n - sums["nnz"]
-                    g = self.rate(name, slots / self.m.rows)
+                    slots, rest = sums[name.partition(":")[0] if self.padding else "blocks"] * size, n - sums["nnz"]
+                    g = self.rate(name, slots / self.m.rows) if self.padding else self.g[name]
                     if not slots or g <= 0:
                         continue
                     time = slots / g + (rest / gf if rest else 0)
@@ -321,7 +322,7 @@ class Cocktail:
         if not self.left:
             return
         g_csr, g_coo, n = self.g["csr"], self.g["coo"], len(self.left)
-        u, most = balanced(self.m, self.left, self.t.units)
+        u, most = balanced(self.m, self.left, self.units)
         csr = u * most / g_csr < n / g_coo
         self.say(f"csr, coo  u max nnz(i) / g_csr = {u} x {most} / {g_csr:.3f} = {u * most / g_csr:.3f} < n / g_coo = "
                  f"{n} / {g_coo:.3f} = {n / g_coo:.3f}: {yes(csr)}")
@@ -354,9 +355,13 @@ class Cocktail:
                              f"{e} / {mc:.3f} = {e / mc:.3f}: {result}")
             if not wide:
                 continue
-            g = self.rate(name, slots / m.rows)
-            time = slots / g + (n - held) / mc
-            self.say(f"  {n} / ({slots} / {g:.3f} + {n - held} / {mc:.3f}) = {n / time:.3f}")
+            if self.padding:
+                g = self.rate(name, slots / m.rows)
+                time = slots / g + (n - held) / mc
+                self.say(f"  {n} / ({slots} / {g:.3f} + {n - held} / {mc:.3f}) = {n / time:.3f}")
+            else:
+                time = 1 / g
+                self.say(f"  g = {g:.3f}")
             fill = min(k[2] * MILLION // k[1] for k in wide)
             if best is None or time < best[0]:
                 best = (time, name, (0, 0) if held == n else (width, 0) if name == "ell" else (0, fill))
@@ -368,7 +373,7 @@ class Cocktail:
         seconds, kept = 0, []
         for part, entries in zip(parts, split(self.m, parts)[0]):
             if entries:
-                slots, work = slots_of(self.m, part, entries, self.t.units)
+                slots, work = slots_of(self.m, part, entries, self.units)
                 g = self.rate(part.layout, slots / self.m.rows)
                 seconds = None if seconds is None or g <= 0 else seconds + 2e-9 * work / g
                 kept.append((part, slots / self.m.rows))
@@ -383,6 +388,7 @@ class Cocktail:
             for trial in changes:
                 seconds, kept = self.estimate(trial)
                 if seconds is None:
+                    self.say(f"merge     {plan_text(k[0] for k in kept)}: not possible")
                     continue
                 self.say(f"merge     {plan_text(k[0] for k in kept)}: {seconds * 1e6:.3f} < {self.seconds * 1e6:.3f} us, "
                          f"{plan_text(parts)}: {yes(seconds < self.seconds)}")
@@ -507,14 +513,15 @@ def same(ours, theirs):
     return True
 
 
-def compare(program, folder, i, seen):
-    """Runs the program on matrix i. Returns what differs, or None."""
+def compare(program, folder, i, seen, units=0, padding=True):
+    """Runs the program on matrix i, with u if units is not 0. Returns what differs, or None."""
     m, t = matrix(i), table(i % len(STRONG))
+    builder = "cocktail" + (f":u={units},padding={int(padding)}" if units else "")
     files = os.path.join(folder, "m.mtx"), os.path.join(folder, "t.tune")
     for name, text in zip(files, (m.text(), t.text())):
         with open(name, "w", encoding="ascii") as f:
             f.write(text)
-    run = subprocess.run([program, "plan", files[0], "--builder", "cocktail", "--explain", "--table", files[1]], capture_output=True,
+    run = subprocess.run([program, "plan", files[0], "--builder", builder, "--explain", "--table", files[1]], capture_output=True,
                          text=True, check=False)
     if run.returncode:
         return run.stderr
@@ -522,7 +529,7 @@ def compare(program, folder, i, seen):
     begin = next(k for k, line in enumerate(theirs) if line.startswith("settings"))
     steps = theirs[begin:theirs.index("", begin)]
     plan = next(line[8:] for line in theirs if line.startswith("plan  "))
-    ours = Cocktail(m, t)
+    ours = Cocktail(m, t, units or t.units, padding)
     for step in steps:
         seen.add(step.split()[0])
     seen.update(p.partition(":")[0] for p in plan.partition("/")[0].split("+"))
@@ -542,11 +549,12 @@ def main():
     seen = set()
     with tempfile.TemporaryDirectory() as folder:
         for i in range(40):
-            fault = compare(program, folder, i, seen)
-            passed += not fault
-            failed += bool(fault)
-            if fault:
-                print(f"matrix {i}, table {i % len(STRONG)}: {fault}")
+            for keys in ({}, {"units": 1 + i % 9, "padding": False}):
+                fault = compare(program, folder, i, seen, **keys)
+                passed += not fault
+                failed += bool(fault)
+                if fault:
+                    print(f"matrix {i}, table {i % len(STRONG)}, {keys or 'no keys'}: {fault}")
     for word in list(RULES) + ["2 parts", "3 parts", "dia", "bdia", "ell", "sell", "csr", "coo", "sbell", "bell", "bcsr"]:
         passed += word in seen
         failed += word not in seen

@@ -1451,7 +1451,9 @@ Test(cocktail, without_rates)
     h = flat_rates(0, 0, 1, 0);
     h.rate[SPMV_DIA] = 100; /* 32 slots */
     some_diagonals(&m);
-    mixed(&m, &h, d, "csr", LINES("holds for 4 of 4 diagonals"));
+    mixed(&m, &h, d, "csr", /* with DIA for the dense diagonals alone, and with CSR */
+          LINES("holds for 4 of 4 diagonals", "  32 slots are more than a part may have, which is 20\n",
+                "csr, coo  g_csr = 1.000, g_coo = 0.000: at most one has a rate\n"));
     h.rate[SPMV_DIA] = 0;
     matrix_open(&m, "empty", 3, 3);
     m.ptr[1] = m.ptr[2] = m.ptr[3] = 0;

@@ -457,6 +457,20 @@ for s in png svg; do
     is_$s t.$s >out 2>err
     verdict "plot tune: $s is one" $?
 done
+printf 'spmv tuning samples 1\nhost\nx\nf64 gr_9_8 csr/ 4\nf64 gr_9_8 coo/ 9\nf64 tridiag_20 csr/ 8000\n' >drawn.samples
+gives 'plot predicted' 0 plot predicted table.tune drawn.samples -o e.svg
+says 'plot predicted: what the table predicts, nothing of coo' out '^f64 +[0-9]+% of 2 within 0.8 to 1.25, geometric mean [0-9.]+$'
+says 'plot predicted: the shares of a format' out '^f64 csr +[0-9]+% of 2 within 0.8 to 1.25'
+is_svg e.svg
+verdict 'plot predicted: an SVG' $?
+gives 'plot predicted: as PNG' 0 plot predicted table.tune drawn.samples -o e.png
+paints 'plot predicted: dots of csr' e.png has 009e73
+gives 'plot predicted: one file' 2 plot predicted table.tune -o p.png
+gives 'plot predicted: no samples' 1 plot predicted table.tune table.tune -o p.png
+says 'plot predicted: no samples: why' err 'table.tune'
+printf 'spmv tuning samples 1\nhost\nx\nf64 gr_9_8 coo/ 4\n' >other.samples
+gives 'plot predicted: nothing is predicted' 1 plot predicted table.tune other.samples -o p.png
+says 'plot predicted: nothing is predicted: why' err 'table.tune predicts no sample of other.samples'
 gives 'plot: the same picture again' 0 plot tune table.tune -o t2.png
 cmp t.png t2.png
 verdict 'plot: the same bytes' $?

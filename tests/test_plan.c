@@ -890,9 +890,7 @@ static void simulate_hybr(const matrix *m, int method, uint64_t x, uint64_t key,
         char part[48], width[24] = "";
         int last = i + 1 == levels && !rows;
         if (!last) snprintf(width, sizeof width, "w=%d", (int)k[i]);
-        snprintf(part, sizeof part, "ell%s%s%s%s", last && levels == 1 ? "" : ":", width, levels > 1 && !last ? "," : "",
-                 levels > 1 ? "rows=sorted" : "");
-        if (levels == 1 && last) snprintf(part, sizeof part, "ell");
+        snprintf(part, sizeof part, "ell%s%s%s%s", last && !i ? "" : ":", width, i && !last ? "," : "", i ? "rows=nonempty" : "");
         append(want, size, part);
     }
     if (rows_with(left, m->rows, 1) || !levels) append(want, size, "coo");
@@ -945,15 +943,15 @@ Test(builder, hybr_stops)
     }
     matrix_close(&m, INTEGERS);
     expect_plan(&m, "hybr:rows=7,x=0.1", NULL, "ell:w=7+coo");            /* 7 < 7.007 */
-    expect_plan(&m, "hybr:rows=7,x=0.0999", NULL, "ell:w=7,rows=sorted+ell:rows=sorted"); /* 7 >= 7.0000 - */
+    expect_plan(&m, "hybr:rows=7,x=0.0999", NULL, "ell:w=7+ell:rows=nonempty"); /* 7 >= 7.0000 - */
     expect_plan(&m, "hybr:rows=8,x=0.0999", NULL, "ell:w=7+coo");
-    expect_plan(&m, "hybr:rows=7,x=0", NULL, "ell:w=7,rows=sorted+ell:rows=sorted");
+    expect_plan(&m, "hybr:rows=7,x=0", NULL, "ell:w=7+ell:rows=nonempty");
     expect_plan(&m, "hybr:rows=7,x=0,levels=1", NULL, "ell:w=7+coo");
     expect_plan(&m, "hybr:rows=1001", NULL, "coo");
     expect_plan(&m, "hybr:rows=1001,k=2", NULL, "ell:w=7+coo");
     expect_plan(&m, "hybr:rows=0,k=4", NULL, "ell");
-    expect_plan(&m, "hybr:rows=7,x=0,levels=4294967296", NULL, "ell:w=7,rows=sorted+ell:rows=sorted");
-    expect_plan(&m, "hybr:rows=7,x=0,levels=2147483648", NULL, "ell:w=7,rows=sorted+ell:rows=sorted");
+    expect_plan(&m, "hybr:rows=7,x=0,levels=4294967296", NULL, "ell:w=7+ell:rows=nonempty");
+    expect_plan(&m, "hybr:rows=7,x=0,levels=2147483648", NULL, "ell:w=7+ell:rows=nonempty");
     expect_plan(&m, "hybr:rows=7,x=100", NULL, "ell:w=7+coo");
     matrix_free(&m);
     cr_assert(checks_done > 20);
@@ -975,7 +973,7 @@ Test(builder, hybr_percent_is_exact)
         }
         matrix_close(&m, INTEGERS);
         snprintf(text, sizeof text, "hybr:k=2,rows=0,x=%d", percent);
-        expect_plan(&m, text, NULL, "ell:w=1,rows=sorted+ell:rows=sorted");
+        expect_plan(&m, text, NULL, "ell:w=1+ell:rows=nonempty");
         snprintf(text, sizeof text, "hybr:k=2,rows=0,x=%d.000001", percent);
         expect_plan(&m, text, NULL, "ell:w=1+coo");
         matrix_free(&m);

@@ -218,11 +218,13 @@ static const command commands[] = {
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
          BIT(SAMPLES) | BIT(CACHE) | BIT(FIT), 0, 1 << 30, tune_command},
-    {"plot", "[rows|bench|ratio|tune] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
+    {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"
      "FILE draws a histogram of the row lengths with logarithmic axes. plot bench LINES... draws a bar for the speed of each plan\n"
      "from the output of \"spmv bench --json\". plot ratio LINES... draws, for each matrix, a peer's best time divided by ours. plot\n"
      "tune TABLE draws heat maps of a tuning table: the fastest layout at each size, and how close each format comes to it.\n"
+     "plot predicted TABLE SAMPLES draws the estimates by a table over the times of the samples that spmv tune kept, and prints how\n"
+     "many lie within 0.8 to 1.25, for each type and format.\n"
      "\n"
      "OUT ends in .png or .svg. A peer's lines are JSON objects too: {\"matrix\": \"cage10\", \"dtype\": \"f64\", \"variant\":\n"
      "\"csr_alg1\", \"us\": 9.5}. The name of their file is taken as the peer's name. In plot bench and plot ratio, --plan selects the\n"

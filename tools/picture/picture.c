@@ -10,7 +10,7 @@
 #include <string.h>
 
 const uint32_t picture_hues[HUES] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9,
-                                    0x7b4fa3, 0xb8a800, 0x4d4d4d, 0x8c564b, 0x00a0a0};
+                                    0x7b4fa3, 0xb8a800, 0x4d4d4d, 0x8c564b, 0x00a0a0, 0xe7298a};
 
 /* ---- bytes that grow ------------------------------------------------------------------------------------------------ */
 

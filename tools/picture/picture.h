@@ -22,8 +22,8 @@ enum { INK = 0x24292f, FAINT = 0x57606a, RULE = 0xd0d7de, PAPER = 0xffffff };
 /* Which end of a text is placed. */
 typedef enum align { AT_LEFT, AT_MIDDLE, AT_RIGHT } align;
 
-/* The colours of Okabe and Ito, which colour-blind readers can distinguish, and three more. */
-enum { HUES = 11 };
+/* The colours of Okabe and Ito, which colour-blind readers can distinguish, and four more: as many as there are formats. */
+enum { HUES = 12 };
 
 /* Colours of parts and formats. */
 extern const uint32_t picture_hues[HUES];

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tools/picture/predicted.h - how good a table's estimates are: predicted over measured times of the samples that its fits were made of.
+ */
+#ifndef SPMV_TOOLS_PICTURE_PREDICTED_H
+#define SPMV_TOOLS_PICTURE_PREDICTED_H
+
+#include "../cli/cli.h"
+#include "../cli/options.h"
+
+/* spmv plot predicted: draws a dot for each sample, one panel for each type, and prints the shares of good predictions. The structures
+ * are generated for this. DONE, or FAILED or USAGE after a message. */
+int plot_predicted(tool *t, const arguments *args);
+
+#endif
