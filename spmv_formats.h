@@ -722,6 +722,9 @@ extern int madvise(void *address, size_t bytes, int advice);
 #else
 #define SPMV__HUGEPAGE MADV_HUGEPAGE
 #endif
+#ifndef __cplusplus
+extern int posix_memalign(void **out, size_t alignment, size_t bytes);
+#endif
 #endif
 
 #ifdef _OPENMP
@@ -1077,26 +1080,31 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
-/* Asks for large pages in a new block of so many bytes. They begin at whole pages within the block. */
-static void spmv__large_pages(void *block, uint64_t bytes)
+/* Allocates a block from the C library, which free and realloc accept. Where the system has large pages, a block that is large enough
+ * begins at one, and asks for them. NULL: there is no memory. */
+SPMV__SHARED void *spmv__large_block(size_t bytes)
 {
 #ifdef SPMV__LARGE_PAGES
-    const uint64_t least = 1u << 22; /* bytes: two large pages, below which there may not be one within the block */
-    const uintptr_t page = 4096;
-    uintptr_t begin = ((uintptr_t)block + page - 1) / page * page, end = ((uintptr_t)block + (uintptr_t)bytes) / page * page;
-    if (block && bytes >= least) (void)madvise((void *)begin, (size_t)(end - begin), SPMV__HUGEPAGE); /* if it fails, pages stay small */
-#else
-    (void)block;
-    (void)bytes;
+    const size_t page = 1u << 21, tail = bytes % page; /* bytes: of a large page, and of the last one that are needed */
+    void *block = NULL;
+    if (bytes >= page && bytes <= SIZE_MAX / 2) {
+        if (tail >= page / 2) bytes += page - tail; /* else single small pages at the end waste less */
+        if (posix_memalign(&block, page, bytes) != 0) return NULL;
+        (void)madvise(block, bytes, SPMV__HUGEPAGE); /* if it fails, pages stay small */
+        return block;
+    }
 #endif
+    return SPMV_MALLOC(bytes);
 }
 
 /* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
 static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
-    *out = spmv_alloc(h, count, size);
-    if (!(h && h->resize)) spmv__large_pages(*out, count * size);
-    return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
+    *out = NULL;
+    if (!count || !size) return SPMV_OK;
+    if (count > (uint64_t)(SIZE_MAX / 2) / size) return spmv__no_memory(h, count, size);
+    *out = h && h->resize ? spmv_alloc(h, count, size) : spmv__large_block((size_t)(count * size));
+    return *out ? SPMV_OK : spmv__no_memory(h, count, size);
 }
 
 /* As spmv__room, with each byte set to fill. */

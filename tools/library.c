@@ -61,7 +61,7 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
     return s;
 }
 
-void library_large_pages(void *block, uint64_t bytes)
+void *library_large_block(size_t bytes)
 {
-    spmv__large_pages(block, bytes);
+    return spmv__large_block(bytes);
 }

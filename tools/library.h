@@ -22,7 +22,7 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
 spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
                               const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks);
 
-/* Asks for large pages in a new block, as the library does in those that it allocates without hooks. */
-void library_large_pages(void *block, uint64_t bytes);
+/* Allocates as the library does without hooks: from the C library, in large pages where there are any. NULL: there is no memory. */
+void *library_large_block(size_t bytes);
 
 #endif
