@@ -1853,6 +1853,12 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 
 /* ---- building a part: what every format shares ------------------------------------------------------------------- */
 
+/* Bytes of the arrays of a CSR matrix. */
+SPMV__SHARED uint64_t spmv__csr_bytes(const spmv_csr *a)
+{
+    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
+}
+
 /* 1 if an array of one 32-bit number per key is no larger than the matrix. Keys are block columns or diagonals, which can be many
  * even if the nonzeros are few. 3 nnz + 2 rows numbers take as many bytes as the CSR form in f64. */
 SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
@@ -1985,20 +1991,29 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
 typedef struct spmv__look {
     const spmv_view  *v;
     const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
-    uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
+    uint32_t         *len;    /* the nonzeros of each row of the matrix */
+    uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
-    struct spmv__look_known *known;       /* what estimates have found out so far; may be NULL */
+    struct spmv__look_known *known;       /* what estimates have found out so far */
 } spmv__look;
 
-/* What several estimates need and what takes a pass over the rows: for heights of slices, the slots of sell in order, and whether columns
- * fit 16 bits. */
-enum { SPMV__LOOK_KNOWN = 12 /* more heights than layouts have */ };
+enum {
+    SPMV__LOOK_KNOWN = 12, /* more heights, and more tiles, than layouts have */
+    SPMV__LOOK_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
+};
+
+/* Results that estimates share because each takes a pass over the rows, by the height of slices or the slots of a tile. */
+typedef struct spmv__look_results {
+    int      count;
+    uint64_t key[SPMV__LOOK_KNOWN];
+    double   result[SPMV__LOOK_KNOWN];
+} spmv__look_results;
+
+/* What several estimates need. */
 typedef struct spmv__look_known {
-    int      slot_count, narrow_count;
-    uint64_t slot_height[SPMV__LOOK_KNOWN], narrow_height[SPMV__LOOK_KNOWN];
-    double   slots[SPMV__LOOK_KNOWN];
-    int      narrow[SPMV__LOOK_KNOWN];
+    spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
+    int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
+    uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
 } spmv__look_known;
 
 /* The work of a product with a part. */
@@ -2205,6 +2220,26 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
+/* Finds the result for a key. 0: it is not known. */
+SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
+{
+    int i;
+    for (i = 0; i < r->count; i++)
+        if (r->key[i] == key) {
+            *result = r->result[i];
+            return 1;
+        }
+    return 0;
+}
+
+/* Remembers the result for a key, as long as there is room. */
+SPMV__SHARED void spmv__look_keep(spmv__look_results *r, uint64_t key, double result)
+{
+    if (r->count == SPMV__LOOK_KNOWN) return;
+    r->key[r->count] = key;
+    r->result[r->count++] = result;
+}
+
 /* A pass over all rows of a look in shares of whole slices of h rows. */
 typedef struct spmv__look_pass {
     const spmv__look *l;
@@ -2219,53 +2254,79 @@ static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
     return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
 }
 
-/* Begins a pass and calls work for each share. */
-SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, spmv__work work)
+/* Begins a pass and calls work for each share. Each row counts for steps, so that short passes stay in one thread. */
+SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, uint64_t steps, spmv__work work)
 {
     uint64_t rows = l->v->a->rows;
     c->l = l;
     c->h = rows && h > rows ? rows : h;
-    c->shares = spmv__share_count(rows);
+    c->shares = spmv__share_count(rows * steps);
     spmv__share_out(work, c, c->shares);
 }
 
-/* Sets the share's result to 1 if the columns of every h adjacent rows of it fit 16 bits. */
-SPMV__SHARED void spmv__narrow_fits_share(void *job, uint64_t share)
+/* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
+ * is 0, else 1. */
+SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
 {
     spmv__look_pass *c = (spmv__look_pass *)job;
-    const spmv__look *l = c->l;
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, end = spmv__look_first(c, share + 1);
+    const spmv_csr *a = c->l->v->a;
+    spmv__look_known *known = c->l->known;
+    uint64_t first, r, end, stop = spmv__look_first(c, share + 1);
     c->result[share] = 0;
-    for (r = spmv__look_first(c, share); r < end; r++) {
-        if (l->low[r] <= l->high[r]) {
-            if (l->low[r] < low) low = l->low[r];
-            if (l->high[r] > high) high = l->high[r];
-        }
-        if (++i < c->h && r + 1 < end) continue;
+    for (first = spmv__look_first(c, share); first < stop; first = end) {
+        uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
+        end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
+        for (r = first; r < end; r++)
+            if (c->l->len[r]) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return;
-        i = high = 0;
-        low = UINT64_MAX;
+        known->low[group] = low > high ? 1 : (uint32_t)low;
+        known->high[group] = (uint32_t)high;
     }
     c->result[share] = 1;
+}
+
+/* Finds the spans of all groups of rows. */
+SPMV__SHARED void spmv__look_spans(const spmv__look *l)
+{
+    const uint64_t steps = 8; /* most rows cause a miss of the cache */
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i;
+    spmv__look_run(&c, l, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
+    known->spanned = known->spans_fit = 1;
+    for (i = 0; i < c.shares; i++) known->spans_fit = known->spans_fit && c.result[i];
+}
+
+/* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide. */
+SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t end)
+{
+    const spmv__look_known *known = l->known;
+    uint64_t low = UINT64_MAX, high = 0, r, g;
+    for (g = first / SPMV__LOOK_GROUP; known->spans_fit && g * SPMV__LOOK_GROUP < end; g++) {
+        if (known->low[g] > known->high[g]) continue;
+        if (known->low[g] < low) low = known->low[g];
+        if (known->high[g] > high) high = known->high[g];
+    }
+    if (known->spans_fit && spmv__span_fits(low, high)) return 1;
+    low = UINT64_MAX;
+    high = 0;
+    for (r = first; r < end; r++) spmv__span_entries(l->v, l->v->a->ptr[r], l->v->a->ptr[r + 1], &low, &high);
+    return spmv__span_fits(low, high);
 }
 
 /* 1 if the columns of every h adjacent rows fit 16 bits. */
 SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 {
-    spmv__look_known *known = l->known;
-    spmv__look_pass c;
-    uint64_t i;
-    int fits = 1, j;
+    const uint64_t rows = l->v->a->rows;
+    uint64_t r, end;
     if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (j = 0; known && j < known->narrow_count; j++)
-        if (known->narrow_height[j] == h) return known->narrow[j];
-    spmv__look_run(&c, l, h, spmv__narrow_fits_share);
-    for (i = 0; i < c.shares; i++) fits = fits && c.result[i];
-    if (known && known->narrow_count < SPMV__LOOK_KNOWN) {
-        known->narrow_height[known->narrow_count] = h;
-        known->narrow[known->narrow_count++] = fits;
+    if (!l->known->spanned) spmv__look_spans(l);
+    if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    for (r = 0; r < rows; r = end) {
+        end = rows - r < h ? rows : r + h;
+        if (!spmv__rows_fit(l, r, end)) return 0;
     }
-    return fits;
+    return 1;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
@@ -3232,51 +3293,80 @@ static void spmv__slots_share(void *job, uint64_t share)
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
-    spmv__look_known *known = l->known;
     spmv__look_pass c;
-    uint64_t i, widths = 0;
-    int j;
-    for (j = 0; known && j < known->slot_count; j++)
-        if (known->slot_height[j] == h) return known->slots[j];
-    spmv__look_run(&c, l, h, spmv__slots_share);
-    for (i = 0; i < c.shares; i++) widths += c.result[i];
-    if (known && known->slot_count < SPMV__LOOK_KNOWN) {
-        known->slot_height[known->slot_count] = h;
-        known->slots[known->slot_count++] = (double)widths * (double)h;
+    double slots = 0;
+    uint64_t i;
+    if (spmv__look_has(&l->known->in_order, h, &slots)) return slots;
+    spmv__look_run(&c, l, h, 1, spmv__slots_share);
+    for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
+    spmv__look_keep(&l->known->in_order, h, slots);
+    return slots;
+}
+
+/* How many rows of a window have each length, and which lengths there are. */
+typedef struct spmv__length_counts {
+    uint32_t *with;  /* by length */
+    uint64_t *there; /* a bit for each length above 0 that a row of the window has */
+} spmv__length_counts;
+
+/* Goes from length k to the next one below it that is there, and takes its bit away; 0: there is none. */
+static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
+{
+    uint64_t word = k / 64, bits = c->there[word], n = 63;
+    while (!bits && word) bits = c->there[--word];
+    if (!bits) return 0;
+#ifdef __GNUC__
+    n = 63 - (uint64_t)__builtin_clzll(bits);
+#else
+    while (!(bits >> n)) n--;
+#endif
+    c->there[word] = bits ^ (uint64_t)1 << n;
+    return word * 64 + n;
+}
+
+/* Adds up the slots of all windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length
+ * k is k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. */
+static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c)
+{
+    const uint64_t rows = l->v->a->rows;
+    uint64_t begin, end, r, k, place = 0, open = 0; /* rows so far; width of the last slice */
+    double slots = 0;
+    for (begin = 0; begin < rows; begin = end) {
+        uint64_t most = 0;
+        end = rows - begin < sigma ? rows : begin + sigma;
+        for (r = begin; r < end; r++) {
+            uint64_t n = l->len[r];
+            c->with[n]++;
+            c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
+            if (n > most) most = n;
+        }
+        for (k = most; (k = spmv__length_below(c, k)) != 0;) {
+            uint64_t next = place + c->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            if (place % h && k > open) slots += (double)(h * (k - open));
+            if (opened || k > open) open = k;
+            slots += (double)(opened * h * k);
+            place = next;
+            c->with[k] = 0;
+        }
     }
-    return (double)widths * (double)h;
+    return slots;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
  * of each length instead of sorting them. */
 static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
 {
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* rows so far; width of the last slice */
+    const uint64_t words = l->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
+    spmv__length_counts c;
     void *block;
-    uint32_t *with;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
+    spmv_status s;
+    if (spmv__look_has(&l->known->sorted, key, slots)) return SPMV_OK;
+    s = spmv__new(l->h, &block, words * 8 + (l->longest + 1) * 4, 1, 0);
     if (s) return s;
-    with = (uint32_t *)block;
-    *slots = 0;
-    if (!sigma) sigma = rows ? rows : 1;
-    for (begin = 0; begin < rows; begin += sigma) {
-        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
-        for (most = 0, r = begin; r < end; r++) {
-            with[l->len[r]]++;
-            if (l->len[r] > most) most = l->len[r];
-        }
-        for (k = most; k > 0; k--) {
-            /* A slice that begins among the rows of length k is k wide. One that was begun before becomes wider if it is narrower, as it
-             * can be at the beginning of a window. */
-            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
-            if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
-            if (with[k] && (opened || k > open)) open = k;
-            *slots += (double)(opened * h * k);
-            place = next;
-            with[k] = 0;
-        }
-        with[0] = 0;
-    }
+    c.there = (uint64_t *)block;
+    c.with = (uint32_t *)(void *)(c.there + words);
+    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c);
+    spmv__look_keep(&l->known->sorted, key, *slots);
     spmv_free(l->h, block);
     return SPMV_OK;
 }
@@ -3494,6 +3584,31 @@ SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
     return most;
 }
 
+/* The bytes of a set with so many places in its table, for most blocks at most. */
+SPMV__SHARED uint64_t spmv__set_bytes(uint64_t places, uint64_t most)
+{
+    return spmv__round_up(places * sizeof(uint64_t) + (2 * most + 2) * 4, 64);
+}
+
+/* Lays a set into such a block of memory, of which the places are zero. */
+SPMV__SHARED void spmv__set_begin(spmv__block_set *set, unsigned char *at, uint64_t places, uint64_t most, int hashed)
+{
+    memset(set, 0, sizeof *set);
+    set->place = (uint64_t *)(void *)at;
+    set->col = (uint32_t *)(void *)(at + places * sizeof *set->place) + 1;
+    set->spare = set->col + most + 1;
+    set->mask = places - 1;
+    set->hashed = hashed;
+    set->col[-1] = 0;
+}
+
+/* Sets how many columns the blocks have. */
+SPMV__SHARED void spmv__set_width(spmv__block_set *set, uint64_t bw)
+{
+    set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+    set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+}
+
 /* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
  * does. They are one block of memory, which the caller frees. Blocks have bh rows and bw columns. */
 SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
@@ -3508,7 +3623,7 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
     spmv_status s;
     while (hashed && places < 4 * most) places *= 2;
     if (!hashed) places = spmv__round_up(all, 16);
-    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
+    bytes = spmv__set_bytes(places, most);
     fit = room / bytes;
     if (*threads > fit) *threads = fit ? fit : 1;
     s = spmv__room(h, &block, *threads, sizeof **out + bytes);
@@ -3516,17 +3631,9 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
     if (s) return s;
     at = (unsigned char *)(*out + *threads);
     for (i = 0; i < *threads; i++, at += bytes) {
-        spmv__block_set *set = &(*out)[i];
-        memset(set, 0, sizeof *set);
-        set->place = (uint64_t *)(void *)at;
-        set->col = (uint32_t *)(void *)(at + places * place) + 1;
-        set->spare = set->col + most + 1;
-        set->mask = places - 1;
-        set->hashed = hashed;
-        set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
-        set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
-        set->col[-1] = 0;
-        memset(set->place, 0, (size_t)(places * place));
+        memset(at, 0, (size_t)(places * place));
+        spmv__set_begin(&(*out)[i], at, places, most, hashed);
+        spmv__set_width(&(*out)[i], bw);
     }
     return SPMV_OK;
 }
@@ -4459,10 +4566,12 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     uint64_t tile = spmv__tile_slots(spec), at = 0, r;
+    spmv__estimate_entries(f, out);
+    if (spmv__look_has(&l->known->tiles, tile, &out->slots)) return SPMV_OK;
     for (r = 0; r < l->v->a->rows; r++)
         if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
-    spmv__estimate_entries(f, out);
     out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+    spmv__look_keep(&l->known->tiles, tile, out->slots);
     return SPMV_OK;
 }
 
@@ -4927,12 +5036,6 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
 /* ---- build, update, free ----------------------------------------------------------------------------------------- */
 
 static const double spmv__mib = 1.0 / 1048576.0;
-
-/* Bytes of the arrays of a CSR matrix. */
-static uint64_t spmv__csr_bytes(const spmv_csr *a)
-{
-    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
-}
 
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 {
