@@ -260,10 +260,10 @@ static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 265
 /* How many nonzeros each diagonal holds, among those that were counted: a table with a place for every diagonal if it is large enough, else
  * a hash table. Numbers are those of spmv__diagonals. */
 typedef struct spmv__tally {
-    uint64_t *place;       /* (number + 1) << SPMV__TALLY_BITS | nonzeros; 0: free */
-    uint64_t  places;      /* a power of two, unless direct */
-    uint64_t  most, count; /* the most diagonals that there may be, at most half the places unless direct; those that there are */
-    int       direct, full; /* 1: place[number] is that of a diagonal; there were too many diagonals */
+    uint64_t *place;        /* 0: free; direct: place[number] is the nonzeros; else (number + 1) << SPMV__TALLY_BITS | nonzeros */
+    uint64_t  places;       /* if hashed, a power of two */
+    uint64_t  most, count;  /* if hashed: the most diagonals that there may be, at most half the places; those that there are */
+    int       direct, full; /* full: there were too many diagonals */
 } spmv__tally;
 
 enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 33 bits; more rows than 2^31 are never counted at once */ };
@@ -271,11 +271,11 @@ enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 3
 /* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
 static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
 {
-    const uint64_t numbers = a->rows + a->cols;
+    const uint64_t numbers = a->rows + a->cols, cache = 1u << 15; /* places that stay in the second-level cache */
     memset(t, 0, sizeof *t);
     t->most = spmv__smaller(most, numbers);
-    for (t->places = 16; t->places < 2 * t->most;) t->places *= 2;
-    t->direct = numbers <= t->places;
+    for (t->places = 64; t->places < 2 * t->most || (t->places < 8 * t->most && t->places < cache);) t->places *= 2;
+    t->direct = numbers <= t->places || numbers <= a->nnz / 8; /* clearing and reading the places costs little beside the nonzeros */
     if (t->direct) t->places = numbers;
 }
 
@@ -289,11 +289,23 @@ static uint64_t spmv__tally_at(const spmv__tally *t, uint64_t number)
     return at;
 }
 
+/* The number of the diagonal in a place that is not free. */
+static uint64_t spmv__tally_number(const spmv__tally *t, uint64_t at)
+{
+    return t->direct ? at : (t->place[at] >> SPMV__TALLY_BITS) - 1;
+}
+
+/* The nonzeros in a place. */
+static uint64_t spmv__tally_held(const spmv__tally *t, uint64_t at)
+{
+    return t->direct ? t->place[at] : t->place[at] & (((uint64_t)1 << SPMV__TALLY_BITS) - 1);
+}
+
 /* Adds nonzeros to a diagonal. */
 static void spmv__tally_add(spmv__tally *t, uint64_t number, uint64_t nonzeros)
 {
     uint64_t *place = t->place + spmv__tally_at(t, number);
-    if (!*place) {
+    if (!*place && !t->direct) {
         if (t->count == t->most) {
             t->full = 1;
             return;
@@ -322,11 +334,15 @@ static int spmv__row_moved(const spmv_csr *a, uint64_t r)
 static void spmv__tally_rows(spmv__tally *t, const spmv_view *v, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = v->a;
-    uint64_t r, k, rows;
+    uint64_t r, k, rows, *place;
     for (r = first; r < end && !t->full; r += rows) {
         for (rows = 1; !v->owner && r + rows < end && spmv__row_moved(a, r + rows);) rows++;
-        for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-            if (spmv__mine(v, k)) spmv__tally_add(t, a->col[k] + a->rows - 1 - r, rows);
+        if (t->direct && !v->owner) {
+            place = t->place + (a->rows - 1 - r);
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) place[a->col[k]] += rows;
+        } else
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(v, k)) spmv__tally_add(t, a->col[k] + a->rows - 1 - r, rows);
     }
 }
 
@@ -372,8 +388,8 @@ static void spmv__look_histogram(const spmv__look *l, const spmv__tally *t, uint
         uint64_t number, held, length, full;
         int bin;
         if (!t->place[at]) continue;
-        number = (t->place[at] >> SPMV__TALLY_BITS) - 1;
-        held = t->place[at] & (((uint64_t)1 << SPMV__TALLY_BITS) - 1);
+        number = spmv__tally_number(t, at);
+        held = spmv__tally_held(t, at);
         length = spmv__diagonal_length(l->v->a, number);
         full = spmv__smaller(held * times, length);
         bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
@@ -405,10 +421,8 @@ static void spmv__tally_merge(spmv__tally *t, uint64_t tables)
     uint64_t i, at;
     for (i = 1; i < tables; i++) {
         t->full |= t[i].full;
-        for (at = 0; at < t[i].places; at++) {
-            uint64_t held = t[i].place[at];
-            if (held) spmv__tally_add(t, (held >> SPMV__TALLY_BITS) - 1, held & (((uint64_t)1 << SPMV__TALLY_BITS) - 1));
-        }
+        for (at = 0; at < t[i].places; at++)
+            if (t[i].place[at]) spmv__tally_add(t, spmv__tally_number(&t[i], at), spmv__tally_held(&t[i], at));
     }
 }
 
@@ -443,37 +457,74 @@ static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, 
 
 /* ---- features: blocks ------------------------------------------------------------------------------------------------ */
 
-enum { SPMV__LOOK_ENTRIES = 4096 /* of a block row whose blocks are counted in a table, which is then small enough for the caches */ };
+enum {
+    SPMV__LOOK_PLACES  = 16384,                 /* of a table, which is then small enough for the caches */
+    SPMV__LOOK_ENTRIES = SPMV__LOOK_PLACES / 4, /* of a block row whose blocks are counted in a table */
+    SPMV__LOOK_ROUND   = 8                      /* the bit of a place at which the round begins: a block has less than 2^8 places */
+};
+
+/* Counts the nonzeros of the blocks of one block row after another. */
+typedef struct spmv__look_table {
+    uint64_t place[SPMV__LOOK_PLACES];  /* block << 32 | round << SPMV__LOOK_ROUND | nonzeros; free unless the round is that of the table */
+    uint16_t used[SPMV__LOOK_ENTRIES + 1]; /* the places of this round */
+    uint32_t round;
+} spmv__look_table;
+
+/* The first and the last block column that the rest of the walk can meet. */
+static void spmv__look_range(const spmv__blocks *w, uint64_t *low, uint64_t *high)
+{
+    uint64_t i;
+    *low = UINT64_MAX;
+    *high = 0;
+    for (i = 0; i < w->rows; i++) {
+        uint64_t last;
+        if (w->at[i] >= w->end[i]) continue;
+        last = spmv__block_of(w->v->a->col[w->end[i] - 1], w->bw);
+        *low = spmv__smaller(*low, spmv__block_of(w->next[i], w->bw));
+        *high = last > *high ? last : *high;
+    }
+}
+
+/* Counts the nonzeros of every block that the rest of the walk can meet, in places of the table, which t->used then lists; returns the
+ * number of blocks. wide: their columns have more numbers than the table has places, so they are hashed. */
+SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__blocks *w, uint64_t low, int wide)
+{
+    const spmv__block_division by = spmv__block_divisor(w->bw);
+    const uint32_t *col = w->v->a->col;
+    const uint64_t count = ((uint64_t)1 << SPMV__LOOK_ROUND) - 1;
+    uint64_t n = 0, i, k;
+    for (i = 0; i < w->rows; i++)
+        for (k = w->at[i]; k < w->end[i]; k++) {
+            const uint64_t block = spmv__divide_by(by, col[k]), fresh = block << 32 | (uint64_t)t->round << SPMV__LOOK_ROUND;
+            uint64_t at = block - low, was;
+            if (!spmv__mine(w->v, k)) continue;
+            if (wide) at = block * 0x9e3779b97f4a7c15u >> 32 & (SPMV__LOOK_PLACES - 1); /* Knuth 6.4 */
+            for (was = t->place[at]; wide && ((was ^ fresh) & ~count) && (uint32_t)was >> SPMV__LOOK_ROUND == t->round; was = t->place[at])
+                at = (at + 1) & (SPMV__LOOK_PLACES - 1);
+            t->used[n] = (uint16_t)at; /* for good if the block is new; no branch depends on that, as it is as good as random */
+            n += (uint64_t)(((was ^ fresh) & ~count) != 0);
+            t->place[at] = (((was ^ fresh) & ~count) ? fresh : was) + 1;
+        }
+    return n;
+}
 
 /* Adds the blocks of a block row to b, as long as the walk w goes; returns their number. Each counts for weight blocks. entries: those that
- * are read. A long block row is merged, any other is counted in the table of set, where spare has the nonzeros of each block: merging takes
- * a mispredicted branch for most blocks. */
-static uint64_t spmv__look_walk(spmv__blocks *w, spmv__block_set *set, uint64_t entries, double weight, spmv_block_features *b)
+ * are read. Only block rows with very many are merged, which takes a mispredicted branch for most blocks. */
+static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight, spmv_block_features *b)
 {
-    const uint64_t places = set->mask;
-    uint64_t n = 0, i, k;
+    uint64_t n = 0, i, low, high;
     if (entries > SPMV__LOOK_ENTRIES) {
         for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
         return n;
     }
-    spmv__set_free_places(set);
-    for (set->mask = 15; set->mask < 2 * entries;) set->mask = 2 * set->mask + 1;
-    for (i = 0; i < w->rows; i++)
-        for (k = w->at[i]; k < w->end[i]; k++) {
-            const uint32_t block = spmv__set_block(set, w->v->a->col[k]);
-            uint64_t *place, was, is_new;
-            if (!spmv__mine(w->v, k)) continue;
-            place = &set->place[spmv__set_place(set, block, 1)];
-            was = *place;
-            is_new = (uint64_t)(was >> 32 != set->round);
-            set->col[n] = block; /* for good if it is new, and so is the zero */
-            set->spare[n] = 0;
-            *place = was ^ ((was ^ ((uint64_t)set->round << 32 | n)) & (0 - is_new));
-            set->spare[(uint32_t)*place]++;
-            n += is_new;
-        }
-    set->mask = places;
-    for (i = 0; i < n; i++) b->at[set->spare[i]] += weight;
+    if (++t->round >> (32 - SPMV__LOOK_ROUND)) {
+        memset(t->place, 0, sizeof t->place);
+        t->round = 1;
+    }
+    spmv__look_range(w, &low, &high);
+    if (low > high) return 0;
+    n = high - low < SPMV__LOOK_PLACES ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
+    for (i = 0; i < n; i++) b->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
     return n;
 }
 
@@ -521,7 +572,7 @@ enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default h
 
 /* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
  * the block row. Returns the number of entries that were read. */
-static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_set *set, uint64_t slice, double weight, double share,
+static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, double weight, double share,
                                  spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
@@ -537,7 +588,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__block_set *set, uint
         if (share < 1) entries = spmv__look_columns(&w, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        found = times * (double)spmv__look_walk(&w, set, entries, weight * times, b);
+        found = times * (double)spmv__look_walk(&w, t, entries, weight * times, b);
         b->blocks += weight * found;
         if (found > most) most = found;
     }
@@ -568,7 +619,7 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__look_picked(const spmv__look *l, spmv__block_set *set, uint64_t stretches, uint64_t step, uint64_t most,
+static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t stretches, uint64_t step, uint64_t most,
                               spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
@@ -583,7 +634,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_set *set, uint64_
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(l, slice, rows);
-            b->sampled += (double)spmv__look_slice(l, set, slice, (double)times * stretch / entries, (double)most / entries, b);
+            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
             times = 0;
         }
         slice = next;
@@ -592,7 +643,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__block_set *set, uint64_
 }
 
 /* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
-static void spmv__look_block_size(const spmv__look *l, spmv__block_set *set, uint64_t sample, spmv_block_features *b)
+static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t least_picks = 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
@@ -606,9 +657,9 @@ static void spmv__look_block_size(const spmv__look *l, spmv__block_set *set, uin
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__look_picked(l, set, stretches, stretches / picks, uneven * sample / picks + 1, b);
+        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
-        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, set, slice, 1, 1, b);
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
@@ -639,44 +690,34 @@ typedef struct spmv__look_samples {
     int               blocks;        /* 1: blocks are wanted */
     spmv__tally       tally;
     uint32_t         *tag;           /* for spmv__look_gather */
-    spmv__block_set  *set;           /* for each thread, if blocks are wanted */
+    spmv__look_table *table;         /* for each thread, if blocks are wanted */
 } spmv__look_samples;
 
 static void spmv__look_sample_share(void *job, uint64_t share)
 {
     spmv__look_samples *c = (spmv__look_samples *)job;
-    spmv__block_set *set;
     if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, c->sample, c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);
         spmv__look_histogram(c->l, &c->tally, c->every, c->f);
-    } else if (share >= SPMV__SAMPLE_BLOCKS && c->blocks) {
-        spmv_block_features *b = &c->f->block[share - SPMV__SAMPLE_BLOCKS];
-        set = &c->set[spmv__share_thread()];
-        spmv__set_width(set, (uint64_t)b->bw);
-        spmv__look_block_size(c->l, set, c->sample, b);
-    }
+    } else if (share >= SPMV__SAMPLE_BLOCKS && c->blocks)
+        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
 }
 
 /* Finds the features that samples show: x locality, blocks if c->blocks, and diagonals if c->every. */
 static spmv_status spmv__look_sample(spmv__look_samples *c)
 {
-    const uint64_t most = SPMV__LOOK_ENTRIES, places = 4 * most, work = spmv__smaller(c->sample, c->l->nnz) * SPMV_BLOCK_SIZES;
+    const uint64_t work = spmv__smaller(c->sample, c->l->nnz) * SPMV_BLOCK_SIZES, tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
     const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, SPMV__SAMPLES);
-    const uint64_t bytes = spmv__set_bytes(places, most), tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
-    unsigned char *at;
-    uint64_t i;
     void *block;
     spmv_status s;
+    memset(&c->tally, 0, sizeof c->tally);
     if (c->every) spmv__tally_size(&c->tally, c->l->v->a, spmv__diagonals_sampled(c->l->v->a, c->every));
-    else memset(&c->tally, 0, sizeof c->tally);
-    s = spmv__new(c->l->h, &block, tag_bytes + c->tally.places * 8 + (c->blocks ? threads * (sizeof *c->set + bytes) : 0), 1, 0);
+    s = spmv__new(c->l->h, &block, c->tally.places * 8 + tag_bytes + (c->blocks ? threads * sizeof *c->table : 0), 1, 0);
     if (s) return s;
     c->tally.place = (uint64_t *)block;
     c->tag = (uint32_t *)(void *)(c->tally.place + c->tally.places);
-    c->set = (spmv__block_set *)(void *)((unsigned char *)c->tag + tag_bytes);
-    at = (unsigned char *)(c->set + threads);
-    for (i = 0; i < threads && c->blocks; i++, at += bytes) spmv__set_begin(&c->set[i], at, places, most, 1);
+    c->table = (spmv__look_table *)(void *)(c->tag + SPMV__GATHER_LINES);
     spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
     spmv_free(c->l->h, block);
     return SPMV_OK;
@@ -689,7 +730,7 @@ static spmv_status spmv__look_sample(spmv__look_samples *c)
 static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
     const uint64_t diagonal_sample = 1u << 16; /* nonzeros */
-    const double   dense = 4;                  /* slots for each nonzero: more are never worth it */
+    const double   dense = 3;                  /* slots for each nonzero: more are never worth it */
     const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
     const int      small = l->nnz < 2 * diagonal_sample;
     spmv__look_samples c;

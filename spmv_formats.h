@@ -3488,6 +3488,22 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     }
 }
 
+/* Division of columns by the width of blocks, for loops over many of them: column * times >> shift. */
+typedef struct spmv__block_division {
+    uint64_t times;
+    uint32_t shift;
+} spmv__block_division;
+
+SPMV__SHARED spmv__block_division spmv__block_divisor(uint64_t bw)
+{
+    spmv__block_division d;
+    d.times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+    d.shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+    return d;
+}
+
+SPMV__INLINE uint32_t spmv__divide_by(spmv__block_division d, uint32_t c) { return (uint32_t)(c * d.times >> d.shift); }
+
 enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
 #define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
 
@@ -3567,8 +3583,8 @@ typedef struct spmv__block_set {
     uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
     uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
     uint64_t  mask, count;  /* places in the table - 1; blocks */
-    uint64_t  times;        /* column * times >> shift is the block column */
-    uint32_t  shift, round;
+    spmv__block_division by; /* a column by the width of a block */
+    uint32_t  round;
     int       hashed;       /* 0: there is a place for every block column */
     int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
 } spmv__block_set;
@@ -3582,31 +3598,6 @@ SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
         if (n > most) most = n;
     }
     return most;
-}
-
-/* The bytes of a set with so many places in its table, for most blocks at most. */
-SPMV__SHARED uint64_t spmv__set_bytes(uint64_t places, uint64_t most)
-{
-    return spmv__round_up(places * sizeof(uint64_t) + (2 * most + 2) * 4, 64);
-}
-
-/* Lays a set into such a block of memory, of which the places are zero. */
-SPMV__SHARED void spmv__set_begin(spmv__block_set *set, unsigned char *at, uint64_t places, uint64_t most, int hashed)
-{
-    memset(set, 0, sizeof *set);
-    set->place = (uint64_t *)(void *)at;
-    set->col = (uint32_t *)(void *)(at + places * sizeof *set->place) + 1;
-    set->spare = set->col + most + 1;
-    set->mask = places - 1;
-    set->hashed = hashed;
-    set->col[-1] = 0;
-}
-
-/* Sets how many columns the blocks have. */
-SPMV__SHARED void spmv__set_width(spmv__block_set *set, uint64_t bw)
-{
-    set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
-    set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
 }
 
 /* Makes *out, an array of sets for *threads threads, or for fewer, so that the sets take no more than a quarter of the CSR form unless one
@@ -3623,7 +3614,7 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
     spmv_status s;
     while (hashed && places < 4 * most) places *= 2;
     if (!hashed) places = spmv__round_up(all, 16);
-    bytes = spmv__set_bytes(places, most);
+    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
     fit = room / bytes;
     if (*threads > fit) *threads = fit ? fit : 1;
     s = spmv__room(h, &block, *threads, sizeof **out + bytes);
@@ -3631,9 +3622,16 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
     if (s) return s;
     at = (unsigned char *)(*out + *threads);
     for (i = 0; i < *threads; i++, at += bytes) {
-        memset(at, 0, (size_t)(places * place));
-        spmv__set_begin(&(*out)[i], at, places, most, hashed);
-        spmv__set_width(&(*out)[i], bw);
+        spmv__block_set *set = &(*out)[i];
+        memset(set, 0, sizeof *set);
+        set->place = (uint64_t *)(void *)at;
+        set->col = (uint32_t *)(void *)(at + places * place) + 1;
+        set->spare = set->col + most + 1;
+        set->mask = places - 1;
+        set->hashed = hashed;
+        set->by = spmv__block_divisor(bw);
+        set->col[-1] = 0;
+        memset(set->place, 0, (size_t)(places * place));
     }
     return SPMV_OK;
 }
@@ -3646,7 +3644,7 @@ SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
     set->round = 1;
 }
 
-SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return (uint32_t)(c * set->times >> set->shift); }
+SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
 
 /* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
 SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
