@@ -1909,7 +1909,8 @@ struct spmv_converter {
 typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
-    uint64_t            *zeros, zero_count; /* slots of explicit zeros, for formats with fill */
+    int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
+    uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
 } spmv__sink;
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
@@ -2110,7 +2111,10 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
     }
     if (width == 8) memcpy((unsigned char *)to->dst->data + slot * 8, to->src + k * 8, 8);
     else memcpy((unsigned char *)to->dst->data + slot * 4, to->src + k * 4, 4);
-    if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
+    if (to->fill && spmv__is_zero(to->src + k * width, width)) {
+        if (to->zeros) to->zeros[to->zero_count] = slot;
+        to->zero_count++;
+    }
 }
 
 /* Makes count slots from slot on hold no nonzero: padding or fill. */
@@ -3029,34 +3033,47 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n
     if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
 }
 
-/* Puts entries k .. k + n - 1 into a row with 32-bit columns, the first into slot. The loop for each width of values is short, as nearly
- * all of the time of a conversion is spent here. */
-static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
+enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
+
+/* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
+ * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. */
+SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
+                                     uint64_t n, uint64_t slot, size_t bytes)
 {
     uint32_t *col = (uint32_t *)t->col->data;
-    unsigned char *val = (unsigned char *)to->dst->data;
-    const unsigned char *src = to->src + k * to->dst->width;
-    uint64_t i;
-    from += k;
-    if (to->dst->width == 8) {
-        for (i = 0; i < n; i++, slot += t->ld) {
-            col[slot] = from[i];
-            memcpy(val + slot * 8, src + i * 8, 8);
-        }
+    uint16_t *narrow = (uint16_t *)t->col->data;
+    unsigned char *val = (unsigned char *)to->dst->data + slot * bytes;
+    const unsigned char *src = to->src;
+    uint64_t i, j, at;
+    if (t->base->count) {
+        const uint32_t base = ((const uint32_t *)t->base->data)[t->group];
+        for (j = 0, at = slot; j < n; j++, at += t->ld)
+            for (i = 0; i < rows; i++) narrow[at + i] = (uint16_t)(from[k[i] + j] - base);
     } else {
-        for (i = 0; i < n; i++, slot += t->ld) {
-            col[slot] = from[i];
-            memcpy(val + slot * 4, src + i * 4, 4);
-        }
+        for (j = 0, at = slot; j < n; j++, at += t->ld)
+            for (i = 0; i < rows; i++) col[at + i] = from[k[i] + j];
     }
+    for (j = 0; j < n; j++, val += t->ld * bytes)
+        for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
 }
+
+/* Puts entries k .. k + n - 1 into a row, the first into slot. */
+static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+{
+    if (to->dst->width == 8) spmv__slab_entries(t, to, from, &k, 1, n, slot, 8);
+    else spmv__slab_entries(t, to, from, &k, 1, n, slot, 4);
+}
+
+/* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
+static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
 
 /* Puts row i of the part into a slab, its first entry into slot. */
 static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
     uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
-    if (!s->v->owner && to->src && !t->base->count) {
+    if (spmv__slab_copies(s, to)) {
         n = end - k;
         if (n) spmv__slab_copy(t, to, a->col, k, n, slot);
     } else {
@@ -3067,6 +3084,40 @@ static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink
             }
     }
     spmv__slab_pad(t, to, n, slot + n * t->ld);
+}
+
+/* Puts SPMV__SLAB_ROWS rows from i on into a slab: the entries that all have and the padding behind the longest line by line, the rest row
+ * by row. */
+static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t slot)
+{
+    const spmv_csr *a = s->v->a;
+    const uint64_t bytes = to->dst->width;
+    uint64_t k[SPMV__SLAB_ROWS], u, j, least = UINT64_MAX, most = 0;
+    for (u = 0; u < SPMV__SLAB_ROWS; u++) {
+        uint64_t r = spmv__source_row(s, i + u), n = a->ptr[r + 1] - a->ptr[r];
+        k[u] = a->ptr[r];
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (bytes == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
+    for (u = 0; least < most && u < SPMV__SLAB_ROWS; u++) {
+        uint64_t n = s->ptr[i + u + 1] - s->ptr[i + u];
+        if (n > least) spmv__slab_copy(t, to, a->col, k[u] + least, n - least, slot + u + least * t->ld);
+        spmv__slab_pad_some(t, to, most - n, slot + u + n * t->ld, t->ld);
+    }
+    for (j = most; j < t->width; j++) {
+        spmv__clear(to, slot + j * t->ld, SPMV__SLAB_ROWS);
+        memset((unsigned char *)t->col->data + (slot + j * t->ld) * t->col->width, SPMV__PAD_BYTE, SPMV__SLAB_ROWS * t->col->width);
+    }
+}
+
+/* Puts rows first .. end - 1 of the part, which share a base, into a slab, the first entry of the first one into slot. */
+static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t slot)
+{
+    for (; spmv__slab_copies(s, to) && end - first >= SPMV__SLAB_ROWS; first += SPMV__SLAB_ROWS, slot += SPMV__SLAB_ROWS)
+        spmv__slab_some_rows(t, s, to, first, slot);
+    for (; first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -3128,18 +3179,19 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l
 static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     spmv__slab t;
-    uint64_t i, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
+    uint64_t i, next, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
     t.col = &p->a[SPMV_ELL_COL];
     t.base = &p->a[SPMV_ELL_BASE];
     t.ld = p->n[SPMV_ELL_LD];
     t.width = p->n[SPMV_ELL_WIDTH];
-    for (i = first; i < end; i++) {
+    for (i = first; i < end; i = next) {
         t.group = i / 32;
-        if (i % 32 == 0 && t.base->count) {
-            spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+        next = spmv__smaller(spmv__round_up(i + 1, 32), end);
+        if (t.base->count) {
+            spmv__span(s, i, next, &low, &high);
             ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__ell_row(&t, s, to, i, i);
+        spmv__slab_rows(&t, s, to, i, next, i);
     }
     for (; i < pads; i++) spmv__slab_pad(&t, to, 0, i);
 }
@@ -3430,8 +3482,8 @@ static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
             spmv__span(s, first, end, &low, &high);
             ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        for (i = first; i < end; i++) spmv__ell_row(&b, s, to, i, slot + i - first);
-        for (; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
+        spmv__slab_rows(&b, s, to, first, end, slot);
+        for (i = end; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
     }
 }
 
@@ -4058,55 +4110,104 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-/* Makes the slots of a block hold no nonzeros; val is the slot of its first value. */
-static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t val, uint64_t step)
+/* Makes the slots of a slice of sbell, or those of as many block rows of bell, hold no nonzeros. */
+static void spmv__block_clear_slice(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
 {
-    uint64_t u, units = spmv__block_units(p), uw = p->n[SPMV_BLOCK_UW];
-    unsigned char *at = (unsigned char *)to->dst->data + val * to->dst->width;
-    for (u = 0; u < units; u++, at += step * to->dst->width) {
-        if (uw * to->dst->width == 16) memset(at, 0, 16); /* lengths that the compiler knows need no call */
-        else if (uw * to->dst->width == 24) memset(at, 0, 24);
-        else if (uw * to->dst->width == 32) memset(at, 0, 32);
-        else memset(at, 0, (size_t)(uw * to->dst->width));
-    }
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h = spmv__block_group_height(p);
+    const uint64_t blocks = spmv__block_count(p, block_row), ld = p->n[SPMV_BELL_LD];
+    uint64_t u;
+    if (p->spec.format == SPMV_SBELL) spmv__clear(to, spmv__block_at(p, block_row, 0).val, blocks * units * h * uw);
+    else
+        for (u = 0; u < blocks * units; u++) spmv__clear(to, (u * ld + block_row) * uw, h * uw);
+}
+
+/* Makes the slots of a block row of bcsr hold no nonzeros: each unit of its blocks has a stretch of them. */
+static void spmv__block_clear_row(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
+{
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), blocks = spmv__block_count(p, block_row);
+    const spmv__block b = spmv__block_at(p, block_row, 0);
+    uint64_t u;
+    for (u = 0; u < units; u++) spmv__clear(to, b.val + u * b.step, blocks * uw);
 }
 
 /* Where the values of a block row go: a value of block number n, row i and column j of the block goes to slot
  * val + n * apart + i * row + unit[j]. */
 typedef struct spmv__block_places {
     uint64_t val, apart, row, unit[SPMV__BLOCK_SIDE];
+    uint64_t step; /* slots from one unit of a row to the next */
 } spmv__block_places;
 
-/* Puts the nonzeros of a row into the blocks of their set. They have so many bytes each; first: the slot of the row in the first block. */
-SPMV__INLINE void spmv__block_store(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+/* 1 if some bytes, 4 or 8 of them, are a zero value with either sign. */
+SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
+{
+    uint64_t d;
+    uint32_t f;
+    if (bytes == 8) {
+        memcpy(&d, value, 8);
+        return (uint64_t)(d << 1 == 0);
+    }
+    memcpy(&f, value, 4);
+    return (uint64_t)(f << 1 == 0);
+}
+
+/* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot of
+ * the row in the first block. */
+SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
                                     uint64_t first, const spmv__block_places *at, size_t bytes)
 {
     const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
+    const unsigned char *src = to->src;
+    const uint64_t apart = at->apart, end = a->ptr[row + 1];
     unsigned char *out = (unsigned char *)to->dst->data + first * bytes;
-    uint64_t k;
-    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
-        uint32_t block = spmv__set_block(set, a->col[k]);
-        uint64_t slot = spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
-        memcpy(out + slot * bytes, to->src + k * bytes, bytes);
+    uint64_t k, zeros = 0;
+    for (k = a->ptr[row]; k < end; k++) {
+        uint32_t block = spmv__divide_by(by, a->col[k]);
+        uint64_t slot = spmv__set_number(set, block) * apart + at->unit[a->col[k] - block * bw];
+        memcpy(out + slot * bytes, src + k * bytes, bytes);
+        zeros += spmv__zero_at(src + k * bytes, bytes);
     }
+    to->zero_count += zeros;
 }
 
 /* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
-SPMV__INLINE void spmv__block_store_alike(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
                                           uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
 {
     const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
     const uint32_t *col = a->col + a->ptr[first];
     const uint64_t n = a->ptr[first + 1] - a->ptr[first];
     const unsigned char *src = to->src + a->ptr[first] * bytes;
-    uint64_t e, i, number = 0;
+    uint64_t e, i, number = 0, zeros = 0;
     for (e = 0; e < n; e++) {
-        uint32_t block = spmv__set_block(set, col[e]);
+        uint32_t block = spmv__divide_by(by, col[e]);
         unsigned char *out;
         number += (uint64_t)(block != set->col[number]);
         out = (unsigned char *)to->dst->data + (at->val + number * at->apart + at->unit[col[e] - block * bw]) * bytes;
-        for (i = 0; i < rows; i++) memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+        for (i = 0; i < rows; i++) {
+            memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+            zeros += spmv__zero_at(src + (i * n + e) * bytes, bytes);
+        }
     }
+    to->zero_count += zeros;
+}
+
+/* As spmv__block_store_alike, where the rows fill all blocks of their set: copies whole units, which have so many bytes. */
+SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                         uint64_t units, const spmv__block_places *at, size_t unit, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    const uint64_t values = set->count * units * rows * (unit / bytes);
+    uint64_t i, n, u, zeros = 0;
+    for (n = 0; n < values; n++) zeros += spmv__zero_at(src + n * bytes, bytes);
+    for (i = 0; i < rows; i++) {
+        unsigned char *out = (unsigned char *)to->dst->data + (at->val + i * at->row) * bytes;
+        for (n = 0; n < set->count; n++, out += at->apart * bytes)
+            for (u = 0; u < units; u++, src += unit) memcpy(out + u * at->step * bytes, src, unit);
+    }
+    to->zero_count += zeros;
 }
 
 /* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
@@ -4122,18 +4223,25 @@ static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__b
     }
 }
 
-/* Lists the explicit zeros of a row. */
-static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
-                              const spmv__block_places *at)
+/* 1 if the rows of the set have the same columns, which fill every block. */
+static int spmv__block_is_full(const spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t bw)
 {
-    const spmv_csr *a = s->v->a;
-    const uint32_t width = to->dst->width;
-    uint64_t k;
-    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
-        uint32_t block;
-        if (!spmv__is_zero(to->src + k * width, width)) continue;
-        block = spmv__set_block(set, a->col[k]);
-        to->zeros[to->zero_count++] = first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+    return set->alike && a->ptr[first + 1] - a->ptr[first] == set->count * bw;
+}
+
+/* Puts the nonzeros of so many rows, from row first on, which fill every block of their set, into these blocks. */
+static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                             uint64_t uw, const spmv__block_places *at)
+{
+    const uint64_t units = bw / uw;
+    if (to->dst->width == 8) {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 16, 8);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 24, 8);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 32, 8);
+    } else {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 8, 4);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 12, 4);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 16, 4);
     }
 }
 
@@ -4141,46 +4249,60 @@ static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv_
 static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
                                const spmv__block_places *at)
 {
-    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    const int plain = to->src && !s->v->owner && !to->zeros, wide = to->dst->width == 8;
     uint64_t i;
-    if (!plain || to->zeros || !set->alike) spmv__set_renumber(set);
     if (plain && set->alike) {
         if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
         else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+        return;
     }
+    spmv__set_renumber(set);
     for (i = 0; i < rows; i++) {
         uint64_t val = at->val + i * at->row;
         if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
-        else if (!set->alike && wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
-        else if (!set->alike) spmv__block_store(to, s, set, first + i, bw, val, at, 4);
-        if (plain && to->zeros) spmv__block_zeros(to, s, set, first + i, bw, val, at);
+        else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
+        else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
     }
 }
 
-/* Fills block row block_row: the columns and values of its blocks, then padding. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+/* Fills the columns of block row block_row, with their padding. */
+static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64_t block_row, uint64_t slot)
 {
     spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    spmv__block_set *set = &s->sets[spmv__share_thread()];
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], stored = spmv__block_count(p, block_row);
-    const uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
-    spmv__block at = spmv__block_at(p, block_row, 0);
-    spmv__block_places places;
-    const uint64_t rows = spmv__block_row_height(p, block_row);
+    const uint64_t bw = p->n[SPMV_BLOCK_BW], group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
+    const uint64_t stored = spmv__block_count(p, block_row);
     uint64_t i;
-    spmv__set_collect(set, s->v, block_row * bh, rows);
+    for (i = 0; i < set->count; i++, slot += distance) spmv__set_column(col, base, slot, group, set->col[i] * bw, bw);
+    if (col->width == 2)
+        for (; i < stored; i++, slot += distance) ((uint16_t *)col->data)[slot] = SPMV_PAD16;
+    else
+        for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
+}
+
+/* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so far. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+{
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    const uint64_t rows = spmv__block_row_height(p, block_row), first = block_row * bh;
+    const spmv__block at = spmv__block_at(p, block_row, 0);
+    spmv__block_places places;
+    uint64_t i;
+    spmv__set_collect(set, s->v, first, rows);
     spmv__set_sort(set);
     places.val = at.val;
     places.apart = spmv__block_at(p, block_row, 1).val - at.val;
     places.row = bw / uw * at.step;
+    places.step = at.step;
     for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
-    for (i = 0; i < stored; i++, at.col += distance, at.val += places.apart) {
-        if (i < set->count) spmv__set_column(col, base, at.col, group, set->col[i] * bw, bw);
-        else if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
-        else ((uint32_t *)col->data)[at.col] = SPMV_PAD;
-        spmv__block_clear(p, to, at.val, at.step);
+    spmv__block_columns(p, set, block_row, at.col);
+    if (to->src && !to->zeros && spmv__block_is_full(set, s->v->a, first, bw)) {
+        if (p->spec.format == SPMV_BCSR && rows < bh) spmv__block_clear_row(p, to, block_row);
+        spmv__block_copy(to, s, set, first, rows, bw, uw, &places);
+        return;
     }
-    spmv__block_values(to, s, set, block_row * bh, rows, bw, &places);
+    if (p->spec.format == SPMV_BCSR) spmv__block_clear_row(p, to, block_row);
+    spmv__block_values(to, s, set, first, rows, bw, &places);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -4220,6 +4342,7 @@ static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
     if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
     for (row = first / bh; row < stop; row++) {
         if (row % h == 0 && row / h < bases) spmv__block_fill_base(p, s, row / h);
+        if (row % h == 0 && p->spec.format != SPMV_BCSR) spmv__block_clear_slice(p, to, row);
         spmv__block_fill_row(p, s, to, row);
     }
 }
@@ -5131,31 +5254,17 @@ typedef struct spmv__fill_job {
     uint64_t            shares, *zeros; /* formats with fill: explicit zeros in each share, then in all shares before it */
 } spmv__fill_job;
 
-/* Counts the explicit zeros among the view's nonzeros in a share. */
-static void spmv__count_zeros_share(void *job, uint64_t share)
-{
-    spmv__fill_job *f = (spmv__fill_job *)job;
-    const spmv__source *s = f->s;
-    const uint64_t stop = spmv__share_first(s, share + 1, f->shares);
-    uint32_t width = f->to.dst->width;
-    uint64_t i, k, n = 0;
-    for (i = spmv__share_first(s, share, f->shares); i < stop; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            n += (uint64_t)(spmv__is_zero(f->to.src + k * width, width) && spmv__mine(s->v, k));
-    }
-    f->zeros[share] = n;
-}
-
-/* Fills a share of the rows. */
+/* Fills a share of the rows. In a format with fill, the first pass counts the explicit zeros of each share. A second one, where only the
+ * shares that have some are filled again, lists them. */
 static void spmv__fill_share(void *job, uint64_t share)
 {
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
     uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
-    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) to.zeros = NULL;
+    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
     if (to.zeros) to.zeros += f->zeros[share];
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+    if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
 }
 
 static void spmv__fill_shares(spmv__fill_job *f)
@@ -5170,7 +5279,6 @@ static spmv_status spmv__part_zeros(spmv__fill_job *f)
     spmv_part *p = f->p;
     uint64_t i, all = 0;
     spmv_status status;
-    spmv__share_out(spmv__count_zeros_share, f, f->shares);
     for (i = 0; i < f->shares; i++) {
         uint64_t n = f->zeros[i];
         f->zeros[i] = all;
@@ -5223,9 +5331,11 @@ SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
     uint64_t zeros[SPMV__MOST_SHARES];
     spmv_status status;
     f->zeros = zeros;
+    f->to.fill = 1;
+    spmv__fill_shares(f);
     status = spmv__part_zeros(f);
     if (status) return status;
-    spmv__fill_shares(f);
+    if (f->p->zeros.count) spmv__fill_shares(f);
     return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
 }
 
