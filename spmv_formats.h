@@ -3033,11 +3033,23 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n
     if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
 }
 
+/* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
+SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
+{
+#ifdef __GNUC__
+    __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)bytes));
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
 enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
 enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
 
 /* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
- * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. */
+ * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
+ * next, if they are adjacent, is prefetched: processors do not foresee so many short streams. */
 SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
                                      uint64_t n, uint64_t slot, size_t bytes)
 {
@@ -3048,14 +3060,21 @@ SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, 
     uint64_t i, j, at;
     if (t->base->count) {
         const uint32_t base = ((const uint32_t *)t->base->data)[t->group];
-        for (j = 0, at = slot; j < n; j++, at += t->ld)
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
             for (i = 0; i < rows; i++) narrow[at + i] = (uint16_t)(from[k[i] + j] - base);
+        }
     } else {
-        for (j = 0, at = slot; j < n; j++, at += t->ld)
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
             for (i = 0; i < rows; i++) col[at + i] = from[k[i] + j];
+        }
     }
-    for (j = 0; j < n; j++, val += t->ld * bytes)
+    for (j = 0; j < n; j++, val += t->ld * bytes) {
+        if (rows > 1) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes);
+        if (rows * bytes > 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + 64);
         for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
+    }
 }
 
 /* Puts entries k .. k + n - 1 into a row, the first into slot. */
