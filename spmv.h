@@ -471,30 +471,54 @@ static int spmv__csr_is_left(const spmv_choice *c, const spmv_build_hints *hints
 }
 
 #ifdef SPMV_DEVICE_H
-/* Seconds of a product by the events of the device: the least of a few, after one that loads the kernels and the caches. 0: the queue does
- * not measure time, or something failed, which products will report. */
+/* A product that is timed if timed is 1. */
+static spmv_status spmv__dev_exec_mul_timed(spmv_exec *e, void *x, void *y, int timed)
+{
+    spmv__dev_run r = spmv__dev_run_of(e, 1, x, 0, y, 0);
+    e->timing = timed;
+    return spmv__dev_exec_mul(&r, 0, NULL);
+}
+
+/* Seconds of a product y = A*x among products in a row, from the begin of the first to the end of the last. */
+static spmv_status spmv__dev_exec_row_seconds(spmv_exec *e, void *x, void *y, double *seconds)
+{
+    const double row = 2e-4; /* seconds that a row takes at least, so that its first launch and the timer's steps of 0.5 us do not count */
+    enum { LEAST = 3, MOST = 50 }; /* products in a row */
+    const spmv_device *d = e->matrix->device;
+    void *begin = NULL;
+    double took = 0;
+    int i, n = LEAST;
+    spmv_status s = spmv__dev_exec_mul_timed(e, x, y, 0); /* loads the kernels and fills the caches */
+    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
+    if (!s) s = spmv__dev_exec_seconds(e, &took);
+    while (n < MOST && n * took < row) n++;
+    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
+    if (!s) s = spmv__dev_event_keep(d, &begin, e->first);
+    for (i = 2; i < n && !s; i++) s = spmv__dev_exec_mul_timed(e, x, y, 0);
+    if (!s) s = spmv__dev_exec_mul_timed(e, x, y, 1);
+    if (!s) s = d->info.backend->seconds(d, begin, e->last, &took);
+    spmv__dev_event_free(d, begin);
+    spmv__dev_exec_timing(e, 0);
+    *seconds = s ? 0 : took / n;
+    return s;
+}
+
+/* Seconds of a product by the events of the device, 0 if the queue does not measure time or something failed, which products will report.
+ * Products in a row are timed, because that is what predictions are of: one by itself contains the gap of a launch. */
 static double spmv__product_seconds(const spmv_matrix *m, spmv_type type)
 {
-    enum { PRODUCTS = 4 };
     uint64_t size = spmv_vector_size(type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
     void *x = NULL, *y = NULL;
-    double took = 0, least = 0;
-    int i;
+    double seconds = 0;
     spmv_status s;
     if (!m->exec->profiles) return 0;
     s = spmv_buffer_create(m->device, x_bytes, &x);
     if (!s) s = spmv_buffer_create(m->device, y_bytes, &y);
     if (!s && x_bytes) s = spmv_buffer_fill(m->device, x, x_bytes, 0);
-    if (!s) s = spmv_exec_timing(m->exec, 1);
-    for (i = 0; i < PRODUCTS && !s; i++) {
-        s = spmv_exec_mul_buffers(m->exec, 1, x, 0, 0, y, 0);
-        if (!s) s = spmv_exec_seconds(m->exec, &took);
-        if (i && (least <= 0 || took < least)) least = took;
-    }
-    spmv_exec_timing(m->exec, 0);
+    if (!s) s = spmv__dev_exec_row_seconds(m->exec, x, y, &seconds);
     spmv_buffer_free(m->device, x);
     spmv_buffer_free(m->device, y);
-    return s ? 0 : least;
+    return s ? 0 : seconds;
 }
 
 /* Checks the choice by the device's events, as spmv_verify says: prepares csr as well if the plan is slow, and keeps the faster. It is no

@@ -14,17 +14,18 @@
  *
  * Each device gets a block of adjacent rows (Kuresson 2012, 9), with a plan of its own, and the piece of x with the same numbers. What its
  * rows read of the other pieces is its halo. A block is an ordinary matrix: its columns are the halo columns before its piece of x, the
- * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are, and
- * the sums of a row are formed in the same order as on one device.
+ * piece, and the halo columns behind it, in the order of the whole matrix. So diagonals and blocks of nonzeros stay what they are.
  *
  * A product collects the elements that other devices need (kernels/gather.cl, or a loop on the host; adjacent elements are sent from where
  * they are) and sends them: between devices of CUDA directly, everywhere else through pinned host memory. Meanwhile a device multiplies
- * its interior, the longest run of rows that need no halo. The other rows follow when the halo is there, in a queue of their own, so that
- * they need not wait for the interior. In a square matrix the y of a product is the x of the next one without leaving
- * its devices, so that iterative solvers never collect a vector (examples/two_devices.c).
+ * its rows by its own piece of x; the columns of the halo are another matrix, whose product is added when the halo is there. In a square
+ * matrix the y of a product is the x of the next one without leaving its devices, so that iterative solvers never collect a vector
+ * (examples/two_devices.c).
  *
  * Bits: the same division, plans and devices give the same bits. "auto" finds the same plans each time unless the choice is checked by a
- * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible, and one plan for all of csr, sell or ell, they are those of one device.
+ * clock (SPMV_VERIFY_OFF prevents that). With desc.reproducible a device waits for its halo and multiplies its block as one matrix, so that
+ * the sums of a row are formed in the same order as on one device; with one plan for all of csr, sell or ell, the bits are those of one
+ * device.
  *
  * Optional, above spmv.h. One thread at a time may use a group and its vectors; its devices serve nobody else meanwhile.
  *
@@ -143,7 +144,9 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val);
 typedef struct spmv_group_piece {
     spmv_matrix m;
     uint64_t    row, nonzero;          /* where it begins in the matrix of the group */
-    int         inner;                 /* 1: its columns are the piece of x alone, and it waits for no halo */
+    uint64_t   *from_;                 /* some columns of an updatable matrix: the number of each of its nonzeros; else NULL */
+    int         own;                   /* 1: its columns are the block's own piece of x alone, and it waits for no halo */
+    int         adds;                  /* 1: its columns are those of the halo alone, and it adds to what the matrix before it stored */
     int         image;                 /* 1: a kernel reads x through an image, which nothing may write meanwhile */
 } spmv_group_piece;
 
@@ -155,16 +158,17 @@ typedef struct spmv_group_block {
     uint64_t     nnz;
     uint64_t     before, after;        /* halo columns before and behind the piece */
     uint64_t     sends;                /* elements that it sends in a product */
-    uint64_t     inner, inner_rows;    /* rows inner .. inner + inner_rows - 1 of the matrix are the interior; on the host there is none */
-    uint64_t     inner_nnz;            /* the nonzeros of these rows */
+    uint64_t     own_nnz;              /* its nonzeros in columns of its own piece */
+    uint64_t     reads_first, reads_end; /* the rows of the matrix from the first to behind the last that reads the halo */
+    int          split;                /* 1: it is stored as two matrices, its own columns and those of the halo */
     double       predicted;            /* seconds of its product by estimate or measurement; 0: not known */
     double       exchange;             /* seconds until its halo is there, by a rule of thumb */
     int          pieces;
-    spmv_group_piece piece[3];         /* rows before the interior, the interior, rows behind it, as far as there are any */
+    spmv_group_piece piece[2];
     uint32_t    *index_;               /* host: which elements of the piece are sent, by receiver */
     void        *send_index_, *packed_, *program_, *kernel_; /* device: the same, and the kernel that collects them */
-    void        *queue_;               /* device: where the exchange goes, and the matrices that wait for it */
-    void        *ready_, *gathered_, *sent_, *arrived_, *rest_; /* points in the two queues */
+    void        *queue_;               /* device: where the exchange goes */
+    void        *ready_, *gathered_, *sent_, *arrived_; /* points in the two queues */
     uint64_t     groups_, wg_;
     int          direct_;              /* device: 1 if each of its messages is adjacent elements, which are sent from x itself */
     void        *stage_, *stage_handle_; /* host memory that holds what is sent */
@@ -217,8 +221,11 @@ SPMV_API size_t spmv_group_explain(const spmv_group *g, char *out, size_t size);
  * columns, and of the sizes of blocks of nonzeros but 5. The share of a device is then off by less than 1%. */
 enum { SPMV__GROUP_GRAIN = 96, SPMV__GROUP_MANY = 128 };
 
-/* A block is cut at its interior if that has this share of its nonzeros; with less to hide behind, two launches more are not worth it. */
-#define SPMV__GROUP_INTERIOR 0.5
+/* A block is split if the columns of its own piece have this share of its nonzeros, which hide that share of the product's time from the
+ * exchange, and if the halo has one element for so many rows that read it. Adding to such a row reads and writes its y once more, two
+ * elements at the speed of the device's memory, which is at least ten times that of the exchange. */
+#define SPMV__GROUP_OWN 0.125
+#define SPMV__GROUP_ROWS_PER_HALO 4
 
 /* What an exchange takes: seconds before the first byte is there, and bytes a second; measured (bench/results/nvidia-h200-x2.txt) on two
  * H200s with NVLink. Peer copies of 4 KB: 2.5 us in a row, 6.9 us if each is waited for; halos of 16.7 and 33.5 MB: 85 and 141 us, which
@@ -342,17 +349,7 @@ static spmv_status spmv__group_open_device(spmv_group_block *b)
     if (!s) s = t->point(d, &b->ready_);
     if (!s) s = t->point(d, &b->gathered_);
     if (!s) s = t->point(d, &b->sent_);
-    if (!s) s = t->point(d, &b->arrived_);
-    if (!s) s = t->point(d, &b->rest_);
-    return s;
-}
-
-/* Lets products with the matrix go to the block's own queue, not to that of its device. */
-static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m)
-{
-    if (!b->device) return SPMV_OK;
-    spmv_exec_free(m->exec);
-    return spmv_exec_create(m->exec, m->on_device, b->queue_);
+    return s ? s : t->point(d, &b->arrived_);
 }
 
 static void spmv__group_point_free(const spmv_device *d, void *point)
@@ -369,7 +366,6 @@ static void spmv__group_close_device(spmv_group_block *b)
     spmv__group_point_free(d, b->gathered_);
     spmv__group_point_free(d, b->sent_);
     spmv__group_point_free(d, b->arrived_);
-    spmv__group_point_free(d, b->rest_);
     if (b->kernel_) d->info.backend->kernel_free(d, b->kernel_);
     spmv__dev_buffer_free(d, b->send_index_);
     spmv__dev_buffer_free(d, b->packed_);
@@ -427,13 +423,13 @@ static spmv_status spmv__group_begin_device(const spmv_group_block *b)
     return s ? s : t->follow(d, b->queue_, b->ready_);
 }
 
-/* What is enqueued in the queue of the device from now on comes after all that is in the block's own queue. */
+/* What is enqueued in the queue of the device from now on comes after the halo, or, without one, after what was sent was collected. */
 static spmv_status spmv__group_end_device(const spmv_group_block *b)
 {
     const spmv_device *d = b->device;
     const spmv_transfer *t = spmv__group_transfer(d);
-    spmv_status s = t->set(d, b->queue_, b->rest_);
-    return s ? s : t->follow(d, d->queue, b->rest_);
+    spmv_status s = t->set(d, b->queue_, b->arrived_);
+    return s ? s : t->follow(d, d->queue, b->arrived_);
 }
 
 /* Lets a queue of the block's device wait until the other devices have fetched what it sent last. */
@@ -512,7 +508,7 @@ static spmv_status spmv__group_receive_device(const spmv_group *g, spmv_group_bl
             if (!s) s = t->put(d, b->queue_, x[m->to].at, m->into * size, m->count * size, spmv__group_at(from->stage_, m->at * size));
         }
     }
-    return s ? s : t->set(d, b->queue_, b->arrived_);
+    return s;
 }
 
 /* Lets the queue of a device that sends from x itself wait until that has been fetched, so that x may be changed. */
@@ -547,7 +543,6 @@ static int spmv__group_is_cpu(const spmv_device *d) { return d != NULL; }
 static spmv_status spmv__group_peer_open(const spmv_device *to, const spmv_device *from) { (void)to; (void)from; return SPMV_OK; }
 static spmv_status spmv__group_open_device(spmv_group_block *b) { (void)b; return SPMV_OK; }
 static spmv_status spmv__group_sender(const spmv_group *g, spmv_group_block *b) { (void)g; (void)b; return SPMV_OK; }
-static spmv_status spmv__group_move_aside(const spmv_group_block *b, spmv_matrix *m) { (void)b; (void)m; return SPMV_OK; }
 static void spmv__group_close_device(spmv_group_block *b) { (void)b; }
 static spmv_status spmv__group_pin(spmv_group_block *b, uint64_t bytes) { (void)b; (void)bytes; return SPMV_OK; }
 static void spmv__group_unpin(spmv_group_block *b) { (void)b; }
@@ -918,23 +913,43 @@ static spmv_status spmv__group_decide(spmv__group_maker *k)
 /* 1: the block's column c is not of its own piece. */
 static int spmv__group_foreign(const spmv_group_block *b, uint32_t c) { return c < b->col || c >= b->col + b->cols; }
 
-/* Finds the halo of a block. */
-static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_block *b)
+/* Marks the halo columns that row r of a block reads in k->map and counts them; returns how many nonzeros of the row are in its halo. */
+static uint64_t spmv__group_mark_row(const spmv__group_maker *k, spmv_group_block *b, uint64_t r)
 {
     const spmv_csr *a = k->a;
-    uint64_t n = a->nnz ? a->ptr[b->row] : 0, end = n + b->nnz, c, found = 0;
-    void *list;
-    uint32_t *halo;
-    spmv_status s;
-    if (a->cols) memset(k->map, 0, (size_t)(a->cols * sizeof *k->map));
-    b->before = b->after = 0;
-    for (; n < end; n++) {
+    uint64_t n, foreign = 0;
+    for (n = a->ptr[r]; n < a->ptr[r + 1]; n++) {
         uint32_t *mark = &k->map[a->col[n]];
-        if (*mark || !spmv__group_foreign(b, a->col[n])) continue;
+        if (!spmv__group_foreign(b, a->col[n])) continue;
+        foreign++;
+        if (*mark) continue;
         *mark = 1;
         if (a->col[n] < b->col) b->before++;
         else b->after++;
     }
+    return foreign;
+}
+
+/* Finds the halo of a block and the rows that read it, and decides whether the block is split. */
+static spmv_status spmv__group_find_halo(const spmv__group_maker *k, spmv_group_block *b)
+{
+    const spmv_csr *a = k->a;
+    uint64_t r, c, foreign, readers = 0, found = 0;
+    void *list;
+    uint32_t *halo;
+    spmv_status s;
+    if (a->cols) memset(k->map, 0, (size_t)(a->cols * sizeof *k->map));
+    b->before = b->after = b->reads_first = b->reads_end = 0;
+    b->own_nnz = b->nnz;
+    for (r = b->row; b->nnz && r < b->row + b->rows; r++) {
+        foreign = spmv__group_mark_row(k, b, r);
+        if (!foreign) continue;
+        if (!readers++) b->reads_first = r;
+        b->reads_end = r + 1;
+        b->own_nnz -= foreign;
+    }
+    b->split = b->device && !k->d->desc.reproducible && readers && (double)b->own_nnz >= SPMV__GROUP_OWN * (double)b->nnz &&
+               (b->before + b->after) * SPMV__GROUP_ROWS_PER_HALO >= readers;
     s = spmv__room(&k->g->hooks, &list, b->before + b->after, sizeof *halo);
     k->halo[b - k->g->block] = halo = (uint32_t *)list;
     if (s) return s;
@@ -1029,10 +1044,10 @@ static void spmv__group_predict_exchange(spmv_group *g)
     }
 }
 
-/* Of the exchange, the time that its interior hides. */
+/* Of the exchange, the time that the product with its own piece of x hides. */
 static double spmv__group_hidden(const spmv_group_block *b)
 {
-    double could = b->nnz ? b->predicted * (double)b->inner_nnz / (double)b->nnz : 0;
+    double could = b->split ? b->predicted * (double)b->own_nnz / (double)b->nnz : 0;
     return could < b->exchange ? could : b->exchange;
 }
 
@@ -1063,85 +1078,128 @@ static double spmv__group_predicted(const spmv_group *g)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------------- */
 
-/* Finds the interior: the run of rows without halo that has the most nonzeros. Without any halo it is the whole block. */
-static void spmv__group_find_interior(const spmv__group_maker *k, spmv_group_block *b)
-{
-    const spmv_csr *a = k->a;
-    uint64_t r, n, end = b->row + b->rows, first = b->row;
-    b->inner = b->row;
-    b->inner_rows = b->before + b->after ? 0 : b->rows;
-    b->inner_nnz = b->inner_rows ? b->nnz : 0;
-    if (!(b->before + b->after) || !b->device) return;
-    for (r = b->row; r <= end; r++) {
-        int inside = r < end;
-        for (n = r < end ? a->ptr[r] : 0; inside && n < a->ptr[r + 1]; n++) inside = !spmv__group_foreign(b, a->col[n]);
-        if (inside) continue;
-        if (a->ptr[r] - a->ptr[first] > b->inner_nnz) {
-            b->inner_nnz = a->ptr[r] - a->ptr[first];
-            b->inner = first;
-            b->inner_rows = r - first;
-        }
-        first = r + 1;
-    }
-    if ((double)b->inner_nnz >= SPMV__GROUP_INTERIOR * (double)b->nnz) return;
-    b->inner_rows = b->inner_nnz = 0;
-}
-
-/* Stores rows first .. end - 1 of a block as one matrix, whose columns are the piece alone (inner) or all that the block has. */
-static spmv_status spmv__group_store_piece(const spmv__group_maker *k, spmv_group_block *b, uint64_t first, uint64_t end, int inner)
+/* Stores one matrix of a block from a, with the columns col in place of its own; row is where it begins in the matrix of the group. */
+static spmv_status spmv__group_store_csr(const spmv__group_maker *k, spmv_group_block *b, const spmv_csr *a, const uint32_t *col,
+                                         uint64_t row, int own)
 {
     spmv_group_piece *p = &b->piece[b->pieces];
-    spmv_group_block rows = *b;
     spmv_desc d = spmv__group_desc_of(k, b);
+    spmv_status s;
+    d.matrix.rows = (int64_t)a->rows;
+    d.matrix.cols = (int64_t)(own ? b->cols : b->before + b->cols + b->after);
+    d.matrix.nnz = (int64_t)a->nnz;
+    d.matrix.ptr = a->ptr;
+    d.matrix.ptr_bits = 64;
+    d.matrix.col = col;
+    d.matrix.val = a->val;
+    d.matrix.val_type = a->type;
+    s = spmv_create(&p->m, &d);
+    if (s) return s;
+    b->pieces++;
+    p->row = row;
+    p->nonzero = k->a->nnz ? k->a->ptr[row] : 0;
+    p->own = own;
+    p->image = spmv__group_has_image(&p->m);
+    return SPMV_OK;
+}
+
+/* Stores a block as one matrix, with the columns of its halo if it has one. */
+static spmv_status spmv__group_store_whole(const spmv__group_maker *k, spmv_group_block *b)
+{
+    int own = b->own_nnz == b->nnz;
     spmv_csr a;
     void *list;
     uint32_t *col;
     uint64_t n;
     spmv_status s;
-    if (first == end) return SPMV_OK;
-    rows.row = first;
-    rows.rows = end - first;
-    rows.nnz = k->a->nnz ? k->a->ptr[end] - k->a->ptr[first] : 0;
-    s = spmv__group_range(k, &rows, &a);
+    if (!b->rows) return SPMV_OK;
+    s = spmv__group_range(k, b, &a);
     if (s) return s;
     s = spmv__room(&k->g->hooks, &list, a.nnz, sizeof *col);
     col = (uint32_t *)list;
-    for (n = 0; !s && n < a.nnz; n++) col[n] = inner ? a.col[n] - (uint32_t)b->col : k->map[a.col[n]];
-    d.matrix.rows = (int64_t)a.rows;
-    d.matrix.cols = (int64_t)(inner ? b->cols : b->before + b->cols + b->after);
-    d.matrix.nnz = (int64_t)a.nnz;
-    d.matrix.ptr = a.ptr;
-    d.matrix.ptr_bits = 64;
-    d.matrix.col = col;
-    d.matrix.val = a.val;
-    d.matrix.val_type = a.type;
-    if (!s) s = spmv_create(&p->m, &d);
-    if (!s) b->pieces++;
-    if (!s && !inner) s = spmv__group_move_aside(b, &p->m);
-    if (!s) {
-        p->row = first;
-        p->nonzero = k->a->nnz ? k->a->ptr[first] : 0;
-        p->inner = inner;
-        p->image = spmv__group_has_image(&p->m);
-    }
+    for (n = 0; !s && n < a.nnz; n++) col[n] = own ? a.col[n] - (uint32_t)b->col : k->map[a.col[n]];
+    if (!s) s = spmv__group_store_csr(k, b, &a, col, b->row, own);
     spmv_free(&k->g->hooks, col);
     spmv_csr_free(&a);
     return s;
 }
 
-/* Stores a block as one to three matrices. */
-static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_group_block *b)
+/* Some of the nonzeros of a block as CSR. */
+typedef struct spmv__group_picked {
+    uint64_t      *ptr;
+    uint32_t      *col;
+    unsigned char *val;
+    uint64_t      *from; /* their numbers in the matrix; NULL: not wanted */
+} spmv__group_picked;
+
+/* Picks those nonzeros of rows first .. end - 1 of a block whose columns are of its own piece (own), or those whose columns are not. */
+static void spmv__group_pick(const spmv__group_maker *k, const spmv_group_block *b, uint64_t first, uint64_t end, int own,
+                             const spmv__group_picked *to)
 {
-    uint64_t inner_end = b->inner + b->inner_rows;
-    spmv_status s;
-    spmv__group_number(k, b);
-    if (!b->inner_rows) return spmv__group_store_piece(k, b, b->row, b->row + b->rows, 0);
-    s = spmv__group_store_piece(k, b, b->row, b->inner, 0);
-    if (!s) s = spmv__group_store_piece(k, b, b->inner, inner_end, 1);
-    return s ? s : spmv__group_store_piece(k, b, inner_end, b->row + b->rows, 0);
+    const spmv_csr *a = k->a;
+    size_t size = (size_t)spmv_value_size(a->type);
+    uint64_t r, n, at = 0;
+    for (r = first; r < end; r++) {
+        to->ptr[r - first] = at;
+        for (n = a->ptr[r]; n < a->ptr[r + 1]; n++) {
+            if (spmv__group_foreign(b, a->col[n]) == own) continue;
+            to->col[at] = own ? a->col[n] - (uint32_t)b->col : k->map[a->col[n]];
+            memcpy(to->val + at * size, (const unsigned char *)a->val + n * size, size);
+            if (to->from) to->from[at] = n;
+            at++;
+        }
+    }
+    to->ptr[r - first] = at;
 }
 
-/* Finds the halos, the messages and the interiors of all blocks, in place of those of an earlier division. */
+/* Stores as one matrix the columns of a block's own piece (own), or those of its halo, in the rows from the first to the last that read
+ * it. */
+static spmv_status spmv__group_store_columns(const spmv__group_maker *k, spmv_group_block *b, int own)
+{
+    const spmv_hooks *h = &k->g->hooks;
+    spmv_group_piece *p = &b->piece[b->pieces];
+    uint64_t first = own ? b->row : b->reads_first, end = own ? b->row + b->rows : b->reads_end;
+    void *ptr = NULL, *col = NULL, *val = NULL, *from = NULL;
+    spmv__group_picked to;
+    spmv_csr a;
+    spmv_status s;
+    memset(&a, 0, sizeof a);
+    a.rows = end - first;
+    a.nnz = own ? b->own_nnz : b->nnz - b->own_nnz;
+    a.type = k->a->type;
+    s = spmv__room(h, &ptr, a.rows + 1, sizeof *to.ptr);
+    if (!s) s = spmv__room(h, &col, a.nnz, sizeof *to.col);
+    if (!s) s = spmv__room(h, &val, a.nnz, spmv_value_size(a.type));
+    if (!s && k->g->updatable) s = spmv__room(h, &from, a.nnz, sizeof *to.from);
+    a.ptr = to.ptr = (uint64_t *)ptr;
+    a.col = to.col = (uint32_t *)col;
+    a.val = to.val = (unsigned char *)val;
+    to.from = (uint64_t *)from;
+    if (!s) spmv__group_pick(k, b, first, end, own, &to);
+    if (!s) s = spmv__group_store_csr(k, b, &a, a.col, first, own);
+    if (!s) {
+        p->adds = !own;
+        p->from_ = to.from;
+        from = NULL;
+    }
+    spmv_free(h, ptr);
+    spmv_free(h, col);
+    spmv_free(h, val);
+    spmv_free(h, from);
+    return s;
+}
+
+/* Stores a block as one or two matrices. */
+static spmv_status spmv__group_store_block(const spmv__group_maker *k, spmv_group_block *b)
+{
+    spmv_status s;
+    spmv__group_number(k, b);
+    if (!b->split) return spmv__group_store_whole(k, b);
+    s = spmv__group_store_columns(k, b, 1);
+    return s ? s : spmv__group_store_columns(k, b, 0);
+}
+
+/* Finds the halos and the messages of all blocks, in place of those of an earlier division. */
 static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
 {
     spmv_group *g = k->g;
@@ -1157,7 +1215,6 @@ static spmv_status spmv__group_lay_out(const spmv__group_maker *k)
     for (i = 0; !s && i < g->count; i++) {
         s = spmv__group_blame(g, &g->block[i], spmv__group_find_halo(k, &g->block[i]));
         if (!s) spmv__group_add_messages(k, i);
-        if (!s) spmv__group_find_interior(k, &g->block[i]);
     }
     if (!s) spmv__group_predict_exchange(g);
     return s;
@@ -1279,7 +1336,10 @@ SPMV_API spmv_status spmv_group_create(spmv_group *g, const spmv_group_desc *des
 
 static void spmv__group_block_free(const spmv_group *g, spmv_group_block *b)
 {
-    for (; b->pieces; b->pieces--) spmv_destroy(&b->piece[b->pieces - 1].m);
+    for (; b->pieces; b->pieces--) {
+        spmv_destroy(&b->piece[b->pieces - 1].m);
+        spmv_free(&g->hooks, b->piece[b->pieces - 1].from_);
+    }
     spmv__group_close_device(b);
     spmv_free(&g->hooks, b->index_);
     if (b->stage_ && b->stage_of_) spmv__group_unpin(b);
@@ -1302,11 +1362,26 @@ SPMV_API void spmv_group_destroy(spmv_group *g)
     memset(g, 0, sizeof *g);
 }
 
+/* Gives a matrix of a block its values among those of the group. */
+static spmv_status spmv__group_update_piece(const spmv_group *g, spmv_group_piece *p, const unsigned char *from)
+{
+    size_t size = (size_t)spmv_value_size(g->type);
+    uint64_t n, count = spmv_nnz(&p->m);
+    void *values;
+    spmv_status s;
+    if (!p->from_) return spmv_update(&p->m, from ? from + p->nonzero * size : NULL);
+    s = spmv__room(&g->hooks, &values, count, size);
+    if (s) return s;
+    for (n = 0; n < count; n++) memcpy((unsigned char *)values + n * size, from + p->from_[n] * size, size);
+    s = spmv_update(&p->m, values);
+    spmv_free(&g->hooks, values);
+    return s;
+}
+
 SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
 {
     if (!g) return spmv__null(NULL, "spmv_group_update", "g", NULL, 0);
     const unsigned char *from = (const unsigned char *)val;
-    uint64_t size = spmv_value_size(g->type);
     size_t i;
     int k;
     spmv_status s;
@@ -1318,10 +1393,7 @@ SPMV_API spmv_status spmv_group_update(spmv_group *g, const void *val)
         from = (const unsigned char *)g->own_.val;
     }
     for (i = 0; i < g->count; i++)
-        for (k = 0; !s && k < g->block[i].pieces; k++) {
-            spmv_group_piece *p = &g->block[i].piece[k];
-            s = spmv_update(&p->m, from ? from + p->nonzero * size : NULL);
-        }
+        for (k = 0; !s && k < g->block[i].pieces; k++) s = spmv__group_update_piece(g, &g->block[i].piece[k], from);
     return s;
 }
 
@@ -1437,19 +1509,19 @@ typedef struct spmv__group_run {
 static spmv_status spmv__group_mul_piece(const spmv__group_run *r, size_t i, spmv_group_piece *p)
 {
     const spmv_group_block *b = &r->g->block[i];
-    uint64_t size = spmv_vector_size(r->g->type), x0 = p->inner ? r->x[i].offset : 0, y0 = r->y[i].offset + (p->row - b->row);
-    if (b->device) return spmv__group_piece_device(p, r->alpha, r->x[i].at, x0, r->beta, r->y[i].at, y0);
-    return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), r->beta, spmv__group_at(r->y[i].at, y0 * size));
+    uint64_t size = spmv_vector_size(r->g->type), x0 = p->own ? r->x[i].offset : 0, y0 = r->y[i].offset + (p->row - b->row);
+    double beta = p->adds ? 1 : r->beta;
+    if (b->device) return spmv__group_piece_device(p, r->alpha, r->x[i].at, x0, beta, r->y[i].at, y0);
+    return spmv_mul(&p->m, r->alpha, spmv__group_at(r->x[i].at, x0 * size), beta, spmv__group_at(r->y[i].at, y0 * size));
 }
 
-/* When a matrix is multiplied: at once; behind the exchange, in its queue; or after it, because nothing may write to the x that its kernel
- * reads through an image. */
-typedef enum spmv__group_turn { SPMV__GROUP_EARLY, SPMV__GROUP_BEHIND, SPMV__GROUP_AFTER } spmv__group_turn;
+/* When a matrix is multiplied: before the exchange, or after it, because it reads the halo, or because nothing may write to the x that its
+ * kernel reads through an image. */
+typedef enum spmv__group_turn { SPMV__GROUP_EARLY, SPMV__GROUP_LATE } spmv__group_turn;
 
 static spmv__group_turn spmv__group_turn_of(const spmv__group_run *r, const spmv_group_piece *p)
 {
-    if (!p->inner) return SPMV__GROUP_BEHIND;
-    return p->image && r->exchange ? SPMV__GROUP_AFTER : SPMV__GROUP_EARLY;
+    return !p->own || (p->image && r->exchange) ? SPMV__GROUP_LATE : SPMV__GROUP_EARLY;
 }
 
 /* Multiplies those matrices of block i whose turn it is. */
@@ -1525,7 +1597,7 @@ static spmv_status spmv__group_send(const spmv__group_run *r)
 }
 
 /* Multiplies what needs no halo, on the devices. */
-static spmv_status spmv__group_interior(const spmv__group_run *r)
+static spmv_status spmv__group_early(const spmv__group_run *r)
 {
     spmv_group *g = r->g;
     size_t i;
@@ -1545,9 +1617,8 @@ static spmv_status spmv__group_rest_of(const spmv__group_run *r, size_t i)
     spmv_status s = SPMV_OK;
     if (!spmv__group_is_aside(b)) return SPMV_OK;
     if (r->exchange && b->before + b->after) s = spmv__group_receive_device(g, b, r->x);
-    if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
     if (!s) s = spmv__group_end_device(b);
-    return s ? s : spmv__group_mul_block(r, i, SPMV__GROUP_AFTER);
+    return s ? s : spmv__group_mul_block(r, i, SPMV__GROUP_LATE);
 }
 
 /* Sends the halos on to the devices, which multiply the rest. */
@@ -1579,7 +1650,7 @@ static spmv_status spmv__group_on_host(const spmv__group_run *r)
         if (g->block[i].device) continue;
         if (r->exchange) s = spmv__group_receive_host(r, i);
         if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_EARLY);
-        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_BEHIND);
+        if (!s) s = spmv__group_mul_block(r, i, SPMV__GROUP_LATE);
         s = spmv__group_blame(g, &g->block[i], s);
     }
     return s;
@@ -1609,7 +1680,7 @@ SPMV_API spmv_status spmv_group_mul_vectors(spmv_group *g, double alpha, spmv_gr
     r.exchange = alpha != 0 && g->messages;
     s = spmv__group_begin(&r);
     if (!s && r.exchange) s = spmv__group_send(&r);
-    if (!s) s = spmv__group_interior(&r);
+    if (!s) s = spmv__group_early(&r);
     if (!s) s = spmv__group_rest(&r);
     if (!s) s = spmv__group_on_host(&r);
     if (s) spmv_group_wait(g); /* nothing that was enqueued may use these vectors any more; the first failure is the one to tell */
@@ -1645,8 +1716,9 @@ static void spmv__group_explain_plans(spmv__text *t, const spmv_group_block *b)
     int k;
     for (k = 0; k < b->pieces; k++) {
         const spmv_group_piece *p = &b->piece[k];
-        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
-                        (spmv__ull)(p->row + spmv_rows(&p->m)), p->inner && b->before + b->after ? ", while halos are sent" : "");
+        SPMV__GROUP_SAY(t, "    plan      %s, rows %llu to %llu%s%s\n", spmv_shares(&p->m), (spmv__ull)p->row,
+                        (spmv__ull)(p->row + spmv_rows(&p->m)), p->adds ? ", halo columns" : b->split ? ", own columns" : "",
+                        p->own && b->split ? ", while halos are sent" : "");
     }
 }
 

@@ -56,7 +56,7 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* a check takes about as long as four products, and where it fails, as another preparation */
+    SPMV_VERIFY_CALLS   = 100   /* a check takes 5 to 52 products, and where it fails, another preparation */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */

@@ -301,7 +301,7 @@ static void enqueue(spmv_group *g, spmv_group_vector *x, spmv_group_vector *y, i
     if (part == WHOLE) s = spmv_group_mul_vectors(g, 1, x, 0, y);
     else if (part == PRODUCT) {
         s = spmv__group_begin(&r);
-        if (!s) s = spmv__group_interior(&r);
+        if (!s) s = spmv__group_early(&r);
         if (!s) s = spmv__group_rest(&r);
         if (!s) s = spmv__group_on_host(&r);
     } else if (part == EXCHANGE) {
@@ -451,7 +451,7 @@ static void print_blocks(spmv_group *g, spmv_group_vector *v)
                b->predicted * 1e6, b->exchange * 1e6, (double)((b->before + b->after) * size) * 1e-3, (double)(b->sends * size) * 1e-3,
                b->sends && b->device && !b->packed_ ? " from x" : "");
         for (k = 0; k < b->pieces; k++)
-            printf(" %s%s %llu rows", b->piece[k].inner ? "inner " : "", plan_of(&b->piece[k].m, plan),
+            printf(" %s%s %llu rows", b->piece[k].adds ? "halo " : b->split ? "own " : "", plan_of(&b->piece[k].m, plan),
                    (unsigned long long)spmv_rows(&b->piece[k].m));
         printf("\n");
     }

@@ -11,8 +11,8 @@ The model, for P equal devices, each with its share of the rows:
     exchange  2 (slabs) or 6 (boxes) messages, one after another. Between GPUs of one node as measured for peer copies, by size; between
               nodes by an ASSUMED network: --network LATENCY,BANDWIDTH, microseconds of a message and GB/s for each GPU. All messages of
               processes on hosts take the network's latency, and RANKS_PER_NODE processes share its bandwidth
-    together  the greater of the product and of the exchange followed by the rows at the boundary, since the exchange hides behind the
-              interior
+    together  the greater of the product and of the exchange followed by what waits for it, which is at most the nonzeros of the rows at
+              the boundary: the exchange hides behind the product with each device's own columns
 Not in the model: unequal pieces, other load on the network, sums over all devices as solvers need them.
 The first table compares the model with the measured time on two GPUs. bench/readme.py puts both tables into the README."""
 import argparse

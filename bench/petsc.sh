@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# bench/petsc.sh [FILE.mtx]... - times the PETSc matrix type of examples/petsc beside PETSc's own types, for the five-point grid of
-# SIDE x SIDE points and for each file, and prints the table that bench/results/petsc.txt keeps. Needs the packages of
+# bench/petsc.sh [FILE]... - times the PETSc matrix type of examples/petsc beside PETSc's own types, for the five-point grid of
+# SIDE x SIDE points and for each file (.mtx or .mtx.gz), and prints the table that bench/results/petsc.txt keeps. Needs the packages of
 # "tools/install.sh petsc".
 #   SIDE=1024        PROCESSES="1 2"        PRODUCTS=100        STEPS=50 (of the solver)        ROUNDS=3, of which the fastest counts
 #   TYPES="aij aijsell aijmkl"              types of PETSc; those that it does not have get no row
@@ -60,7 +60,16 @@ table() { # table NAME OPTION...: the rows of one matrix
                     "$(awk -v a="$first" -v b="$product" 'BEGIN { printf "%.2f", a / b }')" "$solution" "$count"
             done
         done
+        [ "$first" ] || { echo "petsc.sh: no type multiplied $name: $(tail -n 1 $out/said)" >&2; exit 1; }
     done
+}
+
+file_table() { # file_table FILE: the rows of a file's matrix, which PETSc reads only if it is not compressed
+    name=$(basename "${1%.gz}" .mtx)
+    case $1 in
+    *.gz) gzip -dc "$1" >$out/"$name".mtx && table "$name" -f $out/"$name".mtx && rm $out/"$name".mtx ;;
+    *) table "$name" -f "$1" ;;
+    esac
 }
 
 echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores; $(date -u +%Y-%m-%d)"
@@ -72,4 +81,4 @@ echo "Of $rounds rounds the fastest counts. The types above spmv are PETSc's own
 echo
 printf '%-22s %4s  %-26s %10s %8s %12s %6s\n' matrix proc type us/product ratio 'solution ms' steps
 table "grid_$side" -m "$side" -n "$side"
-for file; do table "$(basename "$file" .mtx)" -f "$file"; done
+for file; do file_table "$file"; done

@@ -174,7 +174,7 @@ Test(group, multiplies_every_awkward_matrix)
     cr_assert_gt(checks_done, 10000);
 }
 
-/* Rows, halos and the interior, worked by hand. */
+/* Rows, halos and the columns of the own piece, worked by hand. */
 Test(group, divides_a_tridiagonal_matrix)
 {
     static const double thirds[] = { 1, 2, 0, 1 };
@@ -196,19 +196,85 @@ Test(group, divides_a_tridiagonal_matrix)
     cr_assert(g.block[2].row == 75 && g.block[2].rows == 0 && g.block[2].pieces == 0 && g.block[2].sends == 0);
     cr_assert(g.block[3].row == 75 && g.block[3].rows == 25 && g.block[3].before == 1 && g.block[3].after == 0);
     cr_assert(g.messages == 4 && g.block[1].sends == 2 && g.block[0].sends == 1 && g.block[3].sends == 1);
-    cr_assert(g.block[0].pieces == 2 && g.block[0].inner == 0 && g.block[0].inner_rows == 24); /* the last row needs a halo */
-    cr_assert(g.block[1].pieces == 1 && g.block[1].inner_rows == 0);                           /* the host has nothing to wait for */
-    cr_assert(g.block[3].pieces == 2 && g.block[3].inner == 76 && g.block[3].inner_rows == 24);
-    cr_assert(g.block[3].inner_nnz == 71 && g.block[1].inner_nnz == 0);
+    cr_assert(g.block[0].pieces == 2 && g.block[0].split && g.block[0].reads_first == 24 && g.block[0].reads_end == 25);
+    cr_assert(g.block[1].pieces == 1 && !g.block[1].split); /* the host has nothing to wait for */
+    cr_assert(g.block[3].pieces == 2 && g.block[3].split && g.block[3].reads_first == 75 && g.block[3].reads_end == 76);
+    cr_assert(g.block[0].own_nnz == 73 && g.block[1].own_nnz == 148 && g.block[3].own_nnz == 73);
+    cr_assert(g.block[3].piece[0].own && !g.block[3].piece[0].adds && g.block[3].piece[0].row == 75);
+    cr_assert(!g.block[3].piece[1].own && g.block[3].piece[1].adds && spmv_nnz(&g.block[3].piece[1].m) == 1);
     cr_assert(!g.block[3].packed_ && g.block[3].direct_); /* one element is sent from x itself */
     cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
     cr_assert(strstr(text, "matrix        100 x 100, 298 nonzeros, divided by given shares\n"), "%s", text);
     cr_assert(strstr(text, "    halo      receives 2 elements (16 bytes), sends 2 (16 bytes)\n"), "%s", text);
-    cr_assert(strstr(text, "rows 0 to 24, while halos are sent\n"), "%s", text);
+    cr_assert(strstr(text, "rows 0 to 25, own columns, while halos are sent\n"), "%s", text);
     cr_assert_eq(spmv_group_explain(&g, NULL, 0), strlen(text));
     spmv_group_destroy(&g);
     matrix_free(&m);
     cr_assert_eq(l.live, 0);
+}
+
+/* On a device a block is split, but not on the host, not if it is to be reproducible, and not if nearly all rows read the same column. */
+Test(group, splits_blocks_of_devices)
+{
+    enum { N = 60 };
+    const team *t = &teams[2];
+    matrix m;
+    ledger l;
+    spmv_hooks h = ledger_hooks(&l);
+    spmv_group_desc d;
+    spmv_group g;
+    spmv_csr a;
+    char text[4000];
+    uint64_t i, c;
+    matrix_open(&m, "scattered", N, N);
+    for (i = 0; i < N; i++) {
+        for (c = 0; c < N; c++)
+            if ((7 * i + c * c) % 9 < 2 || c % 30 == i % 30) matrix_add(&m, c);
+        m.ptr[i + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    d = desc_of(t, &m, SPMV_F64, "csr", &h);
+    d.divide = SPMV_GROUP_BY_ROWS;
+    d.desc.updatable = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    check_blocks(&g, "scattered");
+    cr_assert(g.block[0].pieces == 1 && !g.block[0].split);
+    cr_assert(g.block[1].pieces == 2 && g.block[1].split);
+    for (c = 0, i = a.ptr[N / 2]; i < m.nnz; i++) c += a.col[i] >= N / 2;
+    cr_assert_eq(g.block[1].own_nnz, c);
+    cr_assert_eq(spmv_nnz(&g.block[1].piece[0].m), c);
+    cr_assert_lt(spmv_group_explain(&g, text, sizeof text), sizeof text);
+    cr_assert(strstr(text, "rows 30 to 60, own columns, while halos are sent\n"), "%s", text);
+    cr_assert(strstr(text, "rows 30 to 60, halo columns\n"), "%s", text);
+    check_product(&g, &a, SPMV_F64, "scattered");
+    for (i = 0; i < m.nnz; i++) m.val[i] = (double)(i % 7) - 3;
+    cr_assert_eq(spmv_group_update(&g, m.val), SPMV_OK, "%s", l.text);
+    check_product(&g, &a, SPMV_F64, "scattered, with new values"); /* a borrows m.val */
+    spmv_group_destroy(&g);
+    d.desc.reproducible = 1;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert(g.block[1].pieces == 1 && !g.block[1].split);
+    spmv_group_destroy(&g);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    matrix_open(&m, "arrow", N, N);
+    for (i = 0; i < N; i++) {
+        matrix_add(&m, 0);
+        if (i) matrix_add(&m, i);
+        m.ptr[i + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    d = desc_of(t, &m, SPMV_F64, "csr", &h);
+    d.divide = SPMV_GROUP_BY_ROWS;
+    cr_assert_eq(spmv_group_create(&g, &d), SPMV_OK, "%s", l.text);
+    cr_assert(g.block[1].pieces == 1 && !g.block[1].split && g.block[1].before == 1 && g.block[1].own_nnz == N / 2);
+    check_product(&g, &a, SPMV_F64, "arrow");
+    spmv_group_destroy(&g);
+    cr_assert_eq(l.live, 0);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* A grid whose blocks are long enough to begin at multiples of rows, with vectors that stay on the devices: y becomes x. */
