@@ -229,8 +229,8 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
 
 enum { SPMV__GATHER_LINES = 2048 /* of the cache that spmv__look_gather simulates */ };
 
-/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache with eight elements in a line, which
- * is simulated for windows of rows. tag: a zero for each line. */
+/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache with eight elements in a line,
+ * which is simulated for windows of rows. tag: a zero for each line. */
 static double spmv__look_gather(const spmv__look *l, uint64_t sample, uint32_t *tag)
 {
     enum { LINES = SPMV__GATHER_LINES, WINDOW = 512 /* rows */ };
@@ -274,7 +274,7 @@ static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
     const uint64_t numbers = a->rows + a->cols, cache = 1u << 15; /* places that stay in the second-level cache */
     memset(t, 0, sizeof *t);
     t->most = spmv__smaller(most, numbers);
-    for (t->places = 64; t->places < 2 * t->most || (t->places < 8 * t->most && t->places < cache);) t->places *= 2;
+    for (t->places = 64; t->places < 2 * t->most || (t->places < 4 * t->most && t->places < cache);) t->places *= 2;
     t->direct = numbers <= t->places || numbers <= a->nnz / 8; /* clearing and reading the places costs little beside the nonzeros */
     if (t->direct) t->places = numbers;
 }
@@ -458,17 +458,46 @@ static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, 
 /* ---- features: blocks ------------------------------------------------------------------------------------------------ */
 
 enum {
-    SPMV__LOOK_PLACES  = 16384,                 /* of a table, which is then small enough for the caches */
-    SPMV__LOOK_ENTRIES = SPMV__LOOK_PLACES / 4, /* of a block row whose blocks are counted in a table */
-    SPMV__LOOK_ROUND   = 8                      /* the bit of a place at which the round begins: a block has less than 2^8 places */
+    SPMV__LOOK_ENTRIES = 4096, /* the most of a block row whose blocks are counted in a table, which is then small enough for the caches */
+    SPMV__LOOK_ROUND   = 8     /* the bit of a place at which the round begins: a block has less than 2^8 places */
 };
 
 /* Counts the nonzeros of the blocks of one block row after another. */
 typedef struct spmv__look_table {
-    uint64_t place[SPMV__LOOK_PLACES];  /* block << 32 | round << SPMV__LOOK_ROUND | nonzeros; free unless the round is that of the table */
-    uint16_t used[SPMV__LOOK_ENTRIES + 1]; /* the places of this round */
-    uint32_t round;
+    uint64_t *place;        /* block << 32 | round << SPMV__LOOK_ROUND | nonzeros; free unless the round is that of the table */
+    uint64_t  places, most; /* a power of two; half of it, the most entries of a block row */
+    uint16_t *used;         /* the places of this round */
+    uint32_t  round;
 } spmv__look_table;
+
+/* The places of a table for a matrix with so many nonzeros. */
+static uint64_t spmv__look_places(uint64_t nnz)
+{
+    uint64_t places = 16;
+    while (places < 2 * spmv__smaller(nnz, SPMV__LOOK_ENTRIES)) places *= 2;
+    return places;
+}
+
+/* The bytes of a table, with what it points to. The list of places has one more than the most that are used. */
+static uint64_t spmv__look_bytes(uint64_t places)
+{
+    return sizeof(spmv__look_table) + places * 8 + spmv__round_up((places / 2 + 1) * 2, 8);
+}
+
+/* Lays count tables into a block of memory, which is zero. */
+static spmv__look_table *spmv__look_lay(void *block, uint64_t count, uint64_t places)
+{
+    spmv__look_table *t = (spmv__look_table *)block;
+    unsigned char *at = (unsigned char *)(t + count);
+    uint64_t i;
+    for (i = 0; i < count; i++, at += spmv__look_bytes(places) - sizeof *t) {
+        t[i].places = places;
+        t[i].most = places / 2;
+        t[i].place = (uint64_t *)(void *)at;
+        t[i].used = (uint16_t *)(void *)(t[i].place + places);
+    }
+    return t;
+}
 
 /* The first and the last block column that the rest of the walk can meet. */
 static void spmv__look_range(const spmv__blocks *w, uint64_t *low, uint64_t *high)
@@ -491,19 +520,20 @@ SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__block
 {
     const spmv__block_division by = spmv__block_divisor(w->bw);
     const uint32_t *col = w->v->a->col;
-    const uint64_t count = ((uint64_t)1 << SPMV__LOOK_ROUND) - 1;
-    uint64_t n = 0, i, k;
+    const uint64_t count = ((uint64_t)1 << SPMV__LOOK_ROUND) - 1, mask = t->places - 1, round = t->round;
+    uint64_t *place = t->place, n = 0, i, k;
+    uint16_t *used = t->used;
     for (i = 0; i < w->rows; i++)
         for (k = w->at[i]; k < w->end[i]; k++) {
-            const uint64_t block = spmv__divide_by(by, col[k]), fresh = block << 32 | (uint64_t)t->round << SPMV__LOOK_ROUND;
+            const uint64_t block = spmv__divide_by(by, col[k]), fresh = block << 32 | round << SPMV__LOOK_ROUND;
             uint64_t at = block - low, was;
             if (!spmv__mine(w->v, k)) continue;
-            if (wide) at = block * 0x9e3779b97f4a7c15u >> 32 & (SPMV__LOOK_PLACES - 1); /* Knuth 6.4 */
-            for (was = t->place[at]; wide && ((was ^ fresh) & ~count) && (uint32_t)was >> SPMV__LOOK_ROUND == t->round; was = t->place[at])
-                at = (at + 1) & (SPMV__LOOK_PLACES - 1);
-            t->used[n] = (uint16_t)at; /* for good if the block is new; no branch depends on that, as it is as good as random */
+            if (wide) at = block * 0x9e3779b97f4a7c15u >> 32 & mask; /* Knuth 6.4 */
+            for (was = place[at]; wide && ((was ^ fresh) & ~count) && (uint32_t)was >> SPMV__LOOK_ROUND == round; was = place[at])
+                at = (at + 1) & mask;
+            used[n] = (uint16_t)at; /* for good if the block is new; no branch depends on that, as it is as good as random */
             n += (uint64_t)(((was ^ fresh) & ~count) != 0);
-            t->place[at] = (((was ^ fresh) & ~count) ? fresh : was) + 1;
+            place[at] = (((was ^ fresh) & ~count) ? fresh : was) + 1;
         }
     return n;
 }
@@ -513,17 +543,17 @@ SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__block
 static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight, spmv_block_features *b)
 {
     uint64_t n = 0, i, low, high;
-    if (entries > SPMV__LOOK_ENTRIES) {
+    if (entries > t->most) {
         for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
         return n;
     }
     if (++t->round >> (32 - SPMV__LOOK_ROUND)) {
-        memset(t->place, 0, sizeof t->place);
+        memset(t->place, 0, (size_t)t->places * sizeof *t->place);
         t->round = 1;
     }
     spmv__look_range(w, &low, &high);
     if (low > high) return 0;
-    n = high - low < SPMV__LOOK_PLACES ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
+    n = high - low < t->places ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
     for (i = 0; i < n; i++) b->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
     return n;
 }
@@ -708,16 +738,18 @@ static void spmv__look_sample_share(void *job, uint64_t share)
 static spmv_status spmv__look_sample(spmv__look_samples *c)
 {
     const uint64_t work = spmv__smaller(c->sample, c->l->nnz) * SPMV_BLOCK_SIZES, tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
-    const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, SPMV__SAMPLES);
+    const uint64_t places = spmv__look_places(c->l->nnz), bytes = c->blocks ? spmv__look_bytes(places) : 0;
+    const uint64_t fit = spmv__csr_bytes(c->l->v->a) / 4 / (bytes + 1); /* tables in a quarter of the CSR form */
+    const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, fit ? fit : 1);
     void *block;
     spmv_status s;
     memset(&c->tally, 0, sizeof c->tally);
     if (c->every) spmv__tally_size(&c->tally, c->l->v->a, spmv__diagonals_sampled(c->l->v->a, c->every));
-    s = spmv__new(c->l->h, &block, c->tally.places * 8 + tag_bytes + (c->blocks ? threads * sizeof *c->table : 0), 1, 0);
+    s = spmv__new(c->l->h, &block, c->tally.places * 8 + tag_bytes + threads * bytes, 1, 0);
     if (s) return s;
     c->tally.place = (uint64_t *)block;
     c->tag = (uint32_t *)(void *)(c->tally.place + c->tally.places);
-    c->table = (spmv__look_table *)(void *)(c->tag + SPMV__GATHER_LINES);
+    c->table = c->blocks ? spmv__look_lay(c->tag + SPMV__GATHER_LINES, threads, places) : NULL;
     spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
     spmv_free(c->l->h, block);
     return SPMV_OK;

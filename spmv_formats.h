@@ -4169,8 +4169,8 @@ SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
     return (uint64_t)(f << 1 == 0);
 }
 
-/* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot of
- * the row in the first block. */
+/* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot
+ * of the row in the first block. */
 SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
                                     uint64_t first, const spmv__block_places *at, size_t bytes)
 {
@@ -4298,7 +4298,8 @@ static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64
         for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
 }
 
-/* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so far. */
+/* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
+ * far. */
 static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
 {
     spmv__block_set *set = &s->sets[spmv__share_thread()];
