@@ -320,11 +320,13 @@ static void spmv__tally_add(spmv__tally *t, uint64_t number, uint64_t nonzeros)
 static int spmv__row_moved(const spmv_csr *a, uint64_t r)
 {
     const uint64_t n = a->ptr[r + 1] - a->ptr[r];
-    const uint32_t *col = a->col + a->ptr[r], *before = col - n;
+    const uint32_t *col, *before;
     uint64_t i;
     uint32_t differ = 0;
     if (a->ptr[r] - a->ptr[r - 1] != n) return 0;
     if (!n) return 1;
+    col = a->col + a->ptr[r];
+    before = col - n;
     if (col[0] != before[0] + 1 || col[n - 1] != before[n - 1] + 1) return 0;
     for (i = 0; i < n; i++) differ |= col[i] - before[i] - 1;
     return !differ;
