@@ -312,11 +312,8 @@ static void enqueue(spmv_group *g, spmv_group_vector *x, spmv_group_vector *y, i
         for (i = 0; !s && i < g->count; i++) if (!g->block[i].device) s = spmv__group_receive_host(&r, i);
         for (i = 0; !s && i < g->count; i++) if (g->block[i].device) s = spmv__group_end_device(&g->block[i]);
     } else {
-        i = (size_t)(part - PART);
-        if (spmv__group_is_aside(&g->block[i])) s = spmv__group_begin_device(&g->block[i]);
-        if (!s) s = spmv__group_mul_block(&r, i, SPMV__GROUP_EARLY);
-        if (!s) s = spmv__group_mul_block(&r, i, SPMV__GROUP_BEHIND);
-        if (!s && spmv__group_is_aside(&g->block[i])) s = spmv__group_end_device(&g->block[i]);
+        s = spmv__group_mul_block(&r, (size_t)(part - PART), SPMV__GROUP_EARLY);
+        if (!s) s = spmv__group_mul_block(&r, (size_t)(part - PART), SPMV__GROUP_LATE);
     }
     need(s == SPMV_OK, "a product");
 }

@@ -180,7 +180,9 @@ group() { # group NAME: lists its checks
     tidy) sh tests/tidy.sh list >>"$out/part" ;;
     headers)
         check headers/fresh plain "sh tests/headers.sh"
-        check headers/tools plain "make -s build/spmv && sh tests/tools.sh" ;;
+        check headers/tools plain "make -s build/spmv && sh tests/tools.sh"
+        check headers/bench plain "for f in bench/*.c; do \${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -fopenmp" \
+            "-DSPMV_NO_SIMD -I. -fsyntax-only \$f || exit 1; done" ;;
     compile) sh tests/compile/list.sh >>"$out/part" || check compile/list plain false ;;
     kernels)
         for k in kernels/*.cl; do
