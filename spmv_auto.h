@@ -209,7 +209,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
 
 /* Counts the blocks of the best option if they were estimated from a sample, and puts it in its place by the new estimate, until the best
  * is one whose size is certain. An option that turns out to be too large, or unknown to the table, is dropped. */
-static spmv_status spmv__count_best(spmv__chooser *c, const spmv_view *v)
+static spmv_status spmv__count_best(spmv__chooser *c, const spmv__look *l)
 {
     spmv_choice *out = c->out;
     spmv_status s = SPMV_OK;
@@ -219,7 +219,7 @@ static spmv_status spmv__count_best(spmv__chooser *c, const spmv_view *v)
         spmv_plan plan;
         int at;
         s = spmv_plan_parse(&plan, o.plan, NULL, c->e.h);
-        if (!s) s = spmv__part_estimate(&c->e, &plan.part[0], o.variant, v, &counted);
+        if (!s) s = spmv__part_counted(&c->e, &plan.part[0], o.variant, l, &out->features, &counted);
         if (s) return s;
         o.sampled = 0;
         o.predicted = counted.seconds;
@@ -818,7 +818,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
-    if (!s) s = spmv__count_best(c, &v);
+    if (!s) s = spmv__count_best(c, &l);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     if (!s) spmv__verify(c);

@@ -512,38 +512,48 @@ static double spmv__read_slots(const spmv_spec *spec, double slots, double rows)
     return slots * block_rows / (double)spmv__round_up((uint64_t)block_rows, 32);
 }
 
-/* Estimates one part that takes all of a view. Its slots and bytes are counted. A part that would be refused gets no seconds. */
-static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
-                                       spmv_estimate *out)
+/* Estimates one part that takes all of the view that l looks at. Its slots and bytes are counted. A part that would be refused gets no
+ * seconds. f: the features that its format needs. */
+static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv__look *l,
+                                      const spmv_features *f, spmv_estimate *out)
 {
     const spmv__candidate *k;
-    spmv__look l;
-    spmv_features f;
     spmv__load load;
     spmv_hooks quiet = { NULL, NULL, NULL, NULL };
     spmv_estimate counted;
     double seconds;
-    spmv_status s = spmv__look_make(&l, v, e->h);
+    spmv_status s = spmv__spec_estimate(spec, l, f, &load);
     memset(out, 0, sizeof *out);
-    if (s) return s;
-    s = spmv__look_features(&l, &f, 0, ~(1u << spec->format));
-    if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
-    spmv__look_free(&l);
     if (!s) {
         if (e->h) quiet = *e->h;
         quiet.log = spmv__hush;
-        s = spmv__part_weigh(spec, v, e->how, &quiet, &out->slots, &out->bytes);
+        s = spmv__part_weigh(spec, l->v, e->how, &quiet, &out->slots, &out->bytes);
     }
     if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
     if (s) return s;
     counted = *out;
-    if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)v->a->rows);
+    if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)l->v->a->rows);
     k = spmv__candidate_for(e, spec, variant, &load, &seconds);
     if (!k) return SPMV_OK;
     spmv__cost_terms(e, k, &load, out);
     out->slots = counted.slots;
     out->bytes = counted.bytes;
     return SPMV_OK;
+}
+
+/* Looks at a view and estimates one part that takes all of it. */
+static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec *spec, const char *variant, const spmv_view *v,
+                                       spmv_estimate *out)
+{
+    spmv__look l;
+    spmv_features f;
+    spmv_status s = spmv__look_make(&l, v, e->h);
+    memset(out, 0, sizeof *out);
+    if (s) return s;
+    s = spmv__look_features(&l, &f, 0, ~(1u << spec->format));
+    if (!s) s = spmv__part_counted(e, spec, variant, &l, &f, out);
+    spmv__look_free(&l);
+    return s;
 }
 
 /* Copies the knobs of one part out of a variant, which are its text up to the next "+", and returns where those of the next part begin;

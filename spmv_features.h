@@ -40,8 +40,6 @@ SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, 
 static void spmv__look_free(spmv__look *l)
 {
     spmv_free(l->h, l->len);
-    spmv_free(l->h, l->low);
-    spmv_free(l->h, l->high);
     spmv_free(l->h, l->longer);
     spmv_free(l->h, l->known);
 }
@@ -50,45 +48,47 @@ static void spmv__look_free(spmv__look *l)
 typedef struct spmv__look_totals {
     spmv__look *l;
     uint64_t    shares, nnz[SPMV__MOST_SHARES], rows[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
+    uint32_t   *with; /* for each share: how many of its rows have each length */
 } spmv__look_totals;
 
-/* Fills in the length of row r and its first and last column; returns the length. */
-static uint64_t spmv__look_at_row(const spmv__look *l, uint64_t r)
+/* The first row of a share. */
+static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
 {
-    const spmv_csr *a = l->v->a;
-    uint64_t k, n = 0, end = a->ptr[r + 1];
-    l->low[r] = 1;
-    l->high[r] = 0;
-    if (!l->v->owner) {
-        n = end - a->ptr[r];
-        if (n) l->low[r] = a->col[a->ptr[r]], l->high[r] = a->col[end - 1];
-    } else {
-        for (k = a->ptr[r]; k < end; k++) {
-            if (!spmv__mine(l->v, k)) continue;
-            if (!n++) l->low[r] = a->col[k];
-            l->high[r] = a->col[k];
-        }
-    }
-    l->len[r] = (uint32_t)n;
-    return n;
+    const spmv_csr *a = t->l->v->a;
+    if (t->l->v->owner) return spmv__share_row(a->ptr, a->rows, share, t->shares);
+    return a->rows / t->shares * share + a->rows % t->shares * share / t->shares;
 }
 
-/* Reads the rows of a share. */
+/* Fills in the lengths of the rows of a share. */
 static void spmv__look_share(void *job, uint64_t share)
 {
     spmv__look_totals *t = (spmv__look_totals *)job;
-    const spmv_csr *a = t->l->v->a;
-    uint64_t r = spmv__share_row(a->ptr, a->rows, share, t->shares), end = spmv__share_row(a->ptr, a->rows, share + 1, t->shares);
-    uint64_t nnz = 0, rows = 0, longest = 0;
+    const spmv_view *v = t->l->v;
+    const uint64_t *ptr = v->a->ptr;
+    uint32_t *len = t->l->len;
+    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, rows = 0, longest = 0;
     for (; r < end; r++) {
-        uint64_t n = spmv__look_at_row(t->l, r);
+        uint64_t n = ptr[r + 1] - ptr[r];
+        if (v->owner)
+            for (n = 0, k = ptr[r]; k < ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
+        len[r] = (uint32_t)n;
         nnz += n;
         rows += n != 0;
-        if (n > longest) longest = n;
+        longest = n > longest ? n : longest;
     }
     t->nnz[share] = nnz;
     t->rows[share] = rows;
     t->longest[share] = longest;
+}
+
+/* Counts how many rows of a share have each length. */
+static void spmv__look_lengths_share(void *job, uint64_t share)
+{
+    const spmv__look_totals *t = (const spmv__look_totals *)job;
+    uint32_t *with = t->with + share * (t->l->longest + 1);
+    const uint64_t end = spmv__look_begin(t, share + 1);
+    uint64_t r;
+    for (r = spmv__look_begin(t, share); r < end; r++) with[t->l->len[r]]++;
 }
 
 /* The square root by Newton's method; 0 for what is not positive. */
@@ -124,43 +124,67 @@ static double spmv__look_uneven(const spmv__look *l)
 }
 
 /* Reads all rows, in shares, and adds up what they find. */
-static void spmv__look_read(spmv__look *l)
+static void spmv__look_read(spmv__look_totals *t)
 {
-    spmv__look_totals t;
-    const spmv_csr *a = l->v->a;
+    spmv__look *l = t->l;
     uint64_t i;
-    t.l = l;
-    t.shares = spmv__share_count(a->rows + (l->v->owner ? a->nnz : 0));
-    spmv__share_out(spmv__look_share, &t, t.shares);
-    for (i = 0; i < t.shares; i++) {
-        l->nnz += t.nnz[i];
-        l->rows += t.rows[i];
-        if (t.longest[i] > l->longest) l->longest = t.longest[i];
+    t->shares = spmv__share_count(l->v->a->rows + (l->v->owner ? l->v->a->nnz : 0));
+    spmv__share_out(spmv__look_share, t, t->shares);
+    for (i = 0; i < t->shares; i++) {
+        l->nnz += t->nnz[i];
+        l->rows += t->rows[i];
+        if (t->longest[i] > l->longest) l->longest = t->longest[i];
     }
+}
+
+/* Makes l->longer. Each share counts by itself, unless the lengths are too many for that to pay. */
+static spmv_status spmv__look_count(spmv__look_totals *t)
+{
+    spmv__look *l = t->l;
+    const uint64_t lengths = l->longest + 1;
+    uint64_t i, r;
+    void *longer, *with;
+    spmv_status s = spmv__new(l->h, &longer, lengths + 1, 8, 0);
+    l->longer = (uint64_t *)longer;
+    if (s) return s;
+    if (t->shares > 1 && t->shares * lengths <= l->v->a->rows / 4) {
+        s = spmv__new(l->h, &with, t->shares * lengths, 4, 0);
+        if (s) return s;
+        t->with = (uint32_t *)with;
+        spmv__share_out(spmv__look_lengths_share, t, t->shares);
+        for (i = 0; i < t->shares; i++)
+            for (r = 0; r < lengths; r++) l->longer[r] += t->with[i * lengths + r];
+        spmv_free(l->h, with);
+    } else
+        for (r = 0; r < l->v->a->rows; r++) l->longer[l->len[r]]++;
+    for (i = lengths; i-- > 1;) l->longer[i - 1] += l->longer[i];
+    return SPMV_OK;
 }
 
 /* Reads the lengths of all rows and counts how many rows reach each length. Free l with spmv__look_free. */
 static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
 {
-    void *len = NULL, *low = NULL, *high = NULL, *longer = NULL, *known = NULL;
-    uint64_t r, rows = v->a->rows;
+    const uint64_t rows = v->a->rows, groups = spmv__ceil_div(rows, SPMV__LOOK_GROUP);
+    spmv__look_totals t;
+    void *len, *known;
     spmv_status s;
     memset(l, 0, sizeof *l);
     l->v = v;
     l->h = h;
     s = spmv__room(h, &len, rows + 1, 4);
-    if (!s) s = spmv__room(h, &low, rows + 1, 4);
-    if (!s) s = spmv__room(h, &high, rows + 1, 4);
-    if (!s) s = spmv__new(h, &known, 1, sizeof *l->known, 0);
     l->len = (uint32_t *)len;
-    l->low = (uint32_t *)low;
-    l->high = (uint32_t *)high;
-    l->known = (spmv__look_known *)known;
-    if (!s) spmv__look_read(l);
-    if (!s) s = spmv__new(h, &longer, l->longest + 2, 8, 0);
-    l->longer = (uint64_t *)longer;
-    for (r = 0; r < rows && !s; r++) l->longer[l->len[r]]++;
-    for (r = l->longest; r-- > 0 && !s;) l->longer[r] += l->longer[r + 1];
+    if (!s) {
+        s = spmv__room(h, &known, 1, sizeof *l->known + groups * 8);
+        l->known = (spmv__look_known *)known;
+    }
+    if (!s) {
+        memset(l->known, 0, sizeof *l->known);
+        l->known->low = (uint32_t *)(void *)(l->known + 1);
+        l->known->high = l->known->low + groups;
+        t.l = l;
+        spmv__look_read(&t);
+        s = spmv__look_count(&t);
+    }
     if (s) spmv__look_free(l);
     return s;
 }
@@ -203,19 +227,16 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
     return spmv__square_root(squares / b->rows - mean * mean);
 }
 
-/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache of 2048 lines with eight elements
- * each, which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do
- * not displace each other, as they do not in caches with several ways. */
-static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, double *gather)
+enum { SPMV__GATHER_LINES = 2048 /* of the cache that spmv__look_gather simulates */ };
+
+/* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache with eight elements in a line,
+ * which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not displace
+ * each other, as they do not in caches with several ways. tag: a zero for each line. */
+static double spmv__look_gather(const spmv__look *l, uint64_t sample, uint32_t *tag)
 {
-    enum { LINES = 2048, WINDOW = 512 /* rows */ };
+    enum { LINES = SPMV__GATHER_LINES, WINDOW = 512 /* rows */ };
     const spmv_csr *a = l->v->a;
-    void *block;
-    uint32_t *tag;
     uint64_t windows = spmv__ceil_div(a->rows, WINDOW), step, w, r, k, seen = 0, missed = 0;
-    spmv_status s = spmv__new(l->h, &block, LINES, 4, 0);
-    if (s) return s;
-    tag = (uint32_t *)block;
     step = l->nnz > sample ? l->nnz / sample : 1;
     for (w = step / 2 < windows ? step / 2 : 0; w < windows && seen < 2 * sample; w += step) {
         uint64_t end = (w + 1) * WINDOW < a->rows ? (w + 1) * WINDOW : a->rows, budget = seen + sample / 4 + 1;
@@ -229,86 +250,314 @@ static spmv_status spmv__look_gather(const spmv__look *l, uint64_t sample, doubl
                 missed++;
             }
     }
-    *gather = seen ? (double)missed / (double)seen : 0;
-    spmv_free(l->h, block);
-    return SPMV_OK;
+    return seen ? (double)missed / (double)seen : 0;
 }
 
 /* A number of 0 <= v < 1 for each i. Any run of successive i spreads evenly, by the golden section in units of 2^-32. */
 static double spmv__spread(uint64_t i) { return (double)((uint32_t)(i + 1) * 2654435769u) / 4294967296.0; }
 
-enum { SPMV__DIAGONAL_WINDOW = 8 /* rows of a window that is read or left out: few, so that windows are many */ };
+/* ---- features: diagonals -------------------------------------------------------------------------------------------- */
 
-/* Counts the nonzeros of each diagonal in every step-th window of rows. */
-static spmv_status spmv__diagonals_sample(spmv__diagonals *d, const spmv_view *v, uint64_t step, const spmv_hooks *h)
+/* How many nonzeros each diagonal holds, among those that were counted: a table with a place for every diagonal if it is large enough, else
+ * a hash table. Numbers are those of spmv__diagonals. */
+typedef struct spmv__tally {
+    uint64_t *place;        /* 0: free; direct: place[number] is the nonzeros; else (number + 1) << SPMV__TALLY_BITS | nonzeros */
+    uint64_t  places;       /* if hashed, a power of two */
+    uint64_t  most, count;  /* if hashed: the most diagonals that there may be, at most half the places; those that there are */
+    int       direct, full; /* full: there were too many diagonals */
+} spmv__tally;
+
+enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 33 bits; more rows than 2^31 are never counted at once */ };
+
+/* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
+static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
 {
-    const spmv_csr *a = v->a;
-    void *block;
-    uint64_t w, r, k;
-    spmv_status s;
-    memset(d, 0, sizeof *d);
-    d->numbers = a->rows + a->cols;
-    s = spmv__new(h, &block, d->numbers, 4, 0);
-    if (s) return s;
-    d->place = (uint32_t *)block;
-    for (w = 0; w * SPMV__DIAGONAL_WINDOW < a->rows; w += step) {
-        /* within each group of step windows another one is taken, so that no pattern of the matrix hides from the sample */
-        uint64_t first = (w + (uint64_t)(spmv__spread(w / step) * (double)step)) * SPMV__DIAGONAL_WINDOW;
-        for (r = first; r < first + SPMV__DIAGONAL_WINDOW && r < a->rows; r++)
-            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-                if (spmv__mine(v, k)) d->place[a->col[k] + a->rows - 1 - r]++;
-    }
-    return SPMV_OK;
+    const uint64_t numbers = a->rows + a->cols, cache = 1u << 15; /* places that stay in the second-level cache */
+    memset(t, 0, sizeof *t);
+    t->most = spmv__smaller(most, numbers);
+    for (t->places = 64; t->places < 2 * t->most || (t->places < 4 * t->most && t->places < cache);) t->places *= 2;
+    t->direct = numbers <= t->places || numbers <= a->nnz / 8; /* clearing and reading the places costs little beside the nonzeros */
+    if (t->direct) t->places = numbers;
 }
 
-/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. Each nonzero counted in d stands for times of
- * them. */
-static void spmv__look_histogram(const spmv__look *l, const spmv__diagonals *d, uint64_t times, spmv_features *f)
+/* The place of a diagonal: where it is, else where it can be added. */
+static uint64_t spmv__tally_at(const spmv__tally *t, uint64_t number)
 {
-    uint64_t at = 0, number, held, before = 0;
+    uint64_t at = number;
+    if (t->direct) return at;
+    at = number * 0x9e3779b97f4a7c15u >> 32 & (t->places - 1); /* Knuth 6.4 */
+    while (t->place[at] && t->place[at] >> SPMV__TALLY_BITS != number + 1) at = (at + 1) & (t->places - 1);
+    return at;
+}
+
+/* The number of the diagonal in a place that is not free. */
+static uint64_t spmv__tally_number(const spmv__tally *t, uint64_t at)
+{
+    return t->direct ? at : (t->place[at] >> SPMV__TALLY_BITS) - 1;
+}
+
+/* The nonzeros in a place. */
+static uint64_t spmv__tally_held(const spmv__tally *t, uint64_t at)
+{
+    return t->direct ? t->place[at] : t->place[at] & (((uint64_t)1 << SPMV__TALLY_BITS) - 1);
+}
+
+/* Adds nonzeros to a diagonal. */
+static void spmv__tally_add(spmv__tally *t, uint64_t number, uint64_t nonzeros)
+{
+    uint64_t *place = t->place + spmv__tally_at(t, number);
+    if (!*place && !t->direct) {
+        if (t->count == t->most) {
+            t->full = 1;
+            return;
+        }
+        t->count++;
+        *place = (number + 1) << SPMV__TALLY_BITS;
+    }
+    *place += nonzeros;
+}
+
+/* 1 if row r of the matrix has the columns of the row before it, each moved on by one: then it has the same diagonals. */
+static int spmv__row_moved(const spmv_csr *a, uint64_t r)
+{
+    const uint64_t n = a->ptr[r + 1] - a->ptr[r];
+    const uint32_t *col, *before;
+    uint64_t i;
+    uint32_t differ = 0;
+    if (a->ptr[r] - a->ptr[r - 1] != n) return 0;
+    if (!n) return 1;
+    col = a->col + a->ptr[r];
+    before = col - n;
+    if (col[0] != before[0] + 1 || col[n - 1] != before[n - 1] + 1) return 0;
+    for (i = 0; i < n; i++) differ |= col[i] - before[i] - 1;
+    return !differ;
+}
+
+/* Counts the nonzeros of rows first .. end - 1 of a view; those of rows with the same diagonals together. */
+static void spmv__tally_rows(spmv__tally *t, const spmv_view *v, uint64_t first, uint64_t end)
+{
+    const spmv_csr *a = v->a;
+    uint64_t r, k, rows, *place;
+    for (r = first; r < end && !t->full; r += rows) {
+        for (rows = 1; !v->owner && r + rows < end && spmv__row_moved(a, r + rows);) rows++;
+        if (t->direct && !v->owner) {
+            place = t->place + (a->rows - 1 - r);
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++) place[a->col[k]] += rows;
+        } else
+            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+                if (spmv__mine(v, k)) spmv__tally_add(t, a->col[k] + a->rows - 1 - r, rows);
+    }
+}
+
+enum { SPMV__DIAGONAL_WINDOW = 8 /* rows of a window that is read or left out: few, so that windows are many */ };
+
+/* The first row of the w-th window of the sample. Within each group of step windows another one is taken, so that no pattern of the matrix
+ * hides from the sample. */
+static uint64_t spmv__diagonal_window(uint64_t w, uint64_t step)
+{
+    return (w * step + (uint64_t)(spmv__spread(w) * (double)step)) * SPMV__DIAGONAL_WINDOW;
+}
+
+/* The nonzeros of the matrix in the sample of every step-th window. */
+static uint64_t spmv__diagonals_sampled(const spmv_csr *a, uint64_t step)
+{
+    uint64_t w, n = 0;
+    for (w = 0; w * step * SPMV__DIAGONAL_WINDOW < a->rows; w++) {
+        uint64_t first = spmv__smaller(spmv__diagonal_window(w, step), a->rows);
+        n += a->ptr[spmv__smaller(first + SPMV__DIAGONAL_WINDOW, a->rows)] - a->ptr[first];
+    }
+    return n;
+}
+
+/* Counts the nonzeros of each diagonal in the sample. */
+static void spmv__diagonals_sample(spmv__tally *t, const spmv_view *v, uint64_t step)
+{
+    uint64_t w;
+    for (w = 0; w * step * SPMV__DIAGONAL_WINDOW < v->a->rows; w++) {
+        uint64_t first = spmv__smaller(spmv__diagonal_window(w, step), v->a->rows);
+        spmv__tally_rows(t, v, first, spmv__smaller(first + SPMV__DIAGONAL_WINDOW, v->a->rows));
+    }
+}
+
+/* Fills in the histograms of diagonals by how full they are, and counts diagonals and bands. Each nonzero that was counted stands for times
+ * of them. */
+static void spmv__look_histogram(const spmv__look *l, const spmv__tally *t, uint64_t times, spmv_features *f)
+{
+    uint64_t at;
     f->diagonals = f->bands = 0;
     memset(f->diagonal_nnz, 0, sizeof f->diagonal_nnz);
     memset(f->diagonal_count, 0, sizeof f->diagonal_count);
-    for (; spmv__diagonals_next(d, &at, &number, &held); before = number) {
-        uint64_t length = spmv__diagonal_length(l->v->a, number), full = spmv__smaller(held * times, length);
-        int bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
-        f->bands += !f->diagonals || number != before + 1;
+    for (at = 0; at < t->places; at++) {
+        uint64_t number, held, length, full;
+        int bin;
+        if (!t->place[at]) continue;
+        number = spmv__tally_number(t, at);
+        held = spmv__tally_held(t, at);
+        length = spmv__diagonal_length(l->v->a, number);
+        full = spmv__smaller(held * times, length);
+        bin = (int)((double)full * (double)SPMV_FILL_BINS / (double)length);
+        f->bands += !number || !t->place[spmv__tally_at(t, number - 1)];
         f->diagonals++;
         f->diagonal_nnz[bin] += (double)full;
         f->diagonal_count[bin]++;
     }
 }
 
-/* Fills in the features of diagonals. Of a large matrix, every row is read only if a sample shows so few diagonals that the whole matrix
- * could be stored by diagonals. Otherwise the features are those of the sample: a diagonal that is filled to p is estimated with a standard
- * error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is about a thousand unless rows are very long. Diagonals with
- * few nonzeros may then be missing. */
-static spmv_status spmv__look_diagonals(const spmv__look *l, spmv_features *f)
+/* What the threads that count all diagonals have in common: each has a table of its own. */
+typedef struct spmv__tallies {
+    const spmv__look *l;
+    spmv__tally      *table;
+    uint64_t          shares;
+} spmv__tallies;
+
+static void spmv__tally_share(void *job, uint64_t share)
 {
-    const uint64_t sample = 1u << 16; /* nonzeros */
-    const double   dense = 8;         /* slots for each nonzero: more are never worth it */
-    const uint64_t rows = l->v->a->rows;
-    spmv__diagonals d;
-    spmv_status s;
-    if (l->nnz >= 2 * sample && spmv__keys_fit(l->v->a, rows + l->v->a->cols)) {
-        s = spmv__diagonals_sample(&d, l->v, l->nnz / sample, l->h);
-        if (s) return s;
-        spmv__look_histogram(l, &d, l->nnz / sample, f);
-        spmv__diagonals_free(&d, l->h);
-        if ((double)f->diagonals * (double)rows > dense * (double)l->nnz) return SPMV_OK;
+    const spmv__tallies *c = (const spmv__tallies *)job;
+    const spmv_csr *a = c->l->v->a;
+    spmv__tally_rows(&c->table[spmv__share_thread()], c->l->v, spmv__share_row(a->ptr, a->rows, share, c->shares),
+                     spmv__share_row(a->ptr, a->rows, share + 1, c->shares));
+}
+
+/* Adds what other tables hold to the first one. */
+static void spmv__tally_merge(spmv__tally *t, uint64_t tables)
+{
+    uint64_t i, at;
+    for (i = 1; i < tables; i++) {
+        t->full |= t[i].full;
+        for (at = 0; at < t[i].places; at++)
+            if (t[i].place[at]) spmv__tally_add(t, spmv__tally_number(&t[i], at), spmv__tally_held(&t[i], at));
     }
-    s = spmv__diagonals_count(&d, l->v, l->h);
+}
+
+/* Counts the nonzeros of each diagonal, of which there are most at most, and fills in the features of diagonals; if there are more, leaves
+ * them as they were. The tables of all threads take no more than a quarter of the CSR form. */
+static spmv_status spmv__look_all_diagonals(const spmv__look *l, uint64_t most, spmv_features *f)
+{
+    const spmv_csr *a = l->v->a;
+    spmv__tallies c;
+    spmv__tally one;
+    uint64_t threads, fit, i;
+    void *block;
+    spmv_status s;
+    spmv__tally_size(&one, a, most);
+    c.l = l;
+    c.shares = a->rows < 0x7fffffff ? spmv__share_count(a->nnz + a->rows) : 1;
+    fit = spmv__csr_bytes(a) / 4 / (one.places * 8);
+    threads = spmv__share_threads(c.shares, fit ? fit : 1);
+    s = spmv__new(l->h, &block, threads, sizeof one + one.places * 8, 0);
     if (s) return s;
-    spmv__look_histogram(l, &d, 1, f);
-    spmv__diagonals_free(&d, l->h);
+    c.table = (spmv__tally *)block;
+    for (i = 0; i < threads; i++) {
+        c.table[i] = one;
+        c.table[i].place = (uint64_t *)(void *)(c.table + threads) + i * one.places;
+    }
+    spmv__share_among(spmv__tally_share, &c, c.shares, threads);
+    spmv__tally_merge(c.table, threads);
+    if (!c.table[0].full) spmv__look_histogram(l, &c.table[0], 1, f);
+    spmv_free(l->h, block);
     return SPMV_OK;
 }
 
-/* Adds the blocks of a block row to b, as long as the walk w goes; returns their number. Each counts for weight blocks. */
-static uint64_t spmv__look_walk(spmv__blocks *w, double weight, spmv_block_features *b)
+/* ---- features: blocks ------------------------------------------------------------------------------------------------ */
+
+enum {
+    SPMV__LOOK_ENTRIES = 4096, /* the most of a block row whose blocks are counted in a table, which is then small enough for the caches */
+    SPMV__LOOK_ROUND   = 8     /* the bit of a place at which the round begins: a block has less than 2^8 places */
+};
+
+/* Counts the nonzeros of the blocks of one block row after another. */
+typedef struct spmv__look_table {
+    uint64_t *place;        /* block << 32 | round << SPMV__LOOK_ROUND | nonzeros; free unless the round is that of the table */
+    uint64_t  places, most; /* a power of two; half of it, the most entries of a block row */
+    uint16_t *used;         /* the places of this round */
+    uint32_t  round;
+} spmv__look_table;
+
+/* The places of a table for a matrix with so many nonzeros. */
+static uint64_t spmv__look_places(uint64_t nnz)
 {
-    uint64_t n = 0;
-    for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
+    uint64_t places = 16;
+    while (places < 2 * spmv__smaller(nnz, SPMV__LOOK_ENTRIES)) places *= 2;
+    return places;
+}
+
+/* The bytes of a table, with what it points to. The list of places has one more than the most that are used. */
+static uint64_t spmv__look_bytes(uint64_t places)
+{
+    return sizeof(spmv__look_table) + places * 8 + spmv__round_up((places / 2 + 1) * 2, 8);
+}
+
+/* Lays count tables into a block of memory, which is zero. */
+static spmv__look_table *spmv__look_lay(void *block, uint64_t count, uint64_t places)
+{
+    spmv__look_table *t = (spmv__look_table *)block;
+    unsigned char *at = (unsigned char *)(t + count);
+    uint64_t i;
+    for (i = 0; i < count; i++, at += spmv__look_bytes(places) - sizeof *t) {
+        t[i].places = places;
+        t[i].most = places / 2;
+        t[i].place = (uint64_t *)(void *)at;
+        t[i].used = (uint16_t *)(void *)(t[i].place + places);
+    }
+    return t;
+}
+
+/* The first and the last block column that the rest of the walk can meet. */
+static void spmv__look_range(const spmv__blocks *w, uint64_t *low, uint64_t *high)
+{
+    uint64_t i;
+    *low = UINT64_MAX;
+    *high = 0;
+    for (i = 0; i < w->rows; i++) {
+        uint64_t last;
+        if (w->at[i] >= w->end[i]) continue;
+        last = spmv__block_of(w->v->a->col[w->end[i] - 1], w->bw);
+        *low = spmv__smaller(*low, spmv__block_of(w->next[i], w->bw));
+        *high = last > *high ? last : *high;
+    }
+}
+
+/* Counts the nonzeros of every block that the rest of the walk can meet, in places of the table, which t->used then lists; returns the
+ * number of blocks. wide: their columns have more numbers than the table has places, so they are hashed. */
+SPMV__INLINE uint64_t spmv__look_tabulate(spmv__look_table *t, const spmv__blocks *w, uint64_t low, int wide)
+{
+    const spmv__block_division by = spmv__block_divisor(w->bw);
+    const uint32_t *col = w->v->a->col;
+    const uint64_t count = ((uint64_t)1 << SPMV__LOOK_ROUND) - 1, mask = t->places - 1, round = t->round;
+    uint64_t *place = t->place, n = 0, i, k;
+    uint16_t *used = t->used;
+    for (i = 0; i < w->rows; i++)
+        for (k = w->at[i]; k < w->end[i]; k++) {
+            const uint64_t block = spmv__divide_by(by, col[k]), fresh = block << 32 | round << SPMV__LOOK_ROUND;
+            uint64_t at = block - low, was;
+            if (!spmv__mine(w->v, k)) continue;
+            if (wide) at = block * 0x9e3779b97f4a7c15u >> 32 & mask; /* Knuth 6.4 */
+            for (was = place[at]; wide && ((was ^ fresh) & ~count) && (uint32_t)was >> SPMV__LOOK_ROUND == round; was = place[at])
+                at = (at + 1) & mask;
+            used[n] = (uint16_t)at; /* for good if the block is new; no branch depends on that, as it is as good as random */
+            n += (uint64_t)(((was ^ fresh) & ~count) != 0);
+            place[at] = (((was ^ fresh) & ~count) ? fresh : was) + 1;
+        }
+    return n;
+}
+
+/* Adds the blocks of a block row to b, as long as the walk w goes; returns their number. Each counts for weight blocks. entries: those that
+ * are read. Only block rows with very many are merged, which takes a mispredicted branch for most blocks. */
+static uint64_t spmv__look_walk(spmv__blocks *w, spmv__look_table *t, uint64_t entries, double weight, spmv_block_features *b)
+{
+    uint64_t n = 0, i, low, high;
+    if (entries > t->most) {
+        for (; spmv__blocks_next(w) != SPMV__NO_BLOCK; n++) b->at[spmv__blocks_load(w)] += weight;
+        return n;
+    }
+    if (++t->round >> (32 - SPMV__LOOK_ROUND)) {
+        memset(t->place, 0, (size_t)t->places * sizeof *t->place);
+        t->round = 1;
+    }
+    spmv__look_range(w, &low, &high);
+    if (low > high) return 0;
+    n = high - low < t->places ? spmv__look_tabulate(t, w, low, 0) : spmv__look_tabulate(t, w, low, 1);
+    for (i = 0; i < n; i++) b->at[t->place[t->used[i]] & (((uint64_t)1 << SPMV__LOOK_ROUND) - 1)] += weight;
     return n;
 }
 
@@ -356,7 +605,8 @@ enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default h
 
 /* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
  * the block row. Returns the number of entries that were read. */
-static uint64_t spmv__look_slice(const spmv__look *l, uint64_t slice, double weight, double share, spmv_block_features *b)
+static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, double weight, double share,
+                                 spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     uint64_t bh = (uint64_t)b->bh, row = slice * SPMV__LOOK_SLICE * bh, looked = 0;
@@ -371,7 +621,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, uint64_t slice, double wei
         if (share < 1) entries = spmv__look_columns(&w, row, end, share);
         looked += entries;
         times = entries ? (double)all / (double)entries : 0;
-        found = times * (double)spmv__look_walk(&w, weight * times, b);
+        found = times * (double)spmv__look_walk(&w, t, entries, weight * times, b);
         b->blocks += weight * found;
         if (found > most) most = found;
     }
@@ -402,7 +652,8 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__look_picked(const spmv__look *l, uint64_t stretches, uint64_t step, uint64_t most, spmv_block_features *b)
+static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t stretches, uint64_t step, uint64_t most,
+                              spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
@@ -416,7 +667,7 @@ static void spmv__look_picked(const spmv__look *l, uint64_t stretches, uint64_t 
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(l, slice, rows);
-            b->sampled += (double)spmv__look_slice(l, slice, (double)times * stretch / entries, (double)most / entries, b);
+            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
             times = 0;
         }
         slice = next;
@@ -434,7 +685,7 @@ static uint64_t spmv__look_longest(const spmv__look *l)
 
 /* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
  * most: as in spmv__look_picked. */
-static void spmv__look_widest(const spmv__look *l, uint64_t most, spmv_block_features *b)
+static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     uint64_t bh = (uint64_t)b->bh, row = spmv__look_longest(l) / bh * bh, end = spmv__smaller(row + bh, a->rows);
@@ -445,14 +696,14 @@ static void spmv__look_widest(const spmv__look *l, uint64_t most, spmv_block_fea
     memset(&found, 0, sizeof found);
     spmv__blocks_begin(&w, l->v, row, bh, (uint64_t)b->bw);
     if (all > most) entries = spmv__look_columns(&w, row, end, (double)most / (double)all);
-    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, 0, &found) : 0;
+    blocks = entries ? (double)all / (double)entries * (double)spmv__look_walk(&w, t, entries, 0, &found) : 0;
     if (blocks <= b->widest) return;
     b->slots += (blocks - b->widest) * (double)SPMV__LOOK_SLICE;
     b->widest = blocks;
 }
 
 /* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
-static void spmv__look_block_size(const spmv__look *l, uint64_t sample, spmv_block_features *b)
+static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t least_picks = 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
@@ -466,43 +717,17 @@ static void spmv__look_block_size(const spmv__look *l, uint64_t sample, spmv_blo
         stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__look_picked(l, stretches, stretches / picks, uneven * sample / picks + 1, b);
+        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
-        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, slice, 1, 1, b);
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
     b->blocks *= scale;
     b->slots *= scale;
-    if (b->sampled < 1) spmv__look_widest(l, sample, b);
+    if (b->sampled < 1) spmv__look_widest(l, t, sample, b);
     b->slots *= (double)(b->bh * b->bw);
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
-}
-
-/* What is known when the features of blocks are found: each block size is a share. */
-typedef struct spmv__look_sizes {
-    const spmv__look *l;
-    uint64_t          sample;
-    spmv_features    *f;
-} spmv__look_sizes;
-
-static void spmv__look_size_share(void *job, uint64_t share)
-{
-    const spmv__look_sizes *c = (const spmv__look_sizes *)job;
-    spmv__look_block_size(c->l, c->sample, &c->f->block[share]);
-}
-
-/* Fills in f->block for every block size. */
-static void spmv__look_blocks(const spmv__look *l, uint64_t sample, spmv_features *f)
-{
-    spmv__look_sizes c;
-    uint64_t i;
-    c.l = l;
-    c.sample = sample;
-    c.f = f;
-    if (spmv__smaller(sample, l->nnz) * SPMV_BLOCK_SIZES >= SPMV__SHARE) spmv__share_out(spmv__look_size_share, &c, SPMV_BLOCK_SIZES);
-    else
-        for (i = 0; i < SPMV_BLOCK_SIZES; i++) spmv__look_size_share(&c, i); /* not worth threads */
 }
 
 /* The bits of all formats of a class. */
@@ -515,6 +740,78 @@ static unsigned spmv__class_bits(spmv_format_class category)
     return bits;
 }
 
+/* ---- features: all --------------------------------------------------------------------------------------------------- */
+
+/* The features that are found by samples, side by side: each is a share. */
+enum { SPMV__SAMPLE_DIAGONALS, SPMV__SAMPLE_GATHER, SPMV__SAMPLE_BLOCKS, SPMV__SAMPLES = SPMV__SAMPLE_BLOCKS + SPMV_BLOCK_SIZES };
+
+typedef struct spmv__look_samples {
+    const spmv__look *l;
+    spmv_features    *f;
+    uint64_t          sample, every; /* nonzeros; every so many windows of rows are read for diagonals, 0: no sample of them is needed */
+    int               blocks;        /* 1: blocks are wanted */
+    spmv__tally       tally;
+    uint32_t         *tag;           /* for spmv__look_gather */
+    spmv__look_table *table;         /* for each thread, if blocks are wanted */
+} spmv__look_samples;
+
+static void spmv__look_sample_share(void *job, uint64_t share)
+{
+    spmv__look_samples *c = (spmv__look_samples *)job;
+    if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, c->sample, c->tag);
+    else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
+        spmv__diagonals_sample(&c->tally, c->l->v, c->every);
+        spmv__look_histogram(c->l, &c->tally, c->every, c->f);
+    } else if (share >= SPMV__SAMPLE_BLOCKS && c->blocks)
+        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+}
+
+/* Finds the features that samples show: x locality, blocks if c->blocks, and diagonals if c->every. */
+static spmv_status spmv__look_sample(spmv__look_samples *c)
+{
+    const uint64_t work = spmv__smaller(c->sample, c->l->nnz) * SPMV_BLOCK_SIZES, tag_bytes = SPMV__GATHER_LINES * sizeof *c->tag;
+    const uint64_t places = spmv__look_places(c->l->nnz), bytes = c->blocks ? spmv__look_bytes(places) : 0;
+    const uint64_t fit = spmv__csr_bytes(c->l->v->a) / 4 / (bytes + 1); /* tables in a quarter of the CSR form */
+    const uint64_t threads = work < SPMV__SHARE ? 1 : spmv__share_threads(SPMV__SAMPLES, fit ? fit : 1);
+    void *block;
+    spmv_status s;
+    memset(&c->tally, 0, sizeof c->tally);
+    if (c->every) spmv__tally_size(&c->tally, c->l->v->a, spmv__diagonals_sampled(c->l->v->a, c->every));
+    s = spmv__new(c->l->h, &block, c->tally.places * 8 + tag_bytes + threads * bytes, 1, 0);
+    if (s) return s;
+    c->tally.place = (uint64_t *)block;
+    c->tag = (uint32_t *)(void *)(c->tally.place + c->tally.places);
+    c->table = c->blocks ? spmv__look_lay(c->tag + SPMV__GATHER_LINES, threads, places) : NULL;
+    spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
+    spmv_free(c->l->h, block);
+    return SPMV_OK;
+}
+
+/* Fills in the features that are not about rows. Of a large matrix, every diagonal is counted only if a sample shows so few that the whole
+ * matrix could be stored by diagonals, and there are no more than that. Otherwise the features of diagonals are those of the sample: a
+ * diagonal that is filled to p is estimated with a standard error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is
+ * about a thousand unless rows are very long. Diagonals with few nonzeros may then be missing. */
+static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
+{
+    const uint64_t diagonal_sample = 1u << 16; /* nonzeros */
+    const double   dense = 3;                  /* slots for each nonzero: more are never worth it */
+    const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
+    const int      small = l->nnz < 2 * diagonal_sample;
+    spmv__look_samples c;
+    double most;
+    spmv_status s;
+    c.l = l;
+    c.f = f;
+    c.sample = sample;
+    c.every = diagonals && !small ? l->nnz / diagonal_sample : 0;
+    c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK));
+    s = spmv__look_sample(&c);
+    if (s || !diagonals) return s;
+    if (small) return spmv__look_all_diagonals(l, l->nnz, f);
+    most = dense * (double)l->nnz / (double)f->rows;
+    return (double)f->diagonals > most ? SPMV_OK : spmv__look_all_diagonals(l, (uint64_t)most, f);
+}
+
 /* Fills in the features of what l has read; sample and without are those of spmv_features_make. */
 static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
@@ -525,7 +822,6 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     };
     spmv__beyond_w all;
     int i;
-    spmv_status s;
     memset(f, 0, sizeof *f);
     if (!sample) sample = spmv__smaller(1u << 16, 8192 + l->nnz / 64);
     f->rows = l->v->a->rows;
@@ -542,10 +838,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
         f->block[i].bh = sizes[i][0];
         f->block[i].bw = sizes[i][1];
     }
-    s = spmv__look_gather(l, sample, &f->gather);
-    if (!s && ~without & spmv__class_bits(SPMV_CLASS_DIAGONAL) && f->nnz) s = spmv__look_diagonals(l, f);
-    if (!s && ~without & spmv__class_bits(SPMV_CLASS_BLOCK) && f->nnz) spmv__look_blocks(l, sample, f);
-    return s;
+    return spmv__look_samples_and_diagonals(l, f, sample, without);
 }
 
 SPMV_API spmv_status spmv_features_make(spmv_features *out, const spmv_view *v, uint64_t sample, unsigned without, const spmv_hooks *hooks)

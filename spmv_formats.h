@@ -723,6 +723,9 @@ extern int madvise(void *address, size_t bytes, int advice);
 #else
 #define SPMV__HUGEPAGE MADV_HUGEPAGE
 #endif
+#ifndef __cplusplus
+extern int posix_memalign(void **out, size_t alignment, size_t bytes);
+#endif
 #endif
 
 #ifdef _OPENMP
@@ -1079,26 +1082,31 @@ static spmv_status spmv__no_memory(const spmv_hooks *h, uint64_t count, uint64_t
     return spmv_log(h, SPMV_ERR_MEMORY, "no memory for %llu elements of %llu bytes", (spmv__ull)count, (spmv__ull)size);
 }
 
-/* Asks for large pages in a new block of so many bytes. They begin at whole pages within the block. */
-static void spmv__large_pages(void *block, uint64_t bytes)
+/* Allocates a block from the C library, which free and realloc accept. Where the system has large pages, a block that is large enough
+ * begins at one, and asks for them. NULL: there is no memory. */
+SPMV__SHARED void *spmv__large_block(size_t bytes)
 {
 #ifdef SPMV__LARGE_PAGES
-    const uint64_t least = 1u << 22; /* bytes: two large pages, below which there may not be one within the block */
-    const uintptr_t page = 4096;
-    uintptr_t begin = ((uintptr_t)block + page - 1) / page * page, end = ((uintptr_t)block + (uintptr_t)bytes) / page * page;
-    if (block && bytes >= least) (void)madvise((void *)begin, (size_t)(end - begin), SPMV__HUGEPAGE); /* if it fails, pages stay small */
-#else
-    (void)block;
-    (void)bytes;
+    const size_t page = 1u << 21, tail = bytes % page; /* bytes: of a large page, and of the last one that are needed */
+    void *block = NULL;
+    if (bytes >= page && bytes <= SIZE_MAX / 2) {
+        if (tail >= page / 2) bytes += page - tail; /* else single small pages at the end waste less */
+        if (posix_memalign(&block, page, bytes) != 0) return NULL;
+        (void)madvise(block, bytes, SPMV__HUGEPAGE); /* if it fails, pages stay small */
+        return block;
+    }
 #endif
+    return SPMV_MALLOC(bytes);
 }
 
 /* All memory of the headers is allocated here: *out becomes count * size uninitialised bytes, or NULL if that is 0. */
 static spmv_status spmv__room(const spmv_hooks *h, void **out, uint64_t count, uint64_t size)
 {
-    *out = spmv_alloc(h, count, size);
-    if (!(h && h->resize)) spmv__large_pages(*out, count * size);
-    return count && size && !*out ? spmv__no_memory(h, count, size) : SPMV_OK;
+    *out = NULL;
+    if (!count || !size) return SPMV_OK;
+    if (count > (uint64_t)(SIZE_MAX / 2) / size) return spmv__no_memory(h, count, size);
+    *out = h && h->resize ? spmv_alloc(h, count, size) : spmv__large_block((size_t)(count * size));
+    return *out ? SPMV_OK : spmv__no_memory(h, count, size);
 }
 
 /* As spmv__room, with each byte set to fill. */
@@ -1847,6 +1855,12 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why)
 
 /* ---- building a part: what every format shares ------------------------------------------------------------------- */
 
+/* Bytes of the arrays of a CSR matrix. */
+SPMV__SHARED uint64_t spmv__csr_bytes(const spmv_csr *a)
+{
+    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
+}
+
 /* 1 if an array of one 32-bit number per key is no larger than the matrix. Keys are block columns or diagonals, which can be many
  * even if the nonzeros are few. 3 nnz + 2 rows numbers take as many bytes as the CSR form in f64. */
 SPMV__SHARED int spmv__keys_fit(const spmv_csr *a, uint64_t keys)
@@ -1902,7 +1916,8 @@ struct spmv_converter {
 typedef struct spmv__sink {
     const unsigned char *src;
     spmv_array          *dst;
-    uint64_t            *zeros, zero_count; /* slots of explicit zeros, for formats with fill */
+    int                  fill;       /* 1: the format has fill, so explicit zeros are counted */
+    uint64_t            *zeros, zero_count; /* their slots, unless NULL; how many there were so far */
 } spmv__sink;
 
 typedef void (*spmv__visit)(void *user, uint64_t row, uint64_t col, uint64_t slot);
@@ -1990,20 +2005,29 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
 typedef struct spmv__look {
     const spmv_view  *v;
     const spmv_hooks *h;
-    uint32_t         *len, *low, *high; /* of each row of the matrix: nonzeros, first and last column (low > high: no nonzeros) */
-    uint64_t         *longer;           /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
+    uint32_t         *len;    /* the nonzeros of each row of the matrix */
+    uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
-    struct spmv__look_known *known;       /* what estimates have found out so far; may be NULL */
+    struct spmv__look_known *known;       /* what estimates have found out so far */
 } spmv__look;
 
-/* What several estimates need and what takes a pass over the rows: for heights of slices, the slots of sell in order, and whether columns
- * fit 16 bits. */
-enum { SPMV__LOOK_KNOWN = 12 /* more heights than layouts have */ };
+enum {
+    SPMV__LOOK_KNOWN = 12, /* more heights, and more tiles, than layouts have */
+    SPMV__LOOK_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
+};
+
+/* Results that estimates share because each takes a pass over the rows, by the height of slices or the slots of a tile. */
+typedef struct spmv__look_results {
+    int      count;
+    uint64_t key[SPMV__LOOK_KNOWN];
+    double   result[SPMV__LOOK_KNOWN];
+} spmv__look_results;
+
+/* What several estimates need. */
 typedef struct spmv__look_known {
-    int      slot_count, narrow_count;
-    uint64_t slot_height[SPMV__LOOK_KNOWN], narrow_height[SPMV__LOOK_KNOWN];
-    double   slots[SPMV__LOOK_KNOWN];
-    int      narrow[SPMV__LOOK_KNOWN];
+    spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
+    int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
+    uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
 } spmv__look_known;
 
 /* The work of a product with a part. */
@@ -2100,7 +2124,10 @@ static void spmv__put(spmv__sink *to, uint64_t slot, uint64_t k)
     }
     if (width == 8) memcpy((unsigned char *)to->dst->data + slot * 8, to->src + k * 8, 8);
     else memcpy((unsigned char *)to->dst->data + slot * 4, to->src + k * 4, 4);
-    if (to->zeros && spmv__is_zero(to->src + k * width, width)) to->zeros[to->zero_count++] = slot;
+    if (to->fill && spmv__is_zero(to->src + k * width, width)) {
+        if (to->zeros) to->zeros[to->zero_count] = slot;
+        to->zero_count++;
+    }
 }
 
 /* Makes count slots from slot on hold no nonzero: padding or fill. */
@@ -2210,6 +2237,26 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
+/* Finds the result for a key. 0: it is not known. */
+SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
+{
+    int i;
+    for (i = 0; i < r->count; i++)
+        if (r->key[i] == key) {
+            *result = r->result[i];
+            return 1;
+        }
+    return 0;
+}
+
+/* Remembers the result for a key, as long as there is room. */
+SPMV__SHARED void spmv__look_keep(spmv__look_results *r, uint64_t key, double result)
+{
+    if (r->count == SPMV__LOOK_KNOWN) return;
+    r->key[r->count] = key;
+    r->result[r->count++] = result;
+}
+
 /* A pass over all rows of a look in shares of whole slices of h rows. */
 typedef struct spmv__look_pass {
     const spmv__look *l;
@@ -2224,53 +2271,79 @@ static uint64_t spmv__look_first(const spmv__look_pass *c, uint64_t share)
     return spmv__smaller(slices / c->shares * share * c->h + slices % c->shares * share / c->shares * c->h, rows);
 }
 
-/* Begins a pass and calls work for each share. */
-SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, spmv__work work)
+/* Begins a pass and calls work for each share. Each row counts for steps, so that short passes stay in one thread. */
+SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64_t h, uint64_t steps, spmv__work work)
 {
     uint64_t rows = l->v->a->rows;
     c->l = l;
     c->h = rows && h > rows ? rows : h;
-    c->shares = spmv__share_count(rows);
+    c->shares = spmv__share_count(rows * steps);
     spmv__share_out(work, c, c->shares);
 }
 
-/* Sets the share's result to 1 if the columns of every h adjacent rows of it fit 16 bits. */
-SPMV__SHARED void spmv__narrow_fits_share(void *job, uint64_t share)
+/* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
+ * is 0, else 1. */
+SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
 {
     spmv__look_pass *c = (spmv__look_pass *)job;
-    const spmv__look *l = c->l;
-    uint64_t r, i = 0, low = UINT64_MAX, high = 0, end = spmv__look_first(c, share + 1);
+    const spmv_csr *a = c->l->v->a;
+    spmv__look_known *known = c->l->known;
+    uint64_t first, r, end, stop = spmv__look_first(c, share + 1);
     c->result[share] = 0;
-    for (r = spmv__look_first(c, share); r < end; r++) {
-        if (l->low[r] <= l->high[r]) {
-            if (l->low[r] < low) low = l->low[r];
-            if (l->high[r] > high) high = l->high[r];
-        }
-        if (++i < c->h && r + 1 < end) continue;
+    for (first = spmv__look_first(c, share); first < stop; first = end) {
+        uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
+        end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
+        for (r = first; r < end; r++)
+            if (c->l->len[r]) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return;
-        i = high = 0;
-        low = UINT64_MAX;
+        known->low[group] = low > high ? 1 : (uint32_t)low;
+        known->high[group] = (uint32_t)high;
     }
     c->result[share] = 1;
+}
+
+/* Finds the spans of all groups of rows. */
+SPMV__SHARED void spmv__look_spans(const spmv__look *l)
+{
+    const uint64_t steps = 8; /* most rows cause a miss of the cache */
+    spmv__look_known *known = l->known;
+    spmv__look_pass c;
+    uint64_t i;
+    spmv__look_run(&c, l, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
+    known->spanned = known->spans_fit = 1;
+    for (i = 0; i < c.shares; i++) known->spans_fit = known->spans_fit && c.result[i];
+}
+
+/* 1 if the columns of rows first .. end - 1 fit 16 bits. If all groups fit, those around the rows usually decide. */
+SPMV__SHARED int spmv__rows_fit(const spmv__look *l, uint64_t first, uint64_t end)
+{
+    const spmv__look_known *known = l->known;
+    uint64_t low = UINT64_MAX, high = 0, r, g;
+    for (g = first / SPMV__LOOK_GROUP; known->spans_fit && g * SPMV__LOOK_GROUP < end; g++) {
+        if (known->low[g] > known->high[g]) continue;
+        if (known->low[g] < low) low = known->low[g];
+        if (known->high[g] > high) high = known->high[g];
+    }
+    if (known->spans_fit && spmv__span_fits(low, high)) return 1;
+    low = UINT64_MAX;
+    high = 0;
+    for (r = first; r < end; r++) spmv__span_entries(l->v, l->v->a->ptr[r], l->v->a->ptr[r + 1], &low, &high);
+    return spmv__span_fits(low, high);
 }
 
 /* 1 if the columns of every h adjacent rows fit 16 bits. */
 SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
 {
-    spmv__look_known *known = l->known;
-    spmv__look_pass c;
-    uint64_t i;
-    int fits = 1, j;
+    const uint64_t rows = l->v->a->rows;
+    uint64_t r, end;
     if (l->v->a->cols < SPMV_PAD16) return 1;
-    for (j = 0; known && j < known->narrow_count; j++)
-        if (known->narrow_height[j] == h) return known->narrow[j];
-    spmv__look_run(&c, l, h, spmv__narrow_fits_share);
-    for (i = 0; i < c.shares; i++) fits = fits && c.result[i];
-    if (known && known->narrow_count < SPMV__LOOK_KNOWN) {
-        known->narrow_height[known->narrow_count] = h;
-        known->narrow[known->narrow_count++] = fits;
+    if (!l->known->spanned) spmv__look_spans(l);
+    if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    for (r = 0; r < rows; r = end) {
+        end = rows - r < h ? rows : r + h;
+        if (!spmv__rows_fit(l, r, end)) return 0;
     }
-    return fits;
+    return 1;
 }
 
 /* SPMV_ERR_UNSUPPORTED if the key idx wants 16-bit columns but those of some h adjacent rows do not fit. */
@@ -3011,34 +3084,66 @@ static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n
     if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
 }
 
-/* Puts entries k .. k + n - 1 into a row with 32-bit columns, the first into slot. The loop for each width of values is short, as nearly
- * all of the time of a conversion is spent here. */
-static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+/* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
+SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
+{
+#ifdef __GNUC__
+    __builtin_prefetch((const void *)((uintptr_t)at + (uintptr_t)bytes));
+#else
+    (void)at;
+    (void)bytes;
+#endif
+}
+
+enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
+enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
+
+/* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
+ * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
+ * next, if they are adjacent, is prefetched: processors do not foresee so many short streams. */
+SPMV__INLINE void spmv__slab_entries(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, const uint64_t *k, uint64_t rows,
+                                     uint64_t n, uint64_t slot, size_t bytes)
 {
     uint32_t *col = (uint32_t *)t->col->data;
-    unsigned char *val = (unsigned char *)to->dst->data;
-    const unsigned char *src = to->src + k * to->dst->width;
-    uint64_t i;
-    from += k;
-    if (to->dst->width == 8) {
-        for (i = 0; i < n; i++, slot += t->ld) {
-            col[slot] = from[i];
-            memcpy(val + slot * 8, src + i * 8, 8);
+    uint16_t *narrow = (uint16_t *)t->col->data;
+    unsigned char *val = (unsigned char *)to->dst->data + slot * bytes;
+    const unsigned char *src = to->src;
+    uint64_t i, j, at;
+    if (t->base->count) {
+        const uint32_t base = ((const uint32_t *)t->base->data)[t->group];
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
+            for (i = 0; i < rows; i++) narrow[at + i] = (uint16_t)(from[k[i] + j] - base);
         }
     } else {
-        for (i = 0; i < n; i++, slot += t->ld) {
-            col[slot] = from[i];
-            memcpy(val + slot * 4, src + i * 4, 4);
+        for (j = 0, at = slot; j < n; j++, at += t->ld) {
+            if (rows > 1) spmv__prefetch(from, (k[0] + (n + j) * rows) * sizeof *from);
+            for (i = 0; i < rows; i++) col[at + i] = from[k[i] + j];
         }
     }
+    for (j = 0; j < n; j++, val += t->ld * bytes) {
+        if (rows > 1) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes);
+        if (rows * bytes > 64) spmv__prefetch(src, (k[0] + (n + j) * rows) * bytes + 64);
+        for (i = 0; i < rows; i++) memcpy(val + i * bytes, src + (k[i] + j) * bytes, bytes);
+    }
 }
+
+/* Puts entries k .. k + n - 1 into a row, the first into slot. */
+static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uint32_t *from, uint64_t k, uint64_t n, uint64_t slot)
+{
+    if (to->dst->width == 8) spmv__slab_entries(t, to, from, &k, 1, n, slot, 8);
+    else spmv__slab_entries(t, to, from, &k, 1, n, slot, 4);
+}
+
+/* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
+static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
 
 /* Puts row i of the part into a slab, its first entry into slot. */
 static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
     uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
-    if (!s->v->owner && to->src && !t->base->count) {
+    if (spmv__slab_copies(s, to)) {
         n = end - k;
         if (n) spmv__slab_copy(t, to, a->col, k, n, slot);
     } else {
@@ -3049,6 +3154,40 @@ static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink
             }
     }
     spmv__slab_pad(t, to, n, slot + n * t->ld);
+}
+
+/* Puts SPMV__SLAB_ROWS rows from i on into a slab: the entries that all have and the padding behind the longest line by line, the rest row
+ * by row. */
+static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t slot)
+{
+    const spmv_csr *a = s->v->a;
+    const uint64_t bytes = to->dst->width;
+    uint64_t k[SPMV__SLAB_ROWS], u, j, least = UINT64_MAX, most = 0;
+    for (u = 0; u < SPMV__SLAB_ROWS; u++) {
+        uint64_t r = spmv__source_row(s, i + u), n = a->ptr[r + 1] - a->ptr[r];
+        k[u] = a->ptr[r];
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (bytes == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
+    for (u = 0; least < most && u < SPMV__SLAB_ROWS; u++) {
+        uint64_t n = s->ptr[i + u + 1] - s->ptr[i + u];
+        if (n > least) spmv__slab_copy(t, to, a->col, k[u] + least, n - least, slot + u + least * t->ld);
+        spmv__slab_pad_some(t, to, most - n, slot + u + n * t->ld, t->ld);
+    }
+    for (j = most; j < t->width; j++) {
+        spmv__clear(to, slot + j * t->ld, SPMV__SLAB_ROWS);
+        memset((unsigned char *)t->col->data + (slot + j * t->ld) * t->col->width, SPMV__PAD_BYTE, SPMV__SLAB_ROWS * t->col->width);
+    }
+}
+
+/* Puts rows first .. end - 1 of the part, which share a base, into a slab, the first entry of the first one into slot. */
+static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t slot)
+{
+    for (; spmv__slab_copies(s, to) && end - first >= SPMV__SLAB_ROWS; first += SPMV__SLAB_ROWS, slot += SPMV__SLAB_ROWS)
+        spmv__slab_some_rows(t, s, to, first, slot);
+    for (; first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -3110,18 +3249,19 @@ static spmv_status spmv__ell_estimate(const spmv_spec *spec, const spmv__look *l
 static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     spmv__slab t;
-    uint64_t i, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
+    uint64_t i, next, low, high, pads = end < p->rows ? end : p->n[SPMV_ELL_LD];
     t.col = &p->a[SPMV_ELL_COL];
     t.base = &p->a[SPMV_ELL_BASE];
     t.ld = p->n[SPMV_ELL_LD];
     t.width = p->n[SPMV_ELL_WIDTH];
-    for (i = first; i < end; i++) {
+    for (i = first; i < end; i = next) {
         t.group = i / 32;
-        if (i % 32 == 0 && t.base->count) {
-            spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
+        next = spmv__smaller(spmv__round_up(i + 1, 32), end);
+        if (t.base->count) {
+            spmv__span(s, i, next, &low, &high);
             ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__ell_row(&t, s, to, i, i);
+        spmv__slab_rows(&t, s, to, i, next, i);
     }
     for (; i < pads; i++) spmv__slab_pad(&t, to, 0, i);
 }
@@ -3275,51 +3415,80 @@ static void spmv__slots_share(void *job, uint64_t share)
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
-    spmv__look_known *known = l->known;
     spmv__look_pass c;
-    uint64_t i, widths = 0;
-    int j;
-    for (j = 0; known && j < known->slot_count; j++)
-        if (known->slot_height[j] == h) return known->slots[j];
-    spmv__look_run(&c, l, h, spmv__slots_share);
-    for (i = 0; i < c.shares; i++) widths += c.result[i];
-    if (known && known->slot_count < SPMV__LOOK_KNOWN) {
-        known->slot_height[known->slot_count] = h;
-        known->slots[known->slot_count++] = (double)widths * (double)h;
+    double slots = 0;
+    uint64_t i;
+    if (spmv__look_has(&l->known->in_order, h, &slots)) return slots;
+    spmv__look_run(&c, l, h, 1, spmv__slots_share);
+    for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
+    spmv__look_keep(&l->known->in_order, h, slots);
+    return slots;
+}
+
+/* How many rows of a window have each length, and which lengths there are. */
+typedef struct spmv__length_counts {
+    uint32_t *with;  /* by length */
+    uint64_t *there; /* a bit for each length above 0 that a row of the window has */
+} spmv__length_counts;
+
+/* Goes from length k to the next one below it that is there, and takes its bit away; 0: there is none. */
+static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
+{
+    uint64_t word = k / 64, bits = c->there[word], n = 63;
+    while (!bits && word) bits = c->there[--word];
+    if (!bits) return 0;
+#ifdef __GNUC__
+    n = 63 - (uint64_t)__builtin_clzll(bits);
+#else
+    while (!(bits >> n)) n--;
+#endif
+    c->there[word] = bits ^ (uint64_t)1 << n;
+    return word * 64 + n;
+}
+
+/* Adds up the slots of all windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length
+ * k is k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. */
+static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c)
+{
+    const uint64_t rows = l->v->a->rows;
+    uint64_t begin, end, r, k, place = 0, open = 0; /* rows so far; width of the last slice */
+    double slots = 0;
+    for (begin = 0; begin < rows; begin = end) {
+        uint64_t most = 0;
+        end = rows - begin < sigma ? rows : begin + sigma;
+        for (r = begin; r < end; r++) {
+            uint64_t n = l->len[r];
+            c->with[n]++;
+            c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
+            if (n > most) most = n;
+        }
+        for (k = most; (k = spmv__length_below(c, k)) != 0;) {
+            uint64_t next = place + c->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
+            if (place % h && k > open) slots += (double)(h * (k - open));
+            if (opened || k > open) open = k;
+            slots += (double)(opened * h * k);
+            place = next;
+            c->with[k] = 0;
+        }
     }
-    return (double)widths * (double)h;
+    return slots;
 }
 
 /* The slots of sell if empty rows are left out and rows are sorted by length within windows of sigma rows (0: all rows). Counts the rows
  * of each length instead of sorting them. */
 static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t sigma, double *slots)
 {
-    uint64_t rows = l->v->a->rows, begin, r, k, most, place = 0, open = 0; /* rows so far; width of the last slice */
+    const uint64_t words = l->longest / 64 + 1, key = sigma << 32 | h; /* h is 65536 at most */
+    spmv__length_counts c;
     void *block;
-    uint32_t *with;
-    spmv_status s = spmv__new(l->h, &block, l->longest + 2, 4, 0);
+    spmv_status s;
+    if (spmv__look_has(&l->known->sorted, key, slots)) return SPMV_OK;
+    s = spmv__new(l->h, &block, words * 8 + (l->longest + 1) * 4, 1, 0);
     if (s) return s;
-    with = (uint32_t *)block;
-    *slots = 0;
-    if (!sigma) sigma = rows ? rows : 1;
-    for (begin = 0; begin < rows; begin += sigma) {
-        uint64_t end = rows - begin < sigma ? rows : begin + sigma;
-        for (most = 0, r = begin; r < end; r++) {
-            with[l->len[r]]++;
-            if (l->len[r] > most) most = l->len[r];
-        }
-        for (k = most; k > 0; k--) {
-            /* A slice that begins among the rows of length k is k wide. One that was begun before becomes wider if it is narrower, as it
-             * can be at the beginning of a window. */
-            uint64_t next = place + with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
-            if (with[k] && place % h && k > open) *slots += (double)(h * (k - open));
-            if (with[k] && (opened || k > open)) open = k;
-            *slots += (double)(opened * h * k);
-            place = next;
-            with[k] = 0;
-        }
-        with[0] = 0;
-    }
+    c.there = (uint64_t *)block;
+    c.with = (uint32_t *)(void *)(c.there + words);
+    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c);
+    spmv__look_keep(&l->known->sorted, key, *slots);
     spmv_free(l->h, block);
     return SPMV_OK;
 }
@@ -3383,8 +3552,8 @@ static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
             spmv__span(s, first, end, &low, &high);
             ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        for (i = first; i < end; i++) spmv__ell_row(&b, s, to, i, slot + i - first);
-        for (; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
+        spmv__slab_rows(&b, s, to, first, end, slot);
+        for (i = end; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
     }
 }
 
@@ -3440,6 +3609,22 @@ SPMV__SHARED uint32_t spmv__block_of(uint32_t c, uint64_t bw)
     default: return c / 8;
     }
 }
+
+/* Division of columns by the width of blocks, for loops over many of them: column * times >> shift. */
+typedef struct spmv__block_division {
+    uint64_t times;
+    uint32_t shift;
+} spmv__block_division;
+
+SPMV__SHARED spmv__block_division spmv__block_divisor(uint64_t bw)
+{
+    spmv__block_division d;
+    d.times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
+    d.shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+    return d;
+}
+
+SPMV__INLINE uint32_t spmv__divide_by(spmv__block_division d, uint32_t c) { return (uint32_t)(c * d.times >> d.shift); }
 
 enum { SPMV__BLOCK_SIDE = 8 /* the most rows of a block, and the most columns */ };
 #define SPMV__NO_BLOCK UINT32_MAX /* above every column and every block column */
@@ -3520,8 +3705,8 @@ typedef struct spmv__block_set {
     uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
     uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
     uint64_t  mask, count;  /* places in the table - 1; blocks */
-    uint64_t  times;        /* column * times >> shift is the block column */
-    uint32_t  shift, round;
+    spmv__block_division by; /* a column by the width of a block */
+    uint32_t  round;
     int       hashed;       /* 0: there is a place for every block column */
     int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
 } spmv__block_set;
@@ -3566,8 +3751,7 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
         set->spare = set->col + most + 1;
         set->mask = places - 1;
         set->hashed = hashed;
-        set->times = bw % 3 ? 1 : 0xaaaaaaabu; /* a third of 2^33, rounded up: exact for every column of 32 bits */
-        set->shift = bw % 3 ? bw == 2 ? 1 : bw == 4 ? 2 : 3 : bw == 3 ? 33 : 34;
+        set->by = spmv__block_divisor(bw);
         set->col[-1] = 0;
         memset(set->place, 0, (size_t)(places * place));
     }
@@ -3582,7 +3766,7 @@ SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
     set->round = 1;
 }
 
-SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return (uint32_t)(c * set->times >> set->shift); }
+SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
 
 /* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
 SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
@@ -4002,55 +4186,104 @@ static spmv_status spmv__bcsr_estimate(const spmv_spec *spec, const spmv__look *
 }
 #endif
 
-/* Makes the slots of a block hold no nonzeros; val is the slot of its first value. */
-static void spmv__block_clear(const spmv_part *p, const spmv__sink *to, uint64_t val, uint64_t step)
+/* Makes the slots of a slice of sbell, or those of as many block rows of bell, hold no nonzeros. */
+static void spmv__block_clear_slice(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
 {
-    uint64_t u, units = spmv__block_units(p), uw = p->n[SPMV_BLOCK_UW];
-    unsigned char *at = (unsigned char *)to->dst->data + val * to->dst->width;
-    for (u = 0; u < units; u++, at += step * to->dst->width) {
-        if (uw * to->dst->width == 16) memset(at, 0, 16); /* lengths that the compiler knows need no call */
-        else if (uw * to->dst->width == 24) memset(at, 0, 24);
-        else if (uw * to->dst->width == 32) memset(at, 0, 32);
-        else memset(at, 0, (size_t)(uw * to->dst->width));
-    }
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), h = spmv__block_group_height(p);
+    const uint64_t blocks = spmv__block_count(p, block_row), ld = p->n[SPMV_BELL_LD];
+    uint64_t u;
+    if (p->spec.format == SPMV_SBELL) spmv__clear(to, spmv__block_at(p, block_row, 0).val, blocks * units * h * uw);
+    else
+        for (u = 0; u < blocks * units; u++) spmv__clear(to, (u * ld + block_row) * uw, h * uw);
+}
+
+/* Makes the slots of a block row of bcsr hold no nonzeros: each unit of its blocks has a stretch of them. */
+static void spmv__block_clear_row(const spmv_part *p, const spmv__sink *to, uint64_t block_row)
+{
+    const uint64_t uw = p->n[SPMV_BLOCK_UW], units = spmv__block_units(p), blocks = spmv__block_count(p, block_row);
+    const spmv__block b = spmv__block_at(p, block_row, 0);
+    uint64_t u;
+    for (u = 0; u < units; u++) spmv__clear(to, b.val + u * b.step, blocks * uw);
 }
 
 /* Where the values of a block row go: a value of block number n, row i and column j of the block goes to slot
  * val + n * apart + i * row + unit[j]. */
 typedef struct spmv__block_places {
     uint64_t val, apart, row, unit[SPMV__BLOCK_SIDE];
+    uint64_t step; /* slots from one unit of a row to the next */
 } spmv__block_places;
 
-/* Puts the nonzeros of a row into the blocks of their set. They have so many bytes each; first: the slot of the row in the first block. */
-SPMV__INLINE void spmv__block_store(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
+/* 1 if some bytes, 4 or 8 of them, are a zero value with either sign. */
+SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
+{
+    uint64_t d;
+    uint32_t f;
+    if (bytes == 8) {
+        memcpy(&d, value, 8);
+        return (uint64_t)(d << 1 == 0);
+    }
+    memcpy(&f, value, 4);
+    return (uint64_t)(f << 1 == 0);
+}
+
+/* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot
+ * of the row in the first block. */
+SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
                                     uint64_t first, const spmv__block_places *at, size_t bytes)
 {
     const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
+    const unsigned char *src = to->src;
+    const uint64_t apart = at->apart, end = a->ptr[row + 1];
     unsigned char *out = (unsigned char *)to->dst->data + first * bytes;
-    uint64_t k;
-    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
-        uint32_t block = spmv__set_block(set, a->col[k]);
-        uint64_t slot = spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
-        memcpy(out + slot * bytes, to->src + k * bytes, bytes);
+    uint64_t k, zeros = 0;
+    for (k = a->ptr[row]; k < end; k++) {
+        uint32_t block = spmv__divide_by(by, a->col[k]);
+        uint64_t slot = spmv__set_number(set, block) * apart + at->unit[a->col[k] - block * bw];
+        memcpy(out + slot * bytes, src + k * bytes, bytes);
+        zeros += spmv__zero_at(src + k * bytes, bytes);
     }
+    to->zero_count += zeros;
 }
 
 /* Puts the nonzeros of so many rows with the same columns, from row first on, into their blocks, which need not be looked up. */
-SPMV__INLINE void spmv__block_store_alike(const spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
+SPMV__INLINE void spmv__block_store_alike(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first,
                                           uint64_t rows, uint64_t bw, const spmv__block_places *at, size_t bytes)
 {
     const spmv_csr *a = s->v->a;
+    const spmv__block_division by = set->by;
     const uint32_t *col = a->col + a->ptr[first];
     const uint64_t n = a->ptr[first + 1] - a->ptr[first];
     const unsigned char *src = to->src + a->ptr[first] * bytes;
-    uint64_t e, i, number = 0;
+    uint64_t e, i, number = 0, zeros = 0;
     for (e = 0; e < n; e++) {
-        uint32_t block = spmv__set_block(set, col[e]);
+        uint32_t block = spmv__divide_by(by, col[e]);
         unsigned char *out;
         number += (uint64_t)(block != set->col[number]);
         out = (unsigned char *)to->dst->data + (at->val + number * at->apart + at->unit[col[e] - block * bw]) * bytes;
-        for (i = 0; i < rows; i++) memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+        for (i = 0; i < rows; i++) {
+            memcpy(out + i * at->row * bytes, src + (i * n + e) * bytes, bytes);
+            zeros += spmv__zero_at(src + (i * n + e) * bytes, bytes);
+        }
     }
+    to->zero_count += zeros;
+}
+
+/* As spmv__block_store_alike, where the rows fill all blocks of their set: copies whole units, which have so many bytes. */
+SPMV__INLINE void spmv__block_store_full(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                         uint64_t units, const spmv__block_places *at, size_t unit, size_t bytes)
+{
+    const spmv_csr *a = s->v->a;
+    const unsigned char *src = to->src + a->ptr[first] * bytes;
+    const uint64_t values = set->count * units * rows * (unit / bytes);
+    uint64_t i, n, u, zeros = 0;
+    for (n = 0; n < values; n++) zeros += spmv__zero_at(src + n * bytes, bytes);
+    for (i = 0; i < rows; i++) {
+        unsigned char *out = (unsigned char *)to->dst->data + (at->val + i * at->row) * bytes;
+        for (n = 0; n < set->count; n++, out += at->apart * bytes)
+            for (u = 0; u < units; u++, src += unit) memcpy(out + u * at->step * bytes, src, unit);
+    }
+    to->zero_count += zeros;
 }
 
 /* As spmv__block_store, for what that cannot do: views of some nonzeros, and maps. */
@@ -4066,18 +4299,25 @@ static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__b
     }
 }
 
-/* Lists the explicit zeros of a row. */
-static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw, uint64_t first,
-                              const spmv__block_places *at)
+/* 1 if the rows of the set have the same columns, which fill every block. */
+static int spmv__block_is_full(const spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t bw)
 {
-    const spmv_csr *a = s->v->a;
-    const uint32_t width = to->dst->width;
-    uint64_t k;
-    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
-        uint32_t block;
-        if (!spmv__is_zero(to->src + k * width, width)) continue;
-        block = spmv__set_block(set, a->col[k]);
-        to->zeros[to->zero_count++] = first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+    return set->alike && a->ptr[first + 1] - a->ptr[first] == set->count * bw;
+}
+
+/* Puts the nonzeros of so many rows, from row first on, which fill every block of their set, into these blocks. */
+static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                             uint64_t uw, const spmv__block_places *at)
+{
+    const uint64_t units = bw / uw;
+    if (to->dst->width == 8) {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 16, 8);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 24, 8);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 32, 8);
+    } else {
+        if (uw == 2) spmv__block_store_full(to, s, set, first, rows, units, at, 8, 4);
+        else if (uw == 3) spmv__block_store_full(to, s, set, first, rows, units, at, 12, 4);
+        else spmv__block_store_full(to, s, set, first, rows, units, at, 16, 4);
     }
 }
 
@@ -4085,46 +4325,61 @@ static void spmv__block_zeros(spmv__sink *to, const spmv__source *s, const spmv_
 static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
                                const spmv__block_places *at)
 {
-    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
+    const int plain = to->src && !s->v->owner && !to->zeros, wide = to->dst->width == 8;
     uint64_t i;
-    if (!plain || to->zeros || !set->alike) spmv__set_renumber(set);
     if (plain && set->alike) {
         if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
         else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
+        return;
     }
+    spmv__set_renumber(set);
     for (i = 0; i < rows; i++) {
         uint64_t val = at->val + i * at->row;
         if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
-        else if (!set->alike && wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
-        else if (!set->alike) spmv__block_store(to, s, set, first + i, bw, val, at, 4);
-        if (plain && to->zeros) spmv__block_zeros(to, s, set, first + i, bw, val, at);
+        else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
+        else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
     }
 }
 
-/* Fills block row block_row: the columns and values of its blocks, then padding. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+/* Fills the columns of block row block_row, with their padding. */
+static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64_t block_row, uint64_t slot)
 {
     spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    spmv__block_set *set = &s->sets[spmv__share_thread()];
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW], stored = spmv__block_count(p, block_row);
-    const uint64_t group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
-    spmv__block at = spmv__block_at(p, block_row, 0);
-    spmv__block_places places;
-    const uint64_t rows = spmv__block_row_height(p, block_row);
+    const uint64_t bw = p->n[SPMV_BLOCK_BW], group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
+    const uint64_t stored = spmv__block_count(p, block_row);
     uint64_t i;
-    spmv__set_collect(set, s->v, block_row * bh, rows);
+    for (i = 0; i < set->count; i++, slot += distance) spmv__set_column(col, base, slot, group, set->col[i] * bw, bw);
+    if (col->width == 2)
+        for (; i < stored; i++, slot += distance) ((uint16_t *)col->data)[slot] = SPMV_PAD16;
+    else
+        for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
+}
+
+/* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
+ * far. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+{
+    spmv__block_set *set = &s->sets[spmv__share_thread()];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    const uint64_t rows = spmv__block_row_height(p, block_row), first = block_row * bh;
+    const spmv__block at = spmv__block_at(p, block_row, 0);
+    spmv__block_places places;
+    uint64_t i;
+    spmv__set_collect(set, s->v, first, rows);
     spmv__set_sort(set);
     places.val = at.val;
     places.apart = spmv__block_at(p, block_row, 1).val - at.val;
     places.row = bw / uw * at.step;
+    places.step = at.step;
     for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
-    for (i = 0; i < stored; i++, at.col += distance, at.val += places.apart) {
-        if (i < set->count) spmv__set_column(col, base, at.col, group, set->col[i] * bw, bw);
-        else if (col->width == 2) ((uint16_t *)col->data)[at.col] = SPMV_PAD16;
-        else ((uint32_t *)col->data)[at.col] = SPMV_PAD;
-        spmv__block_clear(p, to, at.val, at.step);
+    spmv__block_columns(p, set, block_row, at.col);
+    if (to->src && !to->zeros && spmv__block_is_full(set, s->v->a, first, bw)) {
+        if (p->spec.format == SPMV_BCSR && rows < bh) spmv__block_clear_row(p, to, block_row);
+        spmv__block_copy(to, s, set, first, rows, bw, uw, &places);
+        return;
     }
-    spmv__block_values(to, s, set, block_row * bh, rows, bw, &places);
+    if (p->spec.format == SPMV_BCSR) spmv__block_clear_row(p, to, block_row);
+    spmv__block_values(to, s, set, first, rows, bw, &places);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -4164,6 +4419,7 @@ static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
     if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
     for (row = first / bh; row < stop; row++) {
         if (row % h == 0 && row / h < bases) spmv__block_fill_base(p, s, row / h);
+        if (row % h == 0 && p->spec.format != SPMV_BCSR) spmv__block_clear_slice(p, to, row);
         spmv__block_fill_row(p, s, to, row);
     }
 }
@@ -4533,10 +4789,12 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     uint64_t tile = spmv__tile_slots(spec), at = 0, r;
+    spmv__estimate_entries(f, out);
+    if (spmv__look_has(&l->known->tiles, tile, &out->slots)) return SPMV_OK;
     for (r = 0; r < l->v->a->rows; r++)
         if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
-    spmv__estimate_entries(f, out);
     out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+    spmv__look_keep(&l->known->tiles, tile, out->slots);
     return SPMV_OK;
 }
 
@@ -5002,12 +5260,6 @@ SPMV__SHARED spmv_status spmv__spec_estimate(const spmv_spec *spec, const spmv__
 
 static const double spmv__mib = 1.0 / 1048576.0;
 
-/* Bytes of the arrays of a CSR matrix. */
-static uint64_t spmv__csr_bytes(const spmv_csr *a)
-{
-    return spmv__sat_add(spmv__sat_mul(a->nnz, 4 + spmv_value_size(a->type)), (a->rows + 1) * 8);
-}
-
 SPMV_API uint64_t spmv_part_bytes(const spmv_part *p)
 {
     if (!p) return 0;
@@ -5104,31 +5356,17 @@ typedef struct spmv__fill_job {
     uint64_t            shares, *zeros; /* formats with fill: explicit zeros in each share, then in all shares before it */
 } spmv__fill_job;
 
-/* Counts the explicit zeros among the view's nonzeros in a share. */
-static void spmv__count_zeros_share(void *job, uint64_t share)
-{
-    spmv__fill_job *f = (spmv__fill_job *)job;
-    const spmv__source *s = f->s;
-    const uint64_t stop = spmv__share_first(s, share + 1, f->shares);
-    uint32_t width = f->to.dst->width;
-    uint64_t i, k, n = 0;
-    for (i = spmv__share_first(s, share, f->shares); i < stop; i++) {
-        uint64_t r = spmv__source_row(s, i);
-        for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++)
-            n += (uint64_t)(spmv__is_zero(f->to.src + k * width, width) && spmv__mine(s->v, k));
-    }
-    f->zeros[share] = n;
-}
-
-/* Fills a share of the rows. */
+/* Fills a share of the rows. In a format with fill, the first pass counts the explicit zeros of each share. A second one, where only the
+ * shares that have some are filled again, lists them. */
 static void spmv__fill_share(void *job, uint64_t share)
 {
     const spmv__fill_job *f = (const spmv__fill_job *)job;
     spmv__sink to = f->to;
     uint64_t first = spmv__share_first(f->s, share, f->shares), end = spmv__share_first(f->s, share + 1, f->shares);
-    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) to.zeros = NULL;
+    if (to.zeros && f->zeros[share] == (share + 1 < f->shares ? f->zeros[share + 1] : f->p->zeros.count)) return;
     if (to.zeros) to.zeros += f->zeros[share];
     if (first < end || (!f->s->rows && !share)) spmv__table[f->p->spec.format].fill(f->p, f->s, &to, first, end);
+    if (to.fill && !to.zeros) f->zeros[share] = to.zero_count;
 }
 
 static void spmv__fill_shares(spmv__fill_job *f)
@@ -5143,7 +5381,6 @@ static spmv_status spmv__part_zeros(spmv__fill_job *f)
     spmv_part *p = f->p;
     uint64_t i, all = 0;
     spmv_status status;
-    spmv__share_out(spmv__count_zeros_share, f, f->shares);
     for (i = 0; i < f->shares; i++) {
         uint64_t n = f->zeros[i];
         f->zeros[i] = all;
@@ -5196,9 +5433,11 @@ SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
     uint64_t zeros[SPMV__MOST_SHARES];
     spmv_status status;
     f->zeros = zeros;
+    f->to.fill = 1;
+    spmv__fill_shares(f);
     status = spmv__part_zeros(f);
     if (status) return status;
-    spmv__fill_shares(f);
+    if (f->p->zeros.count) spmv__fill_shares(f);
     return f->p->zeros.count > 1 ? spmv__part_sort_zeros(f->p, f->s->h) : SPMV_OK;
 }
 

@@ -66,7 +66,7 @@ int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
     return spmv__runs_alike(a, b);
 }
 
-void library_large_pages(void *block, uint64_t bytes)
+void *library_large_block(size_t bytes)
 {
-    spmv__large_pages(block, bytes);
+    return spmv__large_block(bytes);
 }

@@ -25,7 +25,7 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
 /* 1: what was learned of the products of one layout holds for the other. */
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
 
-/* Asks for large pages in a new block, as the library does in those that it allocates without hooks. */
-void library_large_pages(void *block, uint64_t bytes);
+/* Allocates as the library does without hooks: from the C library, in large pages where there are any. NULL: there is no memory. */
+void *library_large_block(size_t bytes);
 
 #endif

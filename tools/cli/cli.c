@@ -143,12 +143,11 @@ static void *cli_resize(void *user, void *block, size_t bytes)
         return NULL;
     }
     if (bytes > SIZE_MAX - BEFORE) return NULL;
-    at = (unsigned char *)realloc(at, bytes + BEFORE);
+    at = (unsigned char *)(at ? realloc(at, bytes + BEFORE) : library_large_block(bytes + BEFORE));
     if (!at) return NULL;
     memcpy(at, &bytes, sizeof bytes);
     t->held += bytes - before;
     if (t->held > t->peak) t->peak = t->held;
-    library_large_pages(at, bytes + BEFORE);
     return at + BEFORE;
 }
 
