@@ -106,6 +106,7 @@ static void open_device(spmv_device *d)
     cr_assert_eq(spmv_device_open(d, &desc), SPMV_OK);
 }
 
+/* Compares every second pair of a matrix and a plan, those that the other test does not have. */
 static void bytes_of(spmv_type type, int updatable)
 {
     spmv_device d;
@@ -118,7 +119,8 @@ static void bytes_of(spmv_type type, int updatable)
     open_device(&d);
     for (i = 0; matrix_awkward(&m, i, WITH_ZEROS); i++, matrix_free(&m)) {
         spmv_csr a = matrix_csr(&m, type);
-        for (j = 0; j < sizeof plans / sizeof *plans; j++) filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
+        for (j = (size_t)(i + updatable) % 2; j < sizeof plans / sizeof *plans; j += 2)
+            filled[j] += compare(&d, &a, updatable, plans[j], m.name, &l);
     }
     for (j = 0; j < sizeof plans / sizeof *plans; j++) cr_assert_gt(filled[j], 0, "the device filled no part of %s", plans[j]);
     spmv_device_close(&d);
