@@ -35,8 +35,9 @@ extern "C" {
  *   the device's own.
  * - Calls make the device's context current in the calling thread and restore what was current before.
  * - From compute capability 9.0 and CUDA 12.3 on a kernel of a product may start when the groups of the kernel before it in the stream, of
- *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so nothing changes but
- *   the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every kernel alone.
+ *   the same product or the one before, have ended (programmatic dependent launch): it waits for that one before it touches x or y, so
+ *   nothing changes but the time. What else is in the stream is waited for as always. SPMV_CUDA_NO_OVERLAP, defined, launches every
+ *   kernel alone.
  * - All streams are in order and can be timed, from events in the stream: the time of a product includes its launch, which takes some
  *   microseconds. */
 SPMV_API const spmv_backend *spmv_cuda(void);

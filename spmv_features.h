@@ -230,8 +230,8 @@ static double spmv__beyond_deviation(const spmv__beyond_w *b)
 enum { SPMV__GATHER_LINES = 2048 /* of the cache that spmv__look_gather simulates */ };
 
 /* Estimates how scattered the reads of x are: the share of the nonzeros that miss a direct-mapped cache with eight elements in a line,
- * which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not displace
- * each other, as they do not in caches with several ways. tag: a zero for each line. */
+ * which is simulated for windows of rows. Lines are spread over the cache by a hash, so that columns that are powers of two apart do not
+ * displace each other, as they do not in caches with several ways. tag: a zero for each line. */
 static double spmv__look_gather(const spmv__look *l, uint64_t sample, uint32_t *tag)
 {
     enum { LINES = SPMV__GATHER_LINES, WINDOW = 512 /* rows */ };

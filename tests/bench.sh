@@ -74,7 +74,7 @@ has '^clspmv_circuit +1\.00 +0\.0% +100\.0% +8\.7% +13\.3% +13\.5% +4\.5%$'
 result "tables: what HYB-R gains, divided twice and by its rule, beside the paper's"
 has '^clspmv_circuit +cmrs:h=4 +4\.00 +0\.50 +4\.00 +16\.00 +0\.50 \| +5\.50 +1\.20 +0\.60 +3\.70 +0\.90$'
 result "tables: what CMRS gains over csr, HYB, 32 lanes and one"
-cat >"$dir/stub" <<END
+cat >"$dir/fake" <<END
 #!/bin/sh
 # stands for spmv: gen makes a file, except of one matrix, and bench prints a line for each plan
 case \$1 in
@@ -82,8 +82,8 @@ gen) [ "\$2" != nosuch ] && : >"\$4" ;;
 bench) shift 2; while [ "\$1" = --plan ]; do echo "{\"plan\": \"\$2\"}"; shift 2; done; echo "rest \$*" ;;
 esac
 END
-chmod +x "$dir/stub"
-SPMV=$dir/stub TABLE=t.tune sh bench/papers.sh host f32 "$dir/papers" clspmv_qcd nosuch koza_p7 >"$dir/out" 2>&1
+chmod +x "$dir/fake"
+SPMV=$dir/fake TABLE=t.tune sh bench/papers.sh host f32 "$dir/papers" clspmv_qcd nosuch koza_p7 >"$dir/out" 2>&1
 [ $? = 0 ] && [ "$(grep -c '"cocktail"' "$dir/papers/papers_host.f32.json")" = 2 ] && [ ! -e "$dir/papers/nosuch.bin" ] &&
     grep -qx 'rest --again 4 --table t.tune --device host --type f32 --json' "$dir/papers/papers_host.f32.json"
 result "papers.sh: every plan for each matrix that can be generated"
