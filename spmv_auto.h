@@ -249,6 +249,12 @@ static double spmv__rest_seconds(const spmv__chooser *c, const spmv__candidate *
     return spmv__cost(&c->e, k, &load);
 }
 
+/* Is it a flat format without fill, which can take whatever other parts leave? */
+static int spmv__is_flat(spmv_format f)
+{
+    return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
+}
+
 /* The candidate that is best for what rows keep after their first entries: CSR or COO, by load balance, which the rates on uneven
  * matrices show. NULL: none. */
 static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, const spmv__beyond_w *b, const spmv_features *f,

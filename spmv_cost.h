@@ -105,12 +105,6 @@ static int spmv__same_spec(const spmv_spec *a, const spmv_spec *b)
     return a->format == b->format && !memcmp(a->key, b->key, sizeof a->key);
 }
 
-/* Is it a flat format without fill, which can take whatever other parts leave? */
-static int spmv__is_flat(spmv_format f)
-{
-    return spmv_format_class_of(f) == SPMV_CLASS_FLAT && !(spmv_format_flags(f) & SPMV_HAS_FILL);
-}
-
 static int spmv__is_block(spmv_format f) { return spmv_format_class_of(f) == SPMV_CLASS_BLOCK; }
 
 /* The highest curve of a group for a kind. */
