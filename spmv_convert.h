@@ -117,6 +117,7 @@ typedef struct spmv__convert_job {
     uint64_t       groups, wg, words;           /* words: of first, for blocks; 0: the part has none */
 } spmv__convert_job;
 
+#ifndef SPMV_NO_CSR
 /* Offsets that become elements of an array, in shares. */
 typedef struct spmv__convert_copy {
     spmv_array     *to;
@@ -145,7 +146,6 @@ static void spmv__convert_copy_offsets(spmv_array *to, const uint64_t *from)
     spmv__share_out(spmv__convert_copy_share, &c, c.shares);
 }
 
-#ifndef SPMV_NO_CSR
 /* Row pointers; the runs were laid. */
 static void spmv__csr_outline(spmv__convert_job *j) { spmv__convert_copy_offsets(&j->p->a[SPMV_CSR_PTR], j->s->ptr); }
 #else

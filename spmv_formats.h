@@ -5442,7 +5442,7 @@ SPMV__APART spmv_status spmv__fill_and_list_zeros(spmv__fill_job *f)
 }
 
 /* Fills the part's arrays. */
-static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
+SPMV__APART spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 {
     const spmv__ops *ops = &spmv__table[p->spec.format];
     spmv__fill_job f;
@@ -5459,7 +5459,7 @@ static spmv_status spmv__part_values(spmv_part *p, spmv__source *s)
 }
 
 /* Makes the map for updates: the array of values, filled with the numbers of the nonzeros instead. */
-static spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
+SPMV__APART spmv_status spmv__part_map(spmv_part *p, spmv__source *s)
 {
     spmv__fill_job f;
     spmv_status status;

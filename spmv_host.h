@@ -836,9 +836,9 @@ static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, uin
 }
 
 /* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
- * rows at a time. */
-static void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
-                              SPMV__T *y, SPMV__T *buffer)
+ * rows at a time. Inlined, so that callers without a buffer do not need the stack of those that have one. */
+SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
+                                          SPMV__T beta, SPMV__T *y, SPMV__T *buffer)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
