@@ -609,6 +609,16 @@ static void spmv__convert_sizes(const spmv_part *p, uint64_t *ld, uint64_t *coun
     }
 }
 
+/* Sets the arguments that every kernel begins with: the CSR matrix. */
+static void spmv__convert_matrix_arguments(spmv__dev_args *g, const spmv__convert_job *j)
+{
+    spmv__dev_arg_count(g, j->c->a->rows);
+    spmv__dev_arg_count(g, j->c->a->nnz);
+    spmv__dev_arg_mem(g, j->c->ptr);
+    spmv__dev_arg_mem(g, j->c->col);
+    spmv__dev_arg_mem(g, j->c->val);
+}
+
 #ifdef SPMV__ANY_BLOCK
 /* How many groups find the blocks. */
 static uint64_t spmv__convert_find_groups(const spmv__convert_job *j) { return spmv__ceil_div(j->words, j->wg); }
@@ -621,11 +631,7 @@ static spmv_status spmv__convert_block_arguments(const spmv__convert_job *j, voi
     const int bases = spmv__dev_format_of(p->spec.format)->bases;
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
-    spmv__dev_arg_count(&g, j->c->a->rows);
-    spmv__dev_arg_count(&g, j->c->a->nnz);
-    spmv__dev_arg_mem(&g, j->c->ptr);
-    spmv__dev_arg_mem(&g, j->c->col);
-    spmv__dev_arg_mem(&g, j->c->val);
+    spmv__convert_matrix_arguments(&g, j);
     spmv__dev_arg_mem(&g, j->owner);
     spmv__dev_arg_count(&g, j->s->v->part);
     spmv__dev_arg_mem(&g, j->first);
@@ -664,11 +670,7 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     const int bases = spmv__dev_format_of(f)->bases;
     uint64_t ld = 0, count = 0;
     spmv__convert_sizes(p, &ld, &count);
-    spmv__dev_arg_count(&g, j->c->a->rows);
-    spmv__dev_arg_count(&g, j->c->a->nnz);
-    spmv__dev_arg_mem(&g, j->c->ptr);
-    spmv__dev_arg_mem(&g, j->c->col);
-    spmv__dev_arg_mem(&g, j->c->val);
+    spmv__convert_matrix_arguments(&g, j);
     spmv__dev_arg_mem(&g, j->place);
     spmv__dev_arg_mem(&g, j->owner);
     spmv__dev_arg_count(&g, j->s->v->part);
