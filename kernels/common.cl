@@ -81,8 +81,8 @@
 
 /* With CUDA a kernel may start before the kernels in front of it in the stream have quite ended. Every kernel calls BEGIN before it reads
  * or writes x, y or carries; before BEGIN it may read only arrays that no product writes. ISSUE asks for a value to be read there, but the
- * assembler of CUDA 13 moves the wait up all the same. Carries are passed to REREAD after it. REREAD also hides from the compiler how x came about: it would add x0 to every index of x, in
- * three instructions more for each. */
+ * assembler of CUDA 13 moves the wait up all the same. Carries are passed to REREAD after it. REREAD also hides from the compiler how x
+ * came about: it would add x0 to every index of x, in three instructions more for each. */
 #define BEGIN(x, y) \
     FOLLOW(); \
     (x) += x0; \
