@@ -2656,7 +2656,7 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
 }
 
 /* Fills the columns of rows first .. end - 1 as 16 bits from the bases of their runs. A share begins with a run. */
-static void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
+SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
     const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *row = &p->a[SPMV_CSR_RUN_ROW];
     uint64_t i, k, slot = s->ptr[first], run = 0, high = p->n[SPMV_CSR_RUNS], next;
@@ -5509,7 +5509,7 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
  * arrays, and checks them against the limit. converter: may be NULL. The caller frees src with spmv__source_free, also
  * after a failure, and *counts. */
-static spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
+SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                     spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
     spmv_status s;

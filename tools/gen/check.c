@@ -312,7 +312,7 @@ static void check_arrays(checker *c)
         if (s->type_if) {
             s->type_if = resolve(c, s->type_if);
             if (s->type_if->kind != TREE_NUMBER)
-                report_error(c->r, c->f, s->type_if->place, "a type may depend on constants only, such as 'IDX = 32 | 16'");
+                report_error(c->r, c->f, s->type_if->place, "a type may depend on constants only; expected one such as 'IDX = 32 | 16'");
             else if (!s->type_if->number) s->type = s->type_else;
         }
     for (s = c->part->arrays; s; s = s->next) {
@@ -397,7 +397,8 @@ static int check_val(checker *c, tree_stmt *s)
     tree_expr *e = s->a;
     tree_symbol *a = e->kind == TREE_ELEMENT ? find_declared(c, e->name) : NULL;
     if (c->val) {
-        report_error(c->r, c->f, s->place, "_val is assigned a second time in this part; the first is on line %d", c->val->place.line);
+        report_error(c->r, c->f, s->place, "_val is assigned a second time in this part; expected one assignment, that of line %d",
+                     c->val->place.line);
         return 0;
     }
     c->val = s;
