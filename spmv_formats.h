@@ -369,7 +369,8 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(WIDE,  wide,  INT)   /* cmrs: 1 stores row and column apart even where 28 bits hold a column */         \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
     X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
-    X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */
+    X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
+    X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */
 
 typedef enum spmv_key {
 #define X(NAME, name, kind) SPMV_KEY_##NAME,
@@ -1830,6 +1831,7 @@ static const char *spmv__spec_fault(const spmv_spec *s)
     if (k[SPMV_KEY_IDX] == 16 && s->format == SPMV_CSR && !k[SPMV_KEY_RUN]) return "idx=16 needs run";
     if (k[SPMV_KEY_TILE] && (k[SPMV_KEY_TILE] < 512 || k[SPMV_KEY_TILE] > 4096 || (k[SPMV_KEY_TILE] & (k[SPMV_KEY_TILE] - 1))))
         return "tile must be 512 1024 2048 or 4096";
+    if (k[SPMV_KEY_COLS] < 0 || k[SPMV_KEY_COLS] > 0xffffffff) return "cols must be 0 .. 4294967295";
     return NULL;
 }
 
@@ -5197,7 +5199,8 @@ SPMV_API size_t spmv_format_layouts(spmv_format f, const spmv_format_layout **ou
 
 SPMV_API int spmv_format_takes_key(spmv_format f, spmv_key k)
 {
-    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT && (spmv__trait[f]->keys >> k & 1u);
+    return (unsigned)f < SPMV_FORMAT_COUNT && (unsigned)k < SPMV_KEY_COUNT &&
+           ((spmv__trait[f]->keys | SPMV__KEY(COLS)) >> k & 1u);
 }
 
 /* 1 if the format pads rows to the length of the longest in their group. */

@@ -9,7 +9,7 @@
  * with the format names and keys of spmv_formats.h: "ell:w=5+coo", "bdia:d=0.6+sbell:b=4x4,d=0.5+csr:rows=nonempty".
  * Blanks are allowed around every word. The text and the matrix alone determine which part takes which nonzero.
  *
- * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs. Functions that take a plan as text accept the name of a builder as
+ * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs, panels. Functions that take a plan as text accept the name of a builder as
  * well, with keys of its own: "hybr:k=3,x=1".
  *
  * The interface comes in three tiers:
@@ -84,6 +84,11 @@ typedef struct spmv_build_hints {
  *             cmrs          (no keys) of the strip heights 2, 4, 8 and 16, the one that hints->measure finds fastest; without it the
  *                                     one with which the fewest bytes are read, where columns come in sectors of 32 bytes and a
  *                                     greater height must save 5%
+ *             panels        n=N       divide the columns into N panels of equal width, 1 .. SPMV_MAX_PARTS of them (N at most the number
+ *                                     of columns), and multiply one after another, so that a cache need hold only one panel's elements
+ *                                     of x; default 2. A plan may follow behind ":", which is used for each panel (default csr):
+ *                                     "panels:n=4:ell:w=3+csr". Where fewer than half of the rows have nonzeros in a panel, its parts
+ *                                     get rows=nonempty if their format follows row lists and they have no key rows of their own
  *   a       the matrix; may be NULL for the text of a plan
  *   hints   what the builder may use; may be NULL
  *   column  the 1-based column of the fault in text; 0 if the text is not at fault. May be NULL
@@ -109,7 +114,8 @@ SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const sp
     X(HYB,     "hyb",     "ELL for the columns that enough rows reach, COO for the rest (Bell, Garland 2009)")    \
     X(HYB_CSR, "hyb-csr", "as hyb, but the rest as CSR over non-empty rows (Grewe, Lokhmotov 2011, 5.1)")         \
     X(HYBR,    "hybr",    "several levels of ELL, each of the rows that are left, then COO (Xu et al. 2012, IV)") \
-    X(CMRS,    "cmrs",    "CMRS with the strip height that suits the row lengths (Koza et al. 2013)")
+    X(CMRS,    "cmrs",    "CMRS with the strip height that suits the row lengths (Koza et al. 2013)")            \
+    X(PANELS,  "panels",  "panels of adjacent columns, one after another, each by the same plan")
 
 typedef enum spmv_builder {
 #define X(ID, name, text) SPMV_BUILDER_##ID,
@@ -429,6 +435,19 @@ static spmv_status spmv__parse_part(spmv__scan *c, spmv_spec *spec)
     return s ? spmv__fault(c, at, s == SPMV_ERR_ARGUMENT ? SPMV_ERR_PLAN : s, why) : SPMV_OK;
 }
 
+/* Parses all parts up to the end of the text and appends them to a plan. */
+static spmv_status spmv__parse_parts(spmv__scan *c, spmv_plan *plan)
+{
+    spmv_status s = SPMV_OK;
+    do {
+        if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "too many parts");
+        else s = spmv__parse_part(c, &plan->part[plan->count++]);
+    } while (!s && spmv__accept(c, '+'));
+    spmv__skip_space(c);
+    if (!s && *c->at) s = spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
+    return s;
+}
+
 SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *column, const spmv_hooks *hooks)
 {
     if (!plan || !text) {
@@ -436,18 +455,13 @@ SPMV_API spmv_status spmv_plan_parse(spmv_plan *plan, const char *text, int *col
         return spmv__null(hooks, "spmv_plan_parse", plan ? "text" : "plan", plan, sizeof *plan);
     }
     spmv__scan c;
-    spmv_status s = SPMV_OK;
+    spmv_status s;
     memset(plan, 0, sizeof *plan);
     if (column) *column = 0;
     c.text = c.at = text;
     c.h = hooks;
     c.column = column;
-    do {
-        if (plan->count == SPMV_MAX_PARTS) s = spmv__fault(&c, c.at, SPMV_ERR_PLAN, "too many parts");
-        else s = spmv__parse_part(&c, &plan->part[plan->count++]);
-    } while (!s && spmv__accept(&c, '+'));
-    spmv__skip_space(&c);
-    if (!s && *c.at) s = spmv__fault(&c, c.at, SPMV_ERR_PLAN, "expected \"+\", \",\", \":\" or the end");
+    s = spmv__parse_parts(&c, plan);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
 }
@@ -535,7 +549,9 @@ SPMV_API spmv_status spmv_plan_check(const spmv_plan *plan, int strict, const sp
 
 /* ---- what a part takes ------------------------------------------------------------------------------------------- */
 
-enum { SPMV__LEFT = 255 }; /* the owner of nonzeros that no part has taken yet; above any part's number */
+/* Owners of nonzeros that no part has taken yet, above any part's number. Those beyond the columns that a part may take are hidden from
+ * it, so that it finds the others as if there were no more. */
+enum { SPMV__LEFT = 255, SPMV__HIDDEN = 254 };
 
 typedef struct spmv__splitter {
     const spmv_csr   *a;
@@ -543,8 +559,9 @@ typedef struct spmv__splitter {
     const spmv_hooks *h;
     spmv_split       *out;
     int               part;
-    uint64_t         *left;      /* nonzeros left in each row */
-    uint64_t          left_all;
+    uint64_t         *left;      /* nonzeros left in each row, without hidden ones */
+    uint64_t          left_all;  /* in all rows, with hidden ones */
+    uint64_t          shown;     /* the columns before this one are not hidden */
 } spmv__splitter;
 
 /* Gives the part nonzero k. Several threads may do so for different rows. */
@@ -780,16 +797,65 @@ static spmv_status spmv__take_blocks(spmv__splitter *s)
     return SPMV_OK;
 }
 
-/* Does the part take everything that is left of any matrix? */
-static int spmv__takes_all(const spmv_spec *spec)
+/* Does the part take everything that is left in its columns? */
+static int spmv__takes_shown(const spmv_spec *spec)
 {
     return !spec->key[SPMV_KEY_W] && !spec->key[SPMV_KEY_FILL] && !spec->key[SPMV_KEY_D];
+}
+
+/* Does the part take everything that is left of any matrix? */
+static int spmv__takes_all(const spmv_spec *spec) { return spmv__takes_shown(spec) && !spec->key[SPMV_KEY_COLS]; }
+
+/* Columns from .. end - 1 are to be hidden, or shown. */
+typedef struct spmv__showing {
+    spmv__splitter *s;
+    uint64_t        from, end, shares;
+    unsigned char   now, then; /* their owner before and after */
+} spmv__showing;
+
+static void spmv__show_share(void *job, uint64_t share)
+{
+    const spmv__showing *g = (const spmv__showing *)job;
+    const spmv_csr *a = g->s->a;
+    uint64_t r, k, n, end = spmv__share_row(a->ptr, a->rows, share + 1, g->shares);
+    for (r = spmv__share_row(a->ptr, a->rows, share, g->shares); r < end; r++) {
+        for (k = a->ptr[r + 1]; k > a->ptr[r] && a->col[k - 1] >= g->end;) k--;
+        for (n = 0; k > a->ptr[r] && a->col[k - 1] >= g->from; k--) {
+            if (g->s->out->owner[k - 1] != g->now) continue;
+            g->s->out->owner[k - 1] = g->then;
+            n++;
+        }
+        if (g->then == SPMV__LEFT) g->s->left[r] += n;
+        else g->s->left[r] -= n;
+    }
+}
+
+/* Hides and shows nonzeros so that exactly those in the first columns, end of them, are shown. */
+static void spmv__show_columns(spmv__splitter *s, uint64_t end)
+{
+    spmv__showing g;
+    g.s = s;
+    if (end == s->shown) return;
+    if (end < s->shown) {
+        g.from = end;
+        g.end = s->shown;
+        g.now = SPMV__LEFT;
+        g.then = SPMV__HIDDEN;
+    } else {
+        g.from = s->shown;
+        g.end = end;
+        g.now = SPMV__HIDDEN;
+        g.then = SPMV__LEFT;
+    }
+    g.shares = spmv__share_count(s->a->nnz + s->a->rows);
+    spmv__share_out(spmv__show_share, &g, g.shares);
+    s->shown = end;
 }
 
 static spmv_status spmv__take_part(spmv__splitter *s)
 {
     if (spmv__is_padded(s->spec->format)) return spmv__take_ell(s);
-    if (!spmv__takes_all(s->spec)) {
+    if (!spmv__takes_shown(s->spec)) {
         if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_BLOCK) return spmv__take_blocks(s);
         if (spmv_format_class_of(s->spec->format) == SPMV_CLASS_DIAGONAL) return spmv__take_diagonals(s);
     }
@@ -856,11 +922,12 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     spmv_status status = SPMV_OK;
     int whole = plan->count == 1 && spmv__takes_all(&plan->part[0]);
     void *block;
-    uint64_t r;
+    uint64_t r, cols;
     status = spmv__new(s->h, &block, s->a->rows, 8, 0);
     if (status) return status;
     s->left = (uint64_t *)block;
     s->left_all = s->a->nnz;
+    s->shown = s->a->cols;
     for (r = 0; r < s->a->rows; r++) s->left[r] = s->a->ptr[r + 1] - s->a->ptr[r];
     if (!whole) {
         status = spmv__new(s->h, &block, s->a->nnz, 1, SPMV__LEFT);
@@ -868,6 +935,8 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     }
     for (s->part = 0; s->part < plan->count && !status; s->part++) {
         s->spec = &plan->part[s->part];
+        cols = (uint64_t)s->spec->key[SPMV_KEY_COLS];
+        if (!whole) spmv__show_columns(s, cols && cols < s->a->cols ? cols : s->a->cols);
         status = spmv__make_list(s);
         if (!status && whole) {
             s->out->nnz[0] = s->a->nnz;
@@ -1124,10 +1193,12 @@ static spmv_builder spmv__builder_from(const char *name)
     X(ROWS,   "rows",   SPMV__INT,  SPMV__ENOUGH_ROWS,    SPMV__HYB | SPMV__HYBR)    \
     X(X,      "x",      SPMV__FRAC, SPMV__ONE / 2,        SPMV__HYBR) /* Xu et al. */ \
     X(K,      "k",      SPMV__INT,  SPMV__K_BELL_GARLAND, SPMV__HYBR)                \
-    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */
+    X(LEVELS, "levels", SPMV__INT,  0,                    SPMV__HYBR) /* no limit */ \
+    X(N,      "n",      SPMV__INT,  2,                    SPMV__PANELS)
 enum {
     SPMV__HYB  = 1u << SPMV_BUILDER_HYB | 1u << SPMV_BUILDER_HYB_CSR, /* takers */
     SPMV__HYBR = 1u << SPMV_BUILDER_HYBR,
+    SPMV__PANELS = 1u << SPMV_BUILDER_PANELS,
     SPMV__ENOUGH_ROWS = 4096 /* rows that fill a GPU, which a column of ELL should have (Bell, Garland 2009) */
 };
 enum {
@@ -1345,6 +1416,46 @@ static spmv_status spmv__make_cmrs(spmv__maker *m)
     return SPMV_OK;
 }
 
+/* The number of rows with nonzeros in each of count panels of so many columns. */
+static void spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t *rows)
+{
+    uint64_t r, k, end;
+    for (r = 0; r < a->rows; r++)
+        for (end = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+            if (a->col[k] >= end) {
+                rows[a->col[k] / width]++;
+                end = (a->col[k] / width + 1) * width;
+            }
+}
+
+/* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is left.
+ * Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. */
+static spmv_status spmv__make_panels(spmv__maker *m)
+{
+    uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
+    spmv_plan each = *m->plan;
+    int j;
+    memset(rows, 0, sizeof rows);
+    memset(m->plan, 0, sizeof *m->plan);
+    if (!each.count) spmv__add_part(&each, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
+    width = spmv__ceil_div(cols, (uint64_t)m->key[SPMV__BUILDER_N]);
+    panels = spmv__ceil_div(cols, width);
+    if (panels * (uint64_t)each.count > SPMV_MAX_PARTS)
+        return spmv_log(m->h, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
+                        (int)panels, each.count, (int)SPMV_MAX_PARTS);
+    spmv__panel_rows(m->a, width, rows);
+    for (i = 0; i < panels; i++)
+        for (j = 0; j < each.count; j++) {
+            spmv_spec *s = &m->plan->part[m->plan->count++];
+            int64_t end = (int64_t)((i + 1) * width);
+            *s = each.part[j];
+            if (i + 1 < panels && (!s->key[SPMV_KEY_COLS] || s->key[SPMV_KEY_COLS] > end)) s->key[SPMV_KEY_COLS] = end;
+            if (2 * rows[i] < m->a->rows && spmv_format_flags(s->format) & SPMV_CAN_LIST && !s->key[SPMV_KEY_ROWS])
+                s->key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+        }
+    return SPMV_OK;
+}
+
 /* Parses one key of a builder into keys. seen: bits of the keys that were given before. */
 static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_t *keys, unsigned *seen)
 {
@@ -1381,11 +1492,13 @@ static spmv_status spmv__parse_builder_key(spmv__scan *c, spmv_builder b, int64_
     if (k == SPMV__BUILDER_K && keys[k] > SPMV__K_CEILING) return spmv__fault(c, at, SPMV_ERR_PLAN, "k must be 0 .. 4");
     if (k == SPMV__BUILDER_X && keys[k] > (int64_t)SPMV__PERCENT * SPMV__ONE)
         return spmv__fault(c, at, SPMV_ERR_PLAN, "x must be at most 100 percent");
+    if (k == SPMV__BUILDER_N && (keys[k] < 1 || keys[k] > SPMV_MAX_PARTS)) return spmv__fault(c, at, SPMV_ERR_PLAN, "n must be 1 .. 64");
     return SPMV_OK;
 }
 
-/* Parses what follows the name of a builder: its keys, with defaults for those not given, and the end of the text. */
-static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys)
+/* Parses what follows the name of a builder: its keys, with defaults for those not given, for panels the plan of each panel, and the end of
+ * the text. */
+static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *keys, spmv_plan *plan)
 {
     static const int64_t presets[] = {
 #define X(ID, name, kind, preset, takers) preset,
@@ -1400,6 +1513,7 @@ static spmv_status spmv__parse_builder(spmv__scan *c, spmv_builder b, int64_t *k
             s = spmv__parse_builder_key(c, b, keys, &seen);
             if (s) return s;
         } while (spmv__accept(c, ','));
+        if (b == SPMV_BUILDER_PANELS && spmv__accept(c, ':')) return spmv__parse_parts(c, plan);
     }
     spmv__skip_space(c);
     return *c->at ? spmv__fault(c, c->at, SPMV_ERR_PLAN, "expected \",\", \":\" or the end") : SPMV_OK;
@@ -1410,6 +1524,7 @@ SPMV__APART spmv_status spmv__run_builder(spmv__maker *m, spmv_builder b)
 {
     const int counted = m->longer != NULL;
     spmv_status s = SPMV_OK;
+    if (b == SPMV_BUILDER_PANELS) return spmv__make_panels(m);
     if (b == SPMV_BUILDER_HYBR && m->key[SPMV__BUILDER_K] == SPMV__K_MEASURED && !(m->hints && m->hints->measure))
         return spmv_log(m->h, SPMV_ERR_ARGUMENT, "hybr:k=0 tries every width and needs hints->measure");
     if (!counted) s = spmv__count_lengths(m);
@@ -1443,7 +1558,7 @@ SPMV__SHARED spmv_status spmv__plan_of_builder(spmv_plan *plan, spmv_builder b, 
     m.plan = plan;
     m.longer = longer;
     m.longest = longest;
-    s = spmv__parse_builder(&none, b, m.key); /* sets the defaults */
+    s = spmv__parse_builder(&none, b, m.key, plan); /* sets the defaults */
     return s ? s : spmv__run_builder(&m, b);
 }
 
@@ -1497,7 +1612,7 @@ SPMV_API spmv_status spmv_plan_make(spmv_plan *plan, const char *text, const spm
     m.hints = hints;
     m.h = hooks;
     m.plan = plan;
-    s = spmv__parse_builder(&c, b, m.key);
+    s = spmv__parse_builder(&c, b, m.key, plan);
     if (!s) s = spmv__run_builder(&m, b);
     if (s) memset(plan, 0, sizeof *plan);
     return s;
