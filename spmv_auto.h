@@ -606,7 +606,7 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__offer(c, &m);
 }
 
-/* Offers the plan of every builder. */
+/* Offers the plan of every builder but panels, whose parts are not of columns that rows reach; what panels gain is not estimated. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv_build_hints none;
@@ -615,6 +615,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
+        if (b == SPMV_BUILDER_PANELS) continue;
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }

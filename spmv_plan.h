@@ -385,7 +385,6 @@ SPMV__APART spmv_status spmv__no_such_key(const spmv__scan *c, const char *at, s
     for (k = 0; k < SPMV_KEY_COUNT && n < sizeof text; k++)
         if (spmv_format_takes_key(f, (spmv_key)k))
             n += spmv_print(text + n, sizeof text - n, "%s%s", some++ ? ", " : "", spmv__key_names[k]);
-    if (!some) spmv_print(text + n, sizeof text - n, "none");
     return spmv__fault(c, at, SPMV_ERR_PLAN, text);
 }
 

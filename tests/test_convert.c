@@ -17,7 +17,8 @@ static const char *const plans[] = {
     "dense", "dia", "bdia", "ell:w=2+coo", "dia:d=0.6+csr:run=64,idx=16", "bdia:d=0.5+ell:w=3+tcsr:rows=nonempty", "sell:w=2+cmrs",
     "sell:w=1,grow=0.2+csr:rows=nonempty", "ell:w=3+bcsr:b=2x2",
     "bell:b=3x3,idx=16", "sbell", "sbell:b=2x2,h=8,idx=16", "sbell:b=6x6", "bcsr:b=1x4", "bcsr:b=8x8,idx=16", "bcsr:b=3x3",
-    "ell:w=1+sbell:b=2x4,h=16,idx=16+coo"
+    "ell:w=1+sbell:b=2x4,h=16,idx=16+coo",
+    "csr:cols=9+sell:idx=16,rows=nonempty,cols=20+bcsr:b=2x2,cols=30+tcsr"
 };
 
 static int same_array(const spmv_device *d, const spmv_part *there, const spmv_array *a, int k)
