@@ -445,3 +445,35 @@ Test(tuning, fits_change_the_estimate)
     }
     cr_assert(plain.term[SPMV_TERM_ALL] == 1 && plain.term[SPMV_TERM_FILL] == 0 && plain.term[SPMV_TERM_SPREAD] == 0);
 }
+
+/* Scattered columns over an x of six times the cache: csr reads a line of x for most nonzeros. A panel whose elements of x fit into half of
+ * the cache does not, also the last one, which has no key. */
+Test(tuning, panels_read_less_of_x)
+{
+    enum { PANELS = 16, COLS = 40000 };
+    spmv_tuning t = good(HEAD "read 100\ncache 0.05 200\nlaunch 1\n" AXES "f64 banded csr/" RATES);
+    spmv_estimate whole, part[PANELS];
+    spmv_build how;
+    spmv_plan plan;
+    matrix m;
+    spmv_csr a;
+    double sum = 0;
+    int i;
+    memset(&how, 0, sizeof how);
+    matrix_random(&m, "scattered", 1000, COLS, 0.0005);
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    cr_assert_eq(spmv_plan_parse(&plan, "csr", NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_predict(&whole, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
+    cr_assert_eq(spmv_plan_make(&plan, "panels:n=16", &a, NULL, NULL, NULL), SPMV_OK);
+    cr_assert_eq(plan.count, PANELS);
+    cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
+    for (i = 0; i < PANELS; i++) {
+        sum += part[i].memory;
+        cr_assert(fabs(part[i].memory / part[0].memory - 1) < 0.1, "panel %d: %g us, not %g", i, part[i].memory * 1e6, part[0].memory * 1e6);
+    }
+    cr_assert(sum < 0.7 * whole.memory, "%g us, not %g", sum * 1e6, whole.memory * 1e6);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+    spmv_tuning_free(&t);
+}
