@@ -9,8 +9,8 @@
  * with the format names and keys of spmv_formats.h: "ell:w=5+coo", "bdia:d=0.6+sbell:b=4x4,d=0.5+csr:rows=nonempty".
  * Blanks are allowed around every word. The text and the matrix alone determine which part takes which nonzero.
  *
- * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs, panels. Functions that take a plan as text accept the name of a builder as
- * well, with keys of its own: "hybr:k=3,x=1".
+ * A builder makes a plan for a matrix: hyb, hyb-csr, hybr, cmrs, panels. Functions that take a plan as text accept the name of a builder
+ * as well, with keys of its own: "hybr:k=3,x=1".
  *
  * The interface comes in three tiers:
  *     start here   spmv_plan and its text, spmv_plan_make
@@ -84,11 +84,12 @@ typedef struct spmv_build_hints {
  *             cmrs          (no keys) of the strip heights 2, 4, 8 and 16, the one that hints->measure finds fastest; without it the
  *                                     one with which the fewest bytes are read, where columns come in sectors of 32 bytes and a
  *                                     greater height must save 5%
- *             panels        n=N       divide the columns into N panels of equal width, 1 .. SPMV_MAX_PARTS of them (N at most the number
- *                                     of columns), and multiply one after another, so that a cache need hold only one panel's elements
- *                                     of x; default 2. A plan may follow behind ":", which is used for each panel (default csr):
- *                                     "panels:n=4:ell:w=3+csr". Where fewer than half of the rows have nonzeros in a panel, its parts
- *                                     get rows=nonempty if their format follows row lists and they have no key rows of their own
+ *             panels        n=N       the columns are divided into N panels, 1 .. SPMV_MAX_PARTS, which are multiplied one after another,
+ *                                     so that a cache need hold only the elements of x of one; default 2. Each is as wide as a panel of
+ *                                     an N-th of the columns, rounded up, so that there may be fewer. The plan of each panel may follow
+ *                                     behind ":", as in "panels:n=4:ell:w=3+csr"; default: csr. Where fewer than half of the rows have
+ *                                     nonzeros in a panel, its parts get rows=nonempty, unless their format cannot follow a row list or
+ *                                     the key rows was given
  *   a       the matrix; may be NULL for the text of a plan
  *   hints   what the builder may use; may be NULL
  *   column  the 1-based column of the fault in text; 0 if the text is not at fault. May be NULL
@@ -812,6 +813,7 @@ typedef struct spmv__showing {
     unsigned char   now, then; /* their owner before and after */
 } spmv__showing;
 
+/* Hides or shows nonzeros in the rows of a share. */
 static void spmv__show_share(void *job, uint64_t share)
 {
     const spmv__showing *g = (const spmv__showing *)job;
@@ -1427,8 +1429,8 @@ static void spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t *rows)
             }
 }
 
-/* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is left.
- * Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. The copy of the
+/* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
+ * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. The copy of the
  * plan is large, so its frame is kept apart. */
 SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
 {

@@ -470,7 +470,7 @@ Test(tuning, panels_read_less_of_x)
     cr_assert_eq(spmv_predict(part, &plan, NULL, &a, &how, NULL, &t, NULL), SPMV_OK);
     for (i = 0; i < PANELS; i++) {
         sum += part[i].memory;
-        cr_assert(fabs(part[i].memory / part[0].memory - 1) < 0.1, "panel %d: %g us, not %g", i, part[i].memory * 1e6, part[0].memory * 1e6);
+        cr_assert(fabs(part[i].memory / part[0].memory - 1) < 0.1, "panel %d: %g s, not %g", i, part[i].memory, part[0].memory);
     }
     cr_assert(sum < 0.7 * whole.memory, "%g us, not %g", sum * 1e6, whole.memory * 1e6);
     spmv_csr_free(&a);
