@@ -1430,8 +1430,8 @@ static void spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t *rows)
 }
 
 /* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
- * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. The copy of the
- * plan is large, so its frame is kept apart. */
+ * left. Rows without nonzeros cost the reading and writing of y and a row pointer, which rows=nonempty saves for 4 bytes a row. The copy of
+ * the plan is large, so its frame is kept apart. */
 SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
 {
     uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
