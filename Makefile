@@ -120,11 +120,11 @@ build/gen/parse.c: tools/gen/parse.y
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
 build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 
 build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
 	    -o $(NEW) && mv $(NEW) $@
 
 # Times generated kernels beside those of the library: bench/generator.sh
@@ -186,7 +186,7 @@ build/cuda/compiler/libnvrtc.so.13: tests/cuda/fake.c tests/cuda/fake.h build/cu
 	$(FAKE_CC) -DCOMPILER build/cuda/libcuda.so.1 -Wl,-soname,libnvrtc.so.13 -o $(NEW) && mv $(NEW) $@
 
 build/cuda/compile: tests/cuda/compile.c build/cuda/libcuda.so.1 $(HEADERS)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) $(SIMD) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
 
 FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda:$$ORIGIN/../cuda/compiler'
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13
