@@ -172,7 +172,7 @@ build/san/%: tests/%.c $(TEST_HEADERS)
 # The half that compile/*/same* have in common (tests/compile/list.sh)
 build/compile/%-two_a.o: tests/compile/two_a.c tests/compile/two.h $(HEADERS)
 	@mkdir -p build/compile
-	$* -std=c99 -pedantic $(WARN) -Wshadow -Wconversion -O0 -I. -DSPMV_NO_SIMD -c $< -o $(NEW) && mv $(NEW) $@
+	$(if $(filter clang,$*),$(CLANG),$*) -std=c99 -pedantic $(WARN) -Wshadow -Wconversion -O0 -I. -DSPMV_NO_SIMD -c $< -o $(NEW) && mv $(NEW) $@
 
 # A driver and a compiler of CUDA that compute nothing. The compiler is in a folder of its own, so that a program finds it only if
 # it is to: tests/cuda/compile.c wants NVIDIA's.
