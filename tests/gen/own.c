@@ -20,7 +20,9 @@
 #undef jad_pack
 
 /* Mistakes of a packer, each of which the library must find. */
-typedef enum mistake { NO_MISTAKE, LOSES, EXCHANGES, SCALES, NOT_A_NUMBER, MOVES, READS_MORE, REPEATS_ROW, DOES_NOT_FIT, NO_MEMORY } mistake;
+typedef enum mistake {
+    NO_MISTAKE, LOSES, EXCHANGES, SCALES, NOT_A_NUMBER, MOVES, READS_MORE, REPEATS_ROW, DOES_NOT_FIT, NO_MEMORY
+} mistake;
 static mistake mistaken;
 
 int jad_pack(jad_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most)
@@ -45,7 +47,8 @@ int jad_pack(jad_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, cons
 
 /* The packer of a format whose rows have a fixed width, filled with zeros in column 0. */
 #define FIXED(name)                                                                                                                 \
-    int name##_pack(name##_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most) \
+    int name##_pack(name##_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val,        \
+                    int64_t most)                                                                                                   \
     {                                                                                                                               \
         int64_t r, i, width = 0;                                                                                                    \
         int failed = 0;                                                                                                             \

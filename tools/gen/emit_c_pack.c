@@ -476,21 +476,29 @@ static void put_free(const emit_c *e)
 /* Writes the packer's head: its comment, name and arguments. */
 static void put_head(const emit_c *e)
 {
-    emit_text_put(&e->text,
-        e->by_hand ? "\n/* You write this function, behind the inclusion of spmv.h with SPMV_IMPLEMENTATION. It stores a CSR matrix, whose columns rise\n"
-                     " * in each row: it sets every parameter, and data and count of every array, which it allocates by @_new (zeroed). Values are\n"
-                     " * copied unchanged, and slots without an entry stay 0. m is zeroed before the call.\n"
-                   : "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n");
+    static const char *const what =
+        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n";
+    static const char *const what_by_hand =
+        "\n/* You write this function, behind the inclusion of spmv.h with SPMV_IMPLEMENTATION. It stores a CSR matrix, whose columns\n"
+        " * rise in each row: it sets every parameter, and data and count of every array, which it allocates by @_new (zeroed).\n"
+        " * Values are copied unchanged, and slots without an entry stay 0. m is zeroed before the call.\n";
+    static const char *const returns =
+        " * Returns 0; -1 if memory is short, -2 if a number does not fit its array, and m is then zeroed. */\n";
+    static const char *const returns_by_hand =
+        " * Returns 0, or, after @_free(m), -1 if memory is short or an array would have more elements than most, -2 if a number\n"
+        " * does not fit its array. The library checks the result. */\n";
+    static const char *const arguments =
+        "int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val";
+    emit_text_put(&e->text, e->by_hand ? what_by_hand : what);
     if (e->library) emit_text_put(&e->text, " * most limits the elements of an array.\n");
-    emit_text_put(&e->text, e->by_hand
-        ? " * Returns 0, or, after @_free(m), -1 if memory is short or an array would have more elements than most, -2 if a number does not\n"
-          " * fit its array. The library checks the result. */\n"
-          "int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val, int64_t most);\n"
-        : " * Returns 0; -1 if memory is short, -2 if a number does not fit its array, and m is then zeroed. */\n"
-          "static inline int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val");
-    if (!e->by_hand) emit_text_put(&e->text, e->library ? ",\n                         int64_t most)\n{\n" : ")\n{\n");
+    emit_text_put(&e->text, e->by_hand ? returns_by_hand : returns);
+    if (!e->by_hand) emit_text_put(&e->text, "static inline ");
+    emit_text_put(&e->text, arguments);
+    if (e->library) emit_text_put(&e->text, e->by_hand ? ", int64_t most" : ",\n                         int64_t most");
+    emit_text_put(&e->text, e->by_hand ? ");\n" : ")\n{\n");
 }
 
+/* Writes the packer, or its declaration, and before it what allocates and frees its arrays. */
 void emit_c_pack(const emit_c *e)
 {
     const pack p = recognize(e->f);
