@@ -18,7 +18,7 @@ C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
 HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-SAN    = -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN    = -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Rules write to a temporary name and rename the file when it is complete, so that two makes at a time never see half a program.
 NEW    = $@.$$$$
 VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
@@ -120,11 +120,11 @@ build/gen/parse.c: tools/gen/parse.y
 # They multiply with generated kernels, and compile them for CUDA: tests/generator.sh
 build/gen/multiply: tests/gen/multiply.c tools/gen/measure/within.h $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 
 build/gen/compile: tests/gen/compile.c build/cuda/libcuda.so.1 $(HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) -DSPMV_NO_SIMD $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda' \
 	    -o $(NEW) && mv $(NEW) $@
 
 # Times generated kernels beside those of the library: bench/generator.sh
@@ -141,12 +141,13 @@ build/obj/flags: flags
 -include $(OBJECTS:.o=.d) $(DEFECTS:.o=.d)
 
 # Tests that do not define SPMV_IMPLEMENTATION are linked with the library that tests/library.c compiles once for all. The others are not
-# about products on the host, so they compile only the plain form of these, which takes less time.
+# about products on the host, so they compile only the plain form of these, with TEST_OPT, which takes less time.
 LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -L 'define SPMV_IMPLEMENTATION' tests/test_*.c))
 TEST_CC  = $(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS)
 SAN_CC   = $(CC) $(C99) $(SAN) $(WARN) $(CFLAGS)
 TEST_HEADERS = $(HEADERS) $(wildcard tests/*.h tests/self/*.h tools/library.*)
 SIMD     = -DSPMV_NO_SIMD
+TEST_OPT = -O1
 $(LIBRARY_TESTS:%=build/tests/%): build/tests/library.o
 $(LIBRARY_TESTS:%=build/tests/%): EXTRA = build/tests/library.o
 $(LIBRARY_TESTS:%=build/san/%): build/san/library.o
@@ -162,11 +163,16 @@ build/san/library.o: tests/library.c $(TEST_HEADERS)
 
 build/tests/%: tests/%.c $(TEST_HEADERS)
 	@mkdir -p build/tests
-	$(TEST_CC) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(TEST_CC) $(SIMD) $(TEST_OPT) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 build/san/%: tests/%.c $(TEST_HEADERS)
 	@mkdir -p build/san
 	$(SAN_CC) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+
+# The half that compile/*/same* have in common (tests/compile/list.sh)
+build/compile/%-two_a.o: tests/compile/two_a.c tests/compile/two.h $(HEADERS)
+	@mkdir -p build/compile
+	$(if $(filter clang,$*),$(CLANG),$*) -std=c99 -pedantic $(WARN) -Wshadow -Wconversion -O0 -I. -DSPMV_NO_SIMD -c $< -o $(NEW) && mv $(NEW) $@
 
 # A driver and a compiler of CUDA that compute nothing. The compiler is in a folder of its own, so that a program finds it only if
 # it is to: tests/cuda/compile.c wants NVIDIA's.
@@ -180,7 +186,7 @@ build/cuda/compiler/libnvrtc.so.13: tests/cuda/fake.c tests/cuda/fake.h build/cu
 	$(FAKE_CC) -DCOMPILER build/cuda/libcuda.so.1 -Wl,-soname,libnvrtc.so.13 -o $(NEW) && mv $(NEW) $@
 
 build/cuda/compile: tests/cuda/compile.c build/cuda/libcuda.so.1 $(HEADERS)
-	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
+	$(CC) $(C99) $(TEST_OPT) $(WARN) $(CFLAGS) $(SIMD) $< build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN' -o $(NEW) && mv $(NEW) $@
 
 FAKE_CUDA = build/cuda/libcuda.so.1 -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../cuda:$$ORIGIN/../cuda/compiler'
 build/tests/test_cuda build/san/test_cuda: build/cuda/compiler/libnvrtc.so.13

@@ -4957,7 +4957,8 @@ typedef struct spmv__extra {
     const char *const *parameter; /* names, then NULL */
     const size_t      *width;     /* bytes of an element of each array, with values in f64 */
     int                arrays;
-    /* Stores a CSR matrix and sets m->release. 1, or 0 if memory is short or a number does not fit. */
+    int                by_hand;   /* 1: the user wrote the packer, and the library checks where it put each entry */
+    /* Stores a CSR matrix and sets m->release. Returns 0; -1 if memory is short, -2 if a number does not fit its array. */
     int (*pack)(spmv__extra_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most);
     int (*check)(const spmv__extra_matrix *m, char *message, size_t size);
     void (*each)(const spmv__extra_matrix *m, spmv__visit visit, void *user);
@@ -5024,31 +5025,93 @@ static spmv_status spmv__extra_csr_make(spmv__extra_csr *c, const spmv__source *
     return SPMV_OK;
 }
 
+/* What the entries of a part packed by hand are compared with. */
+typedef struct spmv__extra_search {
+    const spmv__extra_csr *c;
+    const double          *number; /* what the packer put into each slot */
+    uint64_t               visits, found, empty; /* all visits; those of entries in their places, of slots without an entry */
+} spmv__extra_search;
+
+/* Looks for an entry of the part among those of its row, whose numbers rise, and strikes out its column so that it counts once. */
+static void spmv__extra_seek(void *user, uint64_t row, uint64_t col, uint64_t slot)
+{
+    spmv__extra_search *e = (spmv__extra_search *)user;
+    const int64_t *ptr = (const int64_t *)e->c->ptr;
+    const double *val = (const double *)e->c->val, number = e->number[slot];
+    int64_t *at = (int64_t *)e->c->col, low = ptr[row], high = ptr[row + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (val[middle] < number) low = middle + 1;
+        else high = middle;
+    }
+    e->visits++;
+    e->empty += number == 0;
+    if (low == ptr[row + 1] || val[low] != number || at[low] != (int64_t)col) return;
+    at[low] = -1;
+    e->found++;
+}
+
+/* Checks that a packer written by hand put every entry where the access finds it, and nothing else into the array of values. */
+static spmv_status spmv__extra_compare(const spmv__extra *e, const spmv_part *p, const spmv__source *s, const spmv__extra_matrix *m,
+                                       const spmv__extra_csr *c)
+{
+    const char *name = spmv_format_name(p->spec.format);
+    const uint64_t nnz = (uint64_t)((const int64_t *)c->ptr)[p->rows];
+    spmv__extra_search search;
+    uint64_t used = 0;
+    int64_t slot;
+    search.c = c;
+    search.number = (const double *)m->data[SPMV_VAL];
+    search.visits = search.found = search.empty = 0;
+    e->each(m, spmv__extra_seek, &search);
+    for (slot = 0; slot < m->count[SPMV_VAL]; slot++) used += search.number[slot] != 0;
+    if (search.found != nnz || used != nnz || search.visits - search.empty != nnz)
+        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer put %llu of %llu entries into their places; %llu slots are used, and "
+                        "products read %llu of them", name, (spmv__ull)search.found, (spmv__ull)nnz, (spmv__ull)used,
+                        (spmv__ull)(search.visits - search.empty));
+    if (search.empty && !(spmv_format_flags(p->spec.format) & SPMV_HAS_FILL))
+        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: products read %llu slots that hold no entry: generate the format with --set fill=1",
+                        name, (spmv__ull)search.empty);
+    return SPMV_OK;
+}
+
 SPMV__SHARED uint64_t spmv__most_bytes(const spmv_csr *a, uint64_t max_bytes);
+
+/* Packs the nonzeros and checks the result, which goes to m. */
+static spmv_status spmv__extra_pack(const spmv__extra *e, const spmv_part *p, const spmv__source *s, spmv__extra_matrix *m,
+                                    const spmv__extra_csr *c)
+{
+    const char *name = spmv_format_name(p->spec.format);
+    const int64_t most = (int64_t)(spmv__most_bytes(s->v->a, 0) / p->a[SPMV_VAL].width); /* elements of an array */
+    char message[200];
+    int i;
+    const int failed = e->pack(m, (int64_t)p->rows, (int64_t)p->cols, (const int64_t *)c->ptr, (const int64_t *)c->col,
+                               (const double *)c->val, most);
+    if (failed == -2) return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: a number of this matrix does not fit the type of its array", name);
+    if (failed) return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: its packer ran out of memory, or needs far more than the CSR form", name);
+    for (i = 0; e->parameter[i]; i++) { /* the part's size is not the packer's affair */
+        uint64_t dimension;
+        if (spmv__extra_int(e, p, i, &dimension) < 0) m->parameter[i] = (int64_t)dimension;
+    }
+    if (e->check(m, message, sizeof message))
+        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer made a faulty part: %s", name, message);
+    return e->by_hand ? spmv__extra_compare(e, p, s, m, c) : SPMV_OK;
+}
 
 /* Packs the nonzeros, which stay in s->packed until the part is built, and sets the part's integers and the sizes of its arrays. */
 static spmv_status spmv__extra_size(const spmv__extra *e, spmv_part *p, spmv__source *s)
 {
     spmv__extra_csr c = { NULL, NULL, NULL };
     spmv__extra_matrix *m;
-    char message[200];
-    const char *name = spmv_format_name(p->spec.format);
-    int i, made = 0;
+    int i;
     spmv_status status = spmv__new(s->h, &s->packed, 1, sizeof *m, 0);
     if (!status) status = spmv__extra_csr_make(&c, s);
     m = (spmv__extra_matrix *)s->packed;
-    if (!status)
-        made = e->pack(m, (int64_t)p->rows, (int64_t)p->cols, (const int64_t *)c.ptr, (const int64_t *)c.col, (const double *)c.val,
-                       (int64_t)(spmv__most_bytes(s->v->a, 0) / p->a[SPMV_VAL].width));
+    if (!status) status = spmv__extra_pack(e, p, s, m, &c);
     spmv_free(s->h, c.ptr);
     spmv_free(s->h, c.col);
     spmv_free(s->h, c.val);
     if (status) return status;
-    if (!made)
-        return spmv_log(s->h, SPMV_ERR_TOO_LARGE, "%s: its packer ran out of memory, needs far more than the CSR form, or has a number "
-                        "that does not fit its array", name);
-    if (e->check(m, message, sizeof message))
-        return spmv_log(s->h, SPMV_ERR_ARGUMENT, "%s: its packer made a faulty part: %s", name, message);
     for (i = 0; e->parameter[i]; i++) {
         uint64_t dimension;
         int n = spmv__extra_int(e, p, i, &dimension);
@@ -5094,10 +5157,13 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
                                    const double *val, int64_t most)                                                                 \
     {                                                                                                                               \
         name##_matrix made;                                                                                                         \
-        if (name##_pack(&made, rows, cols, ptr, col, val, most)) return 0;                                                          \
+        int failed;                                                                                                                 \
+        memset(&made, 0, sizeof made);                                                                                              \
+        failed = name##_pack(&made, rows, cols, ptr, col, val, most);                                                               \
+        if (failed) return failed;                                                                                                  \
         name##_unbind(&made, m->parameter, m->data, m->count);                                                                      \
         m->release = spmv__##name##_release;                                                                                        \
-        return 1;                                                                                                                   \
+        return 0;                                                                                                                   \
     }                                                                                                                               \
     static int spmv__##name##_check(const spmv__extra_matrix *m, char *message, size_t size)                                        \
     {                                                                                                                               \
@@ -5112,8 +5178,8 @@ static void spmv__extra_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
         name##_each(&bound, visit, user);                                                                                           \
     }                                                                                                                               \
     static const spmv__extra spmv__##name##_extra = {                                                                               \
-        name##_parameter_name, name##_array_width, name##_arrays, spmv__##name##_pack, spmv__##name##_check,                        \
-        spmv__##name##_visit                                                                                                        \
+        name##_parameter_name, name##_array_width, name##_arrays, SPMV__BY_HAND_##NAME, spmv__##name##_pack,                        \
+        spmv__##name##_check, spmv__##name##_visit                                                                                  \
     };                                                                                                                              \
     static const spmv__traits spmv__##name##_traits = {                                                                             \
         SPMV__KEY(W) | SPMV__KEY(FILL), SPMV__FLAGS_##NAME, SPMV_CLASS_FLAT, 1, 0, 8, 8, SPMV_KEY_W, SPMV__PADS_NONE,               \

@@ -192,7 +192,7 @@ END
     if clang -x c -std=c99 $strict -Wshadow -Wconversion $work/all.cc; then good; else bad "generated code by clang"; fi
 }
 
-# Formats of the user's own: three in one list. Generated headers that the project keeps must be what spmvgen writes now, and what the
+# Formats of the user's own: six in one list. Generated headers that the project keeps must be what spmvgen writes now, and what the
 # library cannot take is refused with a reason.
 own() {
     $gen examples/own_format/ellr.fmt --target library -o $work/ellr.h
@@ -201,14 +201,39 @@ own() {
         sed 's/col \(.*\): INDEX_TYPE/col \1: UINT16_TYPE/' formats/$f.fmt >$work/${f}x.fmt # csrx has columns of 16 bits
         if $gen $work/${f}x.fmt --target library -o $work/${f}x.h; then good; else bad "$f for the library"; fi
     done
-    for f in coo sell bcsr cmrs hyb; do status 1 formats/$f.fmt --target library -o $work/none; done
+    # packers written by hand: jad, and rows of a fixed width with and without the option that says so
+    if $gen examples/own_format/jad.fmt --target library --set pack=extern -o $work/jad.h; then good; else bad "jad for the library"; fi
+    cat >$work/fixed.fmt <<END
+parameters: num_rows num_cols width
+data:
+  val [num_rows * width] : DATA_TYPE
+  col [num_rows * width] : INDEX_TYPE
+access:
+  for _row in [0 : num_rows - 1] {
+    for k in [0 : width - 1] {
+      _col = col[_row * width + k]
+      _val = val[_row * width + k]
+    }
+  }
+END
+    cp $work/fixed.fmt $work/holed.fmt
+    status 0 $work/fixed.fmt --target library --set pack=extern --set fill=1 -o $work/fixed.h
+    status 0 $work/holed.fmt --target library --set pack=extern -o $work/holed.h
+    status 1 $work/fixed.fmt --target library --set fill=1 -o $work/none
+    for f in coo sell bcsr cmrs hyb; do
+        status 1 formats/$f.fmt --target library -o $work/none
+        status 1 formats/$f.fmt --target library --set pack=extern -o $work/none
+    done
+    status 1 examples/own_format/jad.fmt --target library -o $work/none
+    if grep -q -e '--set pack=extern' $work/out; then good; else bad "the refusal of jad does not name pack=extern"; fi
     cp formats/csr.fmt $work/Rows.fmt
     status 1 $work/Rows.fmt --target library -o $work/none
     status 0 formats/coo.fmt --target library --list
     [ ! -e $work/none ] || bad "a refused call left a file"
     {
-        echo '#define SPMV_EXTRA_LIST(X) SPMV_ELLR_FORMAT(X) SPMV_CSRX_FORMAT(X) SPMV_DIAX_FORMAT(X)'
-        for f in ellr csrx diax; do echo "#include \"$work/$f.h\""; done
+        echo '#define SPMV_EXTRA_LIST(X) SPMV_ELLR_FORMAT(X) SPMV_CSRX_FORMAT(X) SPMV_DIAX_FORMAT(X) SPMV_JAD_FORMAT(X) \'
+        echo '    SPMV_FIXED_FORMAT(X) SPMV_HOLED_FORMAT(X)'
+        for f in ellr csrx diax jad fixed holed; do echo "#include \"$work/$f.h\""; done
     } >$work/list.h
     flags='-std=c99 -D_POSIX_C_SOURCE=200809L -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I. -DSPMV_NO_SIMD -DSPMV_NO_CUDA'
     list="-DSPMV_FORMATS_EXTRA=\"$work/list.h\""

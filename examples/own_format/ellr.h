@@ -12,6 +12,7 @@
 #define SPMV_ELLR_ARRAYS(X) X(ELLR, VAL) X(ELLR, COL) X(ELLR, LENGTH)
 /* Flags beside those of every such format, whether the lanes of a row lie apart, the array of offsets. */
 #define SPMV__FLAGS_ELLR 0
+#define SPMV__BY_HAND_ELLR 0 /* whether the packer is the user's */
 #define SPMV__APART_ELLR 1
 #define SPMV__OFFSETS_ELLR SPMV__NO_ARRAY
 #define SPMV__HOST_ELLR { SPMV__PRODUCTS(ellr), SPMV__NONE }
@@ -301,7 +302,7 @@ static inline void ellr_free(ellr_matrix *m)
 
 /* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; ellr_free frees its arrays.
  * most limits the elements of an array.
- * Returns 0, or -1 if memory is short or a number does not fit its array; m is then zeroed. */
+ * Returns 0; -1 if memory is short, -2 if a number does not fit its array, and m is then zeroed. */
 static inline int ellr_pack(ellr_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val,
                          int64_t most)
 {
@@ -316,7 +317,7 @@ static inline int ellr_pack(ellr_matrix *m, int64_t rows, int64_t cols, const in
     m->num_cols = cols;
     if ((cols) >= 4294967295) {
         ellr_free(m);
-        return -1;
+        return -2;
     }
     for (r = 0; r < rows; r++) width = ellr_max(width, ptr[r + 1] - ptr[r]);
     if (width && rows > ellr_most / width) {
@@ -325,7 +326,7 @@ static inline int ellr_pack(ellr_matrix *m, int64_t rows, int64_t cols, const in
     }
     if ((width) >= 4294967295) {
         ellr_free(m);
-        return -1;
+        return -2;
     }
     m->width = width;
     m->ld = rows;

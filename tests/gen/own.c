@@ -2,8 +2,9 @@
  *
  * tests/gen/own.c - formats of the user's own in plans of the library (SPMV_FORMATS_EXTRA): products on the host and on the first OpenCL
  * device, updates, the way back to CSR, failing allocations and refusals. tests/gen.sh own generates the formats: ellr (ELLPACK with row
- * lengths), csrx (formats/csr.fmt with columns of 16 bits) and diax (formats/dia.fmt). The argument names another device. Ends with
- * "N passed, N failed".
+ * lengths), csrx (formats/csr.fmt with columns of 16 bits), diax (formats/dia.fmt), and three whose packers are written by hand: jad,
+ * and fixed and holed, rows of a fixed width, of which the first says that it has fill. The argument names another device. Ends
+ * with "N passed, N failed".
  */
 #define SPMV_IMPLEMENTATION
 #include "spmv.h"
@@ -11,6 +12,67 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- packers written by hand ---- */
+
+#define jad_pack jad_pack_right
+#include "examples/own_format/jad_pack.h"
+#undef jad_pack
+
+/* Mistakes of a packer, each of which the library must find. */
+typedef enum mistake {
+    NO_MISTAKE, LOSES, EXCHANGES, SCALES, NOT_A_NUMBER, MOVES, READS_MORE, REPEATS_ROW, DOES_NOT_FIT, NO_MEMORY
+} mistake;
+static mistake mistaken;
+
+int jad_pack(jad_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val, int64_t most)
+{
+    double *v, first;
+    if (mistaken == DOES_NOT_FIT) return -2;
+    if (mistaken == NO_MEMORY || jad_pack_right(m, rows, cols, ptr, col, val, most)) return -1;
+    v = (double *)(uintptr_t)m->val.data;
+    first = m->val.count ? v[0] : 0;
+    switch (mistaken) {
+    case LOSES: v[0] = 0; break;
+    case EXCHANGES: v[0] = v[1]; v[1] = first; break;
+    case SCALES: v[0] = 1e300; break;
+    case NOT_A_NUMBER: v[0] = first / 0.0 - first / 0.0; break;
+    case MOVES: *(uint32_t *)(uintptr_t)m->col.data += 1; break;
+    case READS_MORE: ((uint32_t *)(uintptr_t)m->length.data)[rows - 1]++; break; /* of an empty row: reads an entry of another */
+    case REPEATS_ROW: *(uint32_t *)(uintptr_t)m->perm.data = m->perm.data[1]; break;
+    default: break;
+    }
+    return 0;
+}
+
+/* The packer of a format whose rows have a fixed width, filled with zeros in column 0. */
+#define FIXED(name)                                                                                                                 \
+    int name##_pack(name##_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const double *val,        \
+                    int64_t most)                                                                                                   \
+    {                                                                                                                               \
+        int64_t r, i, width = 0;                                                                                                    \
+        int failed = 0;                                                                                                             \
+        for (r = 0; r < rows; r++) width = ptr[r + 1] - ptr[r] > width ? ptr[r + 1] - ptr[r] : width;                               \
+        double *const v = (double *)name##_new(&failed, rows * width > most ? -1 : rows * width, sizeof *v);                        \
+        uint32_t *const c = (uint32_t *)name##_new(&failed, rows * width > most ? -1 : rows * width, sizeof *c);                    \
+        m->num_cols = cols;                                                                                                         \
+        m->width = width;                                                                                                           \
+        m->val.data = v;                                                                                                            \
+        m->col.data = c;                                                                                                            \
+        m->val.count = m->col.count = rows * width;                                                                                 \
+        if (failed) {                                                                                                               \
+            name##_free(m);                                                                                                         \
+            return -1;                                                                                                              \
+        }                                                                                                                           \
+        for (r = 0; r < rows; r++)                                                                                                  \
+            for (i = ptr[r]; i < ptr[r + 1]; i++) {                                                                                 \
+                v[r * width + i - ptr[r]] = val[i];                                                                                 \
+                c[r * width + i - ptr[r]] = (uint32_t)col[i];                                                                       \
+            }                                                                                                                       \
+        return 0;                                                                                                                   \
+    }
+FIXED(fixed)
+FIXED(holed)
 
 /* ---- memory that counts and can fail ---- */
 
@@ -243,12 +305,55 @@ static void refusals(void)
     how.strict = 1;
     TEST(spmv_plan_parse(&plan, "diax", NULL, &hooks) == SPMV_OK, "%s", said);
     TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_STRICT, "%s", said);
+    TEST(spmv_plan_parse(&plan, "csrx", NULL, &hooks) == SPMV_OK, "%s", said);
+    TEST(spmv_store_make(&s, &plan, &a, &how, &hooks) == SPMV_ERR_TOO_LARGE && strstr(said, "does not fit"), "%s", said);
+    spmv_csr_free(&a);
+}
+
+/* What a packer written by hand does wrong is found, and what it refuses is refused. */
+static void mistakes(void)
+{
+    static const struct {
+        mistake of;
+        spmv_status status;
+        const char *says;
+    } each[] = {
+        { NO_MISTAKE, SPMV_OK, "" },
+        { LOSES, SPMV_ERR_ARGUMENT, "jad: its packer put " }, { EXCHANGES, SPMV_ERR_ARGUMENT, "jad: its packer put " },
+        { SCALES, SPMV_ERR_ARGUMENT, "jad: its packer put " }, { NOT_A_NUMBER, SPMV_ERR_ARGUMENT, "jad: its packer put " },
+        { MOVES, SPMV_ERR_ARGUMENT, "jad: its packer put " }, { READS_MORE, SPMV_ERR_ARGUMENT, "jad: its packer put " },
+        { REPEATS_ROW, SPMV_ERR_ARGUMENT, "jad: its packer made a faulty part: " },
+        { DOES_NOT_FIT, SPMV_ERR_TOO_LARGE, "jad: a number of this matrix does not fit" },
+        { NO_MEMORY, SPMV_ERR_TOO_LARGE, "jad: its packer ran out of memory" }
+    };
+    spmv_csr a = make(0);
+    spmv_plan plan;
+    spmv_store s;
+    spmv_build how;
+    spmv_status got;
+    size_t i;
+    memset(&how, 0, sizeof how);
+    spmv_plan_parse(&plan, "jad", NULL, &hooks);
+    for (i = 0; i < sizeof each / sizeof *each; i++) {
+        const long before = live;
+        mistaken = each[i].of;
+        said[0] = 0;
+        got = spmv_store_make(&s, &plan, &a, &how, &hooks);
+        TEST(got == each[i].status && strstr(said, each[i].says) == said, "mistake %d: %s, %s", (int)i, spmv_status_name(got), said);
+        spmv_store_free(&s);
+        TEST(live == before, "mistake %d: %ld blocks lost", (int)i, live - before);
+    }
+    mistaken = NO_MISTAKE;
+    spmv_plan_parse(&plan, "holed", NULL, &hooks);
+    got = spmv_store_make(&s, &plan, &a, &how, &hooks);
+    TEST(got == SPMV_ERR_ARGUMENT && strstr(said, "--set fill=1"), "%s, %s", spmv_status_name(got), said);
     spmv_csr_free(&a);
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const plans[] = { "ellr", "ellr:w=2+csr", "csrx", "diax", "ellr:fill=0.6+csrx", "dia:d=0.5+ellr:w=3+csr" };
+    static const char *const plans[] = { "ellr", "ellr:w=2+csr", "csrx", "diax", "ellr:fill=0.6+csrx", "dia:d=0.5+ellr:w=3+csr",
+                                         "jad", "jad:w=3+csr", "fixed:w=4+jad" };
     const size_t count = sizeof plans / sizeof *plans;
     spmv_device_desc desc;
     spmv_device d;
@@ -266,11 +371,13 @@ int main(int argc, char **argv)
         spmv_plan_print(&plan, text, sizeof text);
         TEST(!strcmp(text, plans[i]), "%s is printed as %s", plans[i], text);
         for (t = 0; t < SPMV_TYPE_COUNT; t++)
-            run(plans[i], (spmv_type)t, device && (i < 2 || t == SPMV_F64) && (t == SPMV_F32 || d.info.f64) ? &d : NULL);
+            run(plans[i], (spmv_type)t, device && (i < 2 || i == 6 || t == SPMV_F64) && (t == SPMV_F32 || d.info.f64) ? &d : NULL);
     }
     failures("ellr:w=2+csr");
     failures("diax");
+    failures("jad:w=2+csr");
     refusals();
+    mistakes();
     if (device) spmv_device_close(&d);
     TEST(live == 0, "%ld blocks are lost", live);
     printf("%d passed, %d failed\n", tests_passed, tests_failed);

@@ -935,12 +935,13 @@ static emit_c state_of(const tree_format *f, FILE *out, const char *prefix, cons
     return e;
 }
 
-void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits)
+void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits, int by_hand)
 {
     static const char *const type[] = { "f32", "mixed", "f64" }; /* conversions take values in the last */
     emit_c e = state_of(f, out, f->name, "f64", offset_bits);
     size_t i;
     e.library = 1;
+    e.by_hand = by_hand;
     put_struct(&e);
     put_binding(&e);
     emit_text_put(&e.text, arithmetic);

@@ -15,6 +15,7 @@ typedef struct emit_c {
     int                offset_bits;
     int                early;       /* 1: in the check of the access without its conditions */
     int                library;     /* 1: for emit_library.c: shares of the product, and a limit of the packer */
+    int                by_hand;     /* 1: the packer is only declared; the user writes it */
 } emit_c;
 
 /* The C type of an array's elements. */
@@ -24,14 +25,16 @@ void emit_c_member(const emit_c *e, const tree_symbol *s);
 
 /* Writes what the library needs of a format, under names that begin with the format's: the struct, whose values may have any type, its
  * binding, the validator, shares of the product in each type, a function that visits every entry, and the packer, for values in f64, with
- * its counterpart of the binding. */
-void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits);
+ * its counterpart of the binding. by_hand: 1 if the packer is only declared. */
+void emit_c_for_library(const tree_format *f, FILE *out, int offset_bits, int by_hand);
 
 /* Says why there is no packer for the description; NULL: there is one. */
 const char *emit_c_pack_reason(const tree_format *f);
+/* 1 if the loop runs from 0 to num_rows - 1. */
+int emit_c_pack_walks_rows(const tree_format *f, const tree_stmt *loop);
 /* 1 if the packer stores zeros between the entries, which a product multiplies by x. */
 int emit_c_pack_fills(const tree_format *f);
-/* Writes the packer, and a function that frees its arrays. */
+/* Writes the packer, or its declaration, and functions that allocate and free its arrays. */
 void emit_c_pack(const emit_c *e);
 
 #endif

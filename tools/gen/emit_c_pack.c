@@ -283,6 +283,8 @@ static pack recognize(const tree_format *f)
     return p;
 }
 
+int emit_c_pack_walks_rows(const tree_format *f, const tree_stmt *loop) { return counts_to(loop) == f->num_rows; }
+
 int emit_c_pack_fills(const tree_format *f)
 {
     const pack_kind kind = recognize(f).kind;
@@ -339,7 +341,7 @@ static void put_fits(const emit_c *e, const tree_symbol *s, const char *most)
     emit_text_put(&e->text, most);
     emit_text_put(&e->text, ") >= ");
     emit_text_put(&e->text, most_of(e, s));
-    emit_text_put(&e->text, ") {\n        @_free(m);\n        return -1;\n    }\n");
+    emit_text_put(&e->text, ") {\n        @_free(m);\n        return -2;\n    }\n");
 }
 
 static void put_parameter(const emit_c *e, const tree_symbol *s, const char *value)
@@ -471,6 +473,32 @@ static void put_free(const emit_c *e)
     emit_text_put(&e->text, "    memset(m, 0, sizeof *m);\n}\n");
 }
 
+/* Writes the packer's head: its comment, name and arguments. */
+static void put_head(const emit_c *e)
+{
+    static const char *const what =
+        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n";
+    static const char *const what_by_hand =
+        "\n/* You write this function, behind the inclusion of spmv.h with SPMV_IMPLEMENTATION. It stores a CSR matrix, whose columns\n"
+        " * rise in each row: it sets every parameter, and data and count of every array, which it allocates by @_new (zeroed).\n"
+        " * Values are copied unchanged, and slots without an entry stay 0. m is zeroed before the call.\n";
+    static const char *const returns =
+        " * Returns 0; -1 if memory is short, -2 if a number does not fit its array, and m is then zeroed. */\n";
+    static const char *const returns_by_hand =
+        " * Returns 0, or, after @_free(m), -1 if memory is short or an array would have more elements than most, -2 if a number\n"
+        " * does not fit its array. The library checks the result. */\n";
+    static const char *const arguments =
+        "int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val";
+    emit_text_put(&e->text, e->by_hand ? what_by_hand : what);
+    if (e->library) emit_text_put(&e->text, " * most limits the elements of an array.\n");
+    emit_text_put(&e->text, e->by_hand ? returns_by_hand : returns);
+    if (!e->by_hand) emit_text_put(&e->text, "static inline ");
+    emit_text_put(&e->text, arguments);
+    if (e->library) emit_text_put(&e->text, e->by_hand ? ", int64_t most" : ",\n                         int64_t most");
+    emit_text_put(&e->text, e->by_hand ? ");\n" : ")\n{\n");
+}
+
+/* Writes the packer, or its declaration, and before it what allocates and frees its arrays. */
 void emit_c_pack(const emit_c *e)
 {
     const pack p = recognize(e->f);
@@ -482,13 +510,8 @@ void emit_c_pack(const emit_c *e)
         "    void *p = (uint64_t)count < SIZE_MAX / 16 / size ? calloc(count ? (size_t)count : 1, size) : NULL;\n"
         "    if (!p) *failed = 1;\n    return p;\n}\n");
     put_free(e);
-    emit_text_put(&e->text,
-        "\n/* Stores a CSR matrix, whose columns rise in each row. m need not be initialised; @_free frees its arrays.\n");
-    if (e->library) emit_text_put(&e->text, " * most limits the elements of an array.\n");
-    emit_text_put(&e->text,
-        " * Returns 0, or -1 if memory is short or a number does not fit its array; m is then zeroed. */\n"
-        "static inline int @_pack(@_matrix *m, int64_t rows, int64_t cols, const int64_t *ptr, const int64_t *col, const $ *val");
-    emit_text_put(&e->text, e->library ? ",\n                         int64_t most)\n{\n" : ")\n{\n");
+    put_head(e);
+    if (e->by_hand) return;
     emit_text_put(&e->text,
         "    const int64_t nnz = ptr[rows] - ptr[0];\n"
         "    int64_t r, i, width = 0;\n"

@@ -16,6 +16,8 @@ enum { BYTES_A_LINE = 20 };
 /* Options of the C code and those of the kernel that make sense here. The kernel's knobs stay open. */
 static const backend_option library_options[] = {
     { "offset", "32", "32 64", "bits of OFFSET_TYPE" },
+    { "pack", "auto", "auto extern", "the packer: spmvgen's own, or extern: the header declares it, and you write it" },
+    { "fill", "0", "0 1", "with pack=extern, 1: products also read slots that hold no entry" },
     { "vector", "1", "1 2 4", "adjacent slots of a row, or elements of a block, that the kernel loads at once" },
     { NULL, NULL, NULL, NULL }
 };
@@ -42,14 +44,26 @@ static int is_plan_name(const char *name)
     return i > 0 && i < 24;
 }
 
-/* Says why the description is nothing that the library can take; NULL: it can. */
-static const char *reason_against(const tree_format *f)
+/* Says why the rows of a description are not those that a packer by hand can serve; NULL: they are. */
+static const char *rows_against(const tree_format *f)
+{
+    const tree_part *p = f->part;
+    const tree_stmt *loop = outermost_loop(p);
+    if (f->parts > 1) return "it has several parts, which plans have already (own:w=4+csr)";
+    if (p->shape.rows != TREE_ROWS_SINGLE || p->shape.row_loops != 1 || !loop || !emit_c_pack_walks_rows(f, loop))
+        return "its outermost loop must run from 0 to num_rows - 1, with one row in each iteration";
+    return NULL;
+}
+
+/* Says why the description is nothing that the library can take, with a packer by hand or without; NULL: it can. */
+static const char *reason_against(const tree_format *f, int by_hand)
 {
     const tree_part *p = f->part;
     int present = 0;
     const tree_symbol *s;
     if (!is_plan_name(f->name)) return "the file's name, which names the format in plans, must be small letters and digits, at most 23";
-    if (emit_c_pack_reason(f)) return emit_c_pack_reason(f);
+    if (by_hand && rows_against(f)) return rows_against(f);
+    if (!by_hand && emit_c_pack_reason(f)) return emit_c_pack_reason(f);
     if (p->shape.rows == TREE_ROWS_ANY || !p->shape.row_loops || outermost_loop(p) != p->shape.row_loop[0])
         return "rows must be enumerated by the outermost loop";
     if (p->arrays->type != TREE_DATA_TYPE) return "the array of values must be declared first";
@@ -99,7 +113,7 @@ static void put_lists(FILE *out, const tree_format *f)
 }
 
 /* Writes the properties that the library's records of formats have. */
-static void put_properties(FILE *out, const tree_format *f)
+static void put_properties(FILE *out, const tree_format *f, int by_hand, int fill)
 {
     const tree_symbol *s;
     int offsets = -1;
@@ -107,7 +121,9 @@ static void put_properties(FILE *out, const tree_format *f)
         if (s->type == TREE_OFFSET_TYPE && offsets < 0) offsets = s->position;
     fprintf(out, "/* Flags beside those of every such format, whether the lanes of a row lie apart, the array of offsets. */\n");
     put(out, f, "#define SPMV__FLAGS_^ ");
-    fputs(emit_c_pack_fills(f) ? "SPMV_HAS_FILL\n" : "0\n", out);
+    fputs((by_hand ? fill : emit_c_pack_fills(f)) ? "SPMV_HAS_FILL\n" : "0\n", out);
+    put(out, f, "#define SPMV__BY_HAND_^ ");
+    fprintf(out, "%d /* whether the packer is the user's */\n", by_hand);
     put(out, f, "#define SPMV__APART_^ ");
     fprintf(out, "%d\n", f->part->shape.order != TREE_ORDER_CONTIGUOUS);
     put(out, f, "#define SPMV__OFFSETS_^ ");
@@ -134,12 +150,26 @@ static int put_kernel(FILE *out, const tree_format *f, const backend_settings *s
     return failed ? -1 : 0;
 }
 
+static int by_hand(const backend_settings *set) { return !strcmp(backend_value(&emit_library_backend, set, "pack"), "extern"); }
+
+/* What a message adds if the description needs only a packer. */
+static const char *hint(const tree_format *f)
+{
+    return reason_against(f, 1) ? "" : "; with --set pack=extern it takes a packer that you write (formats/README.md)";
+}
+
 /* Writes the whole header. */
 static int emit(const tree_format *f, const backend_settings *set, FILE *out)
 {
-    const char *reason = reason_against(f), *bits = backend_value(&emit_library_backend, set, "offset");
+    const char *bits = backend_value(&emit_library_backend, set, "offset");
+    const int hand = by_hand(set), fill = !strcmp(backend_value(&emit_library_backend, set, "fill"), "1");
+    const char *reason = reason_against(f, hand);
     if (reason) {
-        fprintf(stderr, "%s: error: the library cannot take this format: %s\n", f->file, reason);
+        fprintf(stderr, "%s: error: the library cannot take this format: %s%s\n", f->file, reason, hand ? "" : hint(f));
+        return -1;
+    }
+    if (fill && !hand) {
+        fprintf(stderr, "spmvgen: --set fill=1: expected --set pack=extern beside it\n");
         return -1;
     }
     put(out, f, "/* SPDX-License-Identifier: MIT\n"
@@ -153,13 +183,13 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
                 "#define SPMV_BIT_^ (1 << SPMV_^)\n"
                 "#define SPMV__BUILT_^ 1\n");
     put_lists(out, f);
-    put_properties(out, f);
+    put_properties(out, f, hand, fill);
     put(out, f, "#define SPMV__HOST_^ { SPMV__PRODUCTS(@), SPMV__NONE }\n"
                 "#endif\n\n"
                 "#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_^_CODE)\n"
                 "#define SPMV_^_CODE\n\n"
                 "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
-    emit_c_for_library(f, out, !strcmp(bits, "64") ? 64 : 32);
+    emit_c_for_library(f, out, !strcmp(bits, "64") ? 64 : 32, hand);
     if (put_kernel(out, f, set)) return -1;
     put(out, f, "#endif\n");
     return 0;
@@ -168,16 +198,16 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
 /* There is one combination for each width of offsets; what the kernel can do is listed by --target opencl. */
 static void list(const tree_format *f, const backend_settings *set, FILE *out)
 {
-    (void)set;
-    if (reason_against(f)) fprintf(out, "  none: %s\n", reason_against(f));
+    const int hand = by_hand(set);
+    if (reason_against(f, hand)) fprintf(out, "  none: %s%s\n", reason_against(f, hand), hand ? "" : hint(f));
     else fputs("  offset=32\n  offset=64\n", out);
 }
 
 static void explain(const tree_format *f, const backend_settings *set, FILE *out)
 {
-    (void)set;
-    if (reason_against(f)) fprintf(out, "The library cannot take this format: %s.\n", reason_against(f));
-    else fprintf(out, "The library can take this format as %s.\n", f->name);
+    const int hand = by_hand(set);
+    if (reason_against(f, hand)) fprintf(out, "The library cannot take this format: %s%s.\n", reason_against(f, hand), hand ? "" : hint(f));
+    else fprintf(out, "The library can take this format as %s%s.\n", f->name, hand ? ", with a packer that you write" : "");
 }
 
 const backend emit_library_backend = { "library", "a header that adds the format to the library's (SPMV_FORMATS_EXTRA)",

@@ -220,7 +220,9 @@ static void explain_part(const tree_format *f, const tree_part *p)
     explain_loops("slot loops", s->slot_loop, s->slot_loops);
     explain_loops("block loops, whose lengths are known", s->block_loop, s->block_loops);
     if (s->varying) printf("  slices have different heights\n");
-    printf("  %s\n", order[s->order]);
+    printf("  %s\n", s->rows == TREE_ROWS_ANY && s->order == TREE_ORDER_CONTIGUOUS
+                            ? "entries that follow each other are adjacent: work-items that take them together have coalesced loads"
+                            : order[s->order]);
 }
 
 static void explain(const request *q, const tree_format *f)
