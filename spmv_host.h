@@ -82,6 +82,8 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
  * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
 #define SPMV__CACHED 100000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
+enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: more hit the same few lines of the L1 cache if their distance is even */
+#define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
@@ -753,10 +755,43 @@ static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n,
     return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;
 }
 
+/* The sums of four rows of n values. x is read once for four: from the L2 cache, it would slow the stream of the matrix down. */
+static void SPMV__F(dense_four)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum)
+{
+    const SPMV__V *v1 = val + n, *v2 = v1 + n, *v3 = v2 + n;
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;
+    SPMV__T rest[4] = { 0 };
+    uint64_t k = 0;
+    for (; k + SPMV__LANES <= n; k += SPMV__LANES) {
+        const SPMV__O(vec) in = SPMV__O(vfrom)(x + k);
+        s0 = SPMV__O(vfma)(SPMV__F(vload)(val + k), in, s0);
+        s1 = SPMV__O(vfma)(SPMV__F(vload)(v1 + k), in, s1);
+        s2 = SPMV__O(vfma)(SPMV__F(vload)(v2 + k), in, s2);
+        s3 = SPMV__O(vfma)(SPMV__F(vload)(v3 + k), in, s3);
+    }
+    for (; k < n; k++) {
+        rest[0] += val[k] * x[k];
+        rest[1] += v1[k] * x[k];
+        rest[2] += v2[k] * x[k];
+        rest[3] += v3[k] * x[k];
+    }
+    sum[0] = SPMV__O(vsum)(s0) + rest[0];
+    sum[1] = SPMV__O(vsum)(s1) + rest[1];
+    sum[2] = SPMV__O(vsum)(s2) + rest[2];
+    sum[3] = SPMV__O(vsum)(s3) + rest[3];
+}
+
+/* Shares of dense begin at multiples of four rows, so that the same rows are summed together in all. */
 static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    uint64_t i = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
+    const int together = p->cols * sizeof *x > SPMV__DENSE_NEAR;
+    uint64_t i = spmv__even(p->rows, 4, share, shares), end = spmv__even(p->rows, 4, share + 1, shares);
+    for (; together && i + 4 <= end; i += 4) {
+        SPMV__T sum[4];
+        SPMV__F(dense_four)(val + i * p->cols, p->cols, x, sum);
+        SPMV__F(set_rows)(p, i, 4, alpha, sum, beta, y);
+    }
     for (; i < end; i++) SPMV__F(set)(p, i, alpha, SPMV__F(dense_dot)(val + i * p->cols, p->cols, x), beta, y);
 }
 #endif
@@ -917,63 +952,88 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Adds up to four diagonals over the same rows to their sums: sum[i] += val[d][i] * x[d][i] for each d below count, in this order.
+/* Vectors of the rows of one diagonal that are added before the next diagonal's: a cache line of them, but at most four. */
+#define SPMV__LINE_VECTORS (4 * sizeof(SPMV__O(vec)) <= 64 ? 4 : 2 * sizeof(SPMV__O(vec)) <= 64 ? 2 : 1)
+
+/* Adds count diagonals over the same rows to sums: out[i] = alpha * (from[i] + val[0][i] * x[0][i] + ...), in this order; from NULL: zeros.
  * Memory is prefetched for the next tile, as the processor follows so many streams badly. */
-SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows,
-                                                       SPMV__T *SPMV__RESTRICT sum)
+SPMV__APART void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows, const SPMV__T *from,
+                                        SPMV__T alpha, SPMV__T *out)
 {
-    const SPMV__V *v0 = val[0], *v1 = count > 1 ? val[1] : v0, *v2 = count > 2 ? val[2] : v0, *v3 = count > 3 ? val[3] : v0;
-    const SPMV__T *x0 = x[0], *x1 = count > 1 ? x[1] : x0, *x2 = count > 2 ? x[2] : x0, *x3 = count > 3 ? x[3] : x0;
+    const uint64_t L = SPMV__LANES, step = SPMV__LINE_VECTORS * SPMV__LANES;
+    const SPMV__O(vec) zero = SPMV__O(vzero)(), all_alpha = SPMV__O(vall)(alpha);
     uint64_t i = 0;
-    for (; i + SPMV__LANES <= rows; i += SPMV__LANES) {
-        SPMV__O(vec) s = SPMV__O(vfma)(SPMV__F(vload)(v0 + i), SPMV__O(vfrom)(x0 + i), SPMV__O(vfrom)(sum + i));
-        SPMV__AHEAD(v0 + i + SPMV__TILE);
-        if (count > 1) SPMV__AHEAD(v1 + i + SPMV__TILE);
-        if (count > 2) SPMV__AHEAD(v2 + i + SPMV__TILE);
-        if (count > 3) SPMV__AHEAD(v3 + i + SPMV__TILE);
-        if (count > 1) s = SPMV__O(vfma)(SPMV__F(vload)(v1 + i), SPMV__O(vfrom)(x1 + i), s);
-        if (count > 2) s = SPMV__O(vfma)(SPMV__F(vload)(v2 + i), SPMV__O(vfrom)(x2 + i), s);
-        if (count > 3) s = SPMV__O(vfma)(SPMV__F(vload)(v3 + i), SPMV__O(vfrom)(x3 + i), s);
-        SPMV__O(vput)(sum + i, s);
+    int d;
+    for (; i + step <= rows; i += step) {
+        SPMV__O(vec) s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+        if (from) {
+            s0 = SPMV__O(vfrom)(from + i);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfrom)(from + i + L);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfrom)(from + i + 2 * L);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfrom)(from + i + 3 * L);
+        }
+        for (d = 0; d < count; d++) {
+            const SPMV__V *v = val[d] + i;
+            const SPMV__T *w = x[d] + i;
+            SPMV__AHEAD(v + SPMV__TILE);
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(v), SPMV__O(vfrom)(w), s0);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfma)(SPMV__F(vload)(v + L), SPMV__O(vfrom)(w + L), s1);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfma)(SPMV__F(vload)(v + 2 * L), SPMV__O(vfrom)(w + 2 * L), s2);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfma)(SPMV__F(vload)(v + 3 * L), SPMV__O(vfrom)(w + 3 * L), s3);
+        }
+        SPMV__O(vput)(out + i, SPMV__O(vmul)(all_alpha, s0));
+        if (SPMV__LINE_VECTORS > 1) SPMV__O(vput)(out + i + L, SPMV__O(vmul)(all_alpha, s1));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 2 * L, SPMV__O(vmul)(all_alpha, s2));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 3 * L, SPMV__O(vmul)(all_alpha, s3));
     }
     for (; i < rows; i++) {
-        SPMV__T s = sum[i] + v0[i] * x0[i];
-        if (count > 1) s += v1[i] * x1[i];
-        if (count > 2) s += v2[i] * x2[i];
-        if (count > 3) s += v3[i] * x3[i];
-        sum[i] = s;
+        SPMV__T s = from ? from[i] : 0;
+        for (d = 0; d < count; d++) s = SPMV__O(efma)((SPMV__T)val[d][i], x[d][i], s);
+        out[i] = alpha * s;
     }
 }
 
-/* Adds rows first .. end - 1 of all diagonals to their sums. Diagonals that are inside the matrix in all of these rows are added four
- * at a time, so that the sums are loaded and stored once for four. */
-static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, const SPMV__T *x, SPMV__T *sum, int banded)
+/* Multiplies rows first .. end - 1 of all diagonals. Those that leave the matrix in these rows are added one by one to sums in a buffer;
+ * then the others SPMV__STREAMS at a time, the last of them straight into y where it is not read: writing y a tile at a time would stop the
+ * stream of the matrix. */
+static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y,
+                                   int banded)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[4] = { NULL, NULL, NULL, NULL };
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[SPMV__STREAMS] = { NULL };
     const int32_t *offset = spmv__dia_offsets(p);
     const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
-    const SPMV__T *at[4] = { NULL, NULL, NULL, NULL };
+    const SPMV__T *at[SPMV__STREAMS] = { NULL };
     const int64_t cols = (int64_t)p->cols;
+    const uint64_t rows = (uint64_t)(end - first);
+    const int straight = !p->list.count && beta == 0;
+    SPMV__T sum[SPMV__TILE], *from = NULL; /* from: the sums, once there are any */
     int held = 0;
     uint64_t b;
     for (b = 0; b < spmv__dia_offset_count(p); b++) {
         uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
         int64_t o = offset[b];
         for (; d < last; d++, o++) {
-            int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            const int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            const int part = r > first || stop < end;
             if (r >= stop) continue;
-            v[held] = val + d * spmv__dia_ld(p) + (uint64_t)r;
-            at[held] = x + (r + o);
-            if (r > first || stop < end) SPMV__F(diagonal_rows)(v + held, at + held, 1, (uint64_t)(stop - r), sum + (r - first));
-            else if (++held == 4) {
-                SPMV__F(diagonal_rows)(v, at, 4, (uint64_t)(end - first), sum);
+            if (part && !from) memset(from = sum, 0, (size_t)rows * sizeof *sum);
+            if (!part && held == SPMV__STREAMS) {
+                SPMV__F(diagonal_rows)(v, at, held, rows, from, 1, sum);
+                from = sum;
                 held = 0;
+            }
+            if (part) {
+                const SPMV__V *one = val + d * spmv__dia_ld(p) + (uint64_t)r;
+                const SPMV__T *of = x + (r + o);
+                SPMV__F(diagonal_rows)(&one, &of, 1, (uint64_t)(stop - r), sum + (r - first), 1, sum + (r - first));
+            } else {
+                v[held] = val + d * spmv__dia_ld(p) + (uint64_t)first;
+                at[held++] = x + (first + o);
             }
         }
     }
-    if (held == 3) SPMV__F(diagonal_rows)(v, at, 3, (uint64_t)(end - first), sum);
-    if (held == 2) SPMV__F(diagonal_rows)(v, at, 2, (uint64_t)(end - first), sum);
-    if (held == 1) SPMV__F(diagonal_rows)(v, at, 1, (uint64_t)(end - first), sum);
+    SPMV__F(diagonal_rows)(v, at, held, rows, from, straight ? alpha : 1, straight ? y + first : sum);
+    if (!straight) SPMV__F(set_rows)(p, (uint64_t)first, rows, alpha, sum, beta, y);
 }
 
 /* The product of dia and bdia (banded), by tiles of rows. */
@@ -982,12 +1042,8 @@ static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__ENTER;
     uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     (void)val;
-    for (; first < end; first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = spmv__smaller(end - first, SPMV__TILE);
-        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)(first + rows), x, sum, banded);
-        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
-    }
+    for (; first < end; first += SPMV__TILE)
+        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)spmv__smaller(end, first + SPMV__TILE), alpha, x, beta, y, banded);
 }
 #endif
 
