@@ -82,7 +82,7 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
  * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
 #define SPMV__CACHED 100000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
-enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: more hit the same few lines of the L1 cache if their distance is even */
+enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
 #define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
@@ -208,7 +208,7 @@ typedef struct spmv__block_slab {
     const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
     const uint16_t *narrow;
     uint64_t        base, step;            /* step: slots from one unit of a block to the next */
-    int             is_bcsr;
+    int             is_bcsr, is_last;      /* is_last: bcsr, the last blocks are in this slab */
     uint64_t        blocks;                /* bell, sbell: blocks of a block row */
     uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
     uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
@@ -233,12 +233,14 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     b->next_col = second.col - first.col;
     b->next_val = second.val - first.val;
     /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
-    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
+    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->count < height ? b->next_val : 0;
+    b->is_last = 1;
     if (!b->is_bcsr) return first.val;
     if (ptr->width == 4)
         for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
     else
         for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
+    b->is_last = first.col + b->ptr[b->count] == p->n[SPMV_BCSR_BLOCKS];
     return first.val;
 }
 #endif
@@ -551,6 +553,8 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
  *             on are taken SPMV__BLOCK_ROWS at a time, in the way that suits the kind of the block
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
+ * columns     the sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL:
+ *             there are no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding
  * slice       the sums of height rows of a slice with so many slots, in registers */
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
@@ -690,6 +694,42 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
         pads = SPMV__O(vpads##w)(col);                                                                                              \
         if (pads == 2) return sum;                                                                                                  \
         return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vpick##w)(x, col, pads), sum);                                            \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(columns_ahead##w)(const SPMV__V *val, const C *col)                                             \
+    {                                                                                                                               \
+        SPMV__AHEAD(val + SPMV__TILE);                                                                                              \
+        SPMV__AHEAD(col + SPMV__TILE);                                                                                              \
+    }                                                                                                                               \
+    SPMV__APART int SPMV__F(columns##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t ld, uint64_t count, \
+                                        const uint32_t *SPMV__RESTRICT base, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,        \
+                                        const SPMV__T *from, SPMV__T *out)                                                          \
+    {                                                                                                                               \
+        const SPMV__O(vec) zero = SPMV__O(vzero)();                                                                                 \
+        uint64_t i;                                                                                                                 \
+        int found = 0;                                                                                                              \
+        for (i = 0; i < rows; i += SPMV__LANES) {                                                                                   \
+            const SPMV__T *in = base ? x + base[i / 32] : x;                                                                        \
+            SPMV__O(vec) s = from ? SPMV__O(vfrom)(from + i) : zero;                                                                \
+            SPMV__F(columns_ahead##w)(val + i, col + i);                                                                            \
+            if (SPMV__O(vpads##w)(col + i) != 2) {                                                                                  \
+                found = 1;                                                                                                          \
+                s = SPMV__F(entry##w)(val + i, col + i, in, s);                                                                     \
+            }                                                                                                                       \
+            if (count > 1) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + ld + i, col + ld + i);                                                              \
+                s = SPMV__F(entry##w)(val + ld + i, col + ld + i, in, s);                                                           \
+            }                                                                                                                       \
+            if (count > 2) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + 2 * ld + i, col + 2 * ld + i);                                                      \
+                s = SPMV__F(entry##w)(val + 2 * ld + i, col + 2 * ld + i, in, s);                                                   \
+            }                                                                                                                       \
+            if (count > 3) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + 3 * ld + i, col + 3 * ld + i);                                                      \
+                s = SPMV__F(entry##w)(val + 3 * ld + i, col + 3 * ld + i, in, s);                                                   \
+            }                                                                                                                       \
+            SPMV__O(vput)(out + i, s);                                                                                              \
+        }                                                                                                                           \
+        return found;                                                                                                               \
     }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
                                                 uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)         \
@@ -996,8 +1036,8 @@ SPMV__APART void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T
 /* Multiplies rows first .. end - 1 of all diagonals. Those that leave the matrix in these rows are added one by one to sums in a buffer;
  * then the others SPMV__STREAMS at a time, the last of them straight into y where it is not read: writing y a tile at a time would stop the
  * stream of the matrix. */
-static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y,
-                                   int banded)
+static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
+                                   SPMV__T *y, int banded)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[SPMV__STREAMS] = { NULL };
     const int32_t *offset = spmv__dia_offsets(p);
@@ -1058,23 +1098,26 @@ static void SPMV__F(bdia)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_ELL
 #define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. */
+/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
+ * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = p->n[SPMV_ELL_LD];
     uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     for (; first < end; first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, i, at = first;
+        SPMV__T buffer[SPMV__TILE], *sum = buffer, *from = NULL;
+        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, at = first;
         int found = 1;
-        for (k = 0; k < p->n[SPMV_ELL_WIDTH] && found; k++, at += p->n[SPMV_ELL_LD]) {
-            if (!base) found = SPMV__F(column)(val + at, col + at, padded, SPMV__TILE, x, sum);
-            else for (i = 0, found = 0; i < padded; i += 32)
-                found |= SPMV__F(column16)(val + at + i, narrow + at + i, 32, SPMV__TILE, x + base[(first + i) / 32], sum + i);
+        if (alpha == 1 && beta == 0 && !p->list.count && rows == padded) sum = y + first;
+        for (k = 0; k < width && found; k += 4, at += 4 * ld, from = sum) {
+            const uint64_t count = spmv__smaller(width - k, 4);
+            found = base ? SPMV__F(columns16)(val + at, narrow + at, ld, count, base + first / 32, padded, x, from, sum)
+                         : SPMV__F(columns)(val + at, col + at, ld, count, NULL, padded, x, from, sum);
         }
-        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
+        if (sum == buffer) SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
     }
 }
 #endif
@@ -1100,7 +1143,7 @@ static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, c
     }
 }
 
-/* Shares of sell are slices. The sums of several low slices are formed before they are written. */
+/* Shares of sell are slices. Where y has to be read or scaled, the sums of several low slices are formed before they are written. */
 static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -1108,6 +1151,7 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
     uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
+    const int straight = alpha == 1 && beta == 0 && !p->list.count;
     uint64_t first = spmv__slice_first(p, t), at = spmv__at(&p->a[SPMV_SELL_PTR], t), held = 0;
     SPMV__T sum[SPMV__TILE];
     for (; t < end; t++) {
@@ -1121,9 +1165,12 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
             SPMV__F(tall_slice)(p, t, alpha, x, beta, y);
             first = spmv__slice_end(p, t);
         } else {
-            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);
-            else SPMV__F(slice)(val + at, col + at, height, next - at, x, sum + held);
-            held += spmv__slice_end(p, t) - spmv__slice_first(p, t);
+            const uint64_t rows = spmv__slice_end(p, t) - spmv__slice_first(p, t);
+            SPMV__T *to = straight && rows == height ? y + first : sum + held;
+            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], to);
+            else SPMV__F(slice)(val + at, col + at, height, next - at, x, to);
+            if (to == y + first) first += rows;
+            else held += rows;
         }
         at = next;
     }
@@ -1136,31 +1183,28 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 
-
-/* Fills edge with what blocks at the edge of the matrix read instead of x: for a block that is cut by the last column, and
- * zeros behind it. */
+/* Fills edge with what the last block of a row of blocks reads instead of x, if x ends within or right behind it: the rest of x, and
+ * zeros. */
 static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
-    uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
+    uint64_t bw = p->n[SPMV_BLOCK_BW], first = (p->cols - 1) / bw * bw, j;
     for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
+#ifndef SPMV_NO_BCSR
 /* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
 #define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
-#define SPMV__GET(i) if (bh > i) part[i] = sum[i];
-#define SPMV__PUT(i) if (bh > i) sum[i] = part[i];
 
-/* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
- * All sizes are constants, so that sums stay in registers. */
-SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x,
-                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
+/* Adds a block to the sums of its rows. Its units lie step slots apart; each of load is taken of it and of x, which is more than uw for
+ * units of three: the element behind each, whose product is in the lane that qfirst drops. All sizes are constants, so that sums stay in
+ * registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, const SPMV__T *x, SPMV__O(quad) *sum, int bh, int bw, int uw,
+                                           int load)
 {
     const int units = bw / uw; /* of a row */
-    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, uw), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, uw) : x0;
-    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, uw) : x0;
-#define SPMV__UNIT(i, u, x)                                                                                                        \
-    if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
-    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
+    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, load), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, load) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, load) : x0;
+#define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
 #define SPMV__ADD(i)                                                                                                               \
     if (bh > i) {                                                                                                                  \
         SPMV__UNIT(i, 0, x0)                                                                                                       \
@@ -1172,88 +1216,144 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #undef SPMV__ADD
 }
 
-#ifndef SPMV_NO_BCSR
 /* Sums each block row of bcsr. */
+#define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
 SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw, int load)
 {
     const SPMV__O(quad) zero = SPMV__O(qzero)();
     const uint32_t *col = b->col;
     const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
     uint64_t k = 0, i;
     for (i = 1; i <= count; i++, sum += bh) {
         SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers */
         const uint64_t end = b->ptr[i];
         for (; k < end; k++, val += uw) {
             const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
-            SPMV__F(block_add)(val, step, 0, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
+            SPMV__F(block_add)(val, step, c + reads <= cols ? x + c : edge, part, bh, bw, uw, load);
         }
         SPMV__EACH_SUM(SPMV__PUT)
     }
 }
+#undef SPMV__PUT
+#undef SPMV__EACH_SUM
 #endif
 
 #ifdef SPMV__ANY_BELL
-/* The same for bell and sbell. Blocks of neighbouring block rows lie side by side: the first block of all of them is added, then the
- * second of all, so that values are read in order. */
-SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__O(quad) *first, int bh, int bw, int uw)
+/* sum[i] += val[i] * in[i] for n elements. Memory is prefetched ahead slots in advance, unless that is 0. */
+SPMV__FORCE_INLINE void SPMV__F(add_products)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, uint64_t ahead,
+                                              const SPMV__T *SPMV__RESTRICT in, SPMV__T *SPMV__RESTRICT sum)
 {
+    uint64_t i = 0;
+    for (; i + SPMV__LANES <= n; i += SPMV__LANES) {
+        if (ahead) SPMV__AHEAD(val + i + ahead);
+        SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), SPMV__O(vfrom)(in + i), SPMV__O(vfrom)(sum + i)));
+    }
+    for (; i < n; i++) sum[i] = SPMV__O(efma)((SPMV__T)val[i], in[i], sum[i]);
+}
+
+/* Sums a slab of bell or sbell. The same unit of neighbouring block rows lies side by side, so the elements of x that the first block of
+ * each needs are put side by side, too: vectors then go over all of them, and the matrix is read in order. part has the sums of the same
+ * element of all blocks, which are added last. */
+SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__T *sum, int bh, int bw, int uw)
+{
+    enum { ROW = SPMV__SLAB * 4 + 4 /* elements of a unit, at most, and what a quad may write behind them */ };
     const uint32_t *col = b->col;
     const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, ahead = b->ahead, next = b->next_col;
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, next = b->next_col, n = count * (uint64_t)uw;
+    const int units = bw / uw, load = uw == 2 ? 2 : 4; /* of units of three, the element behind, which the next unit overwrites */
+    SPMV__T part[SPMV__EDGE * ROW], in[3 * ROW];
     uint64_t i, k;
-    int found = 1;
+    int found = 1, r, u;
+    for (r = 0; r < bh; r++) memset(part + r * ROW, 0, (size_t)n * sizeof *part);
     for (k = 0; k < b->blocks && found; k++, val += b->next_val) {
-        SPMV__O(quad) *sum = first;
-        for (i = k * next, found = 0; i < k * next + count; i++, sum += bh) {
-            const uint64_t c = col ? col[i] : narrow[i] == SPMV_PAD16 ? SPMV_PAD : base + narrow[i] * (uint64_t)bw;
-            SPMV__O(quad) part[8];
-            if (c == SPMV_PAD) continue;
-            found = 1;
-            SPMV__EACH_SUM(SPMV__GET)
-            SPMV__F(block_add)(val + (i - k * next) * (uint64_t)uw, step, ahead, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
-            SPMV__EACH_SUM(SPMV__PUT)
+        for (i = 0, found = 0; i < count; i++) {
+            const uint64_t at = k * next + i;
+            const uint64_t c = col ? col[at] : narrow[at] == SPMV_PAD16 ? SPMV_PAD : base + narrow[at] * (uint64_t)bw;
+            SPMV__T *to = in + i * (uint64_t)uw;
+            if (c + (uint64_t)(bw + load - uw) <= cols) {
+                SPMV__O(qput)(to, SPMV__O(qfrom)(x + c, load));
+                if (units > 1) SPMV__O(qput)(to + ROW, SPMV__O(qfrom)(x + c + uw, load));
+                if (units > 2) SPMV__O(qput)(to + 2 * ROW, SPMV__O(qfrom)(x + c + 2 * uw, load));
+                found = 1;
+            } else for (u = 0; u < units; u++) {
+                found |= c != SPMV_PAD;
+                for (r = 0; r < uw; r++) to[u * ROW + r] = c == SPMV_PAD ? 0 : edge[u * uw + r];
+            }
         }
+        for (r = 0; r < bh && found; r++)
+            for (u = 0; u < units; u++)
+                SPMV__F(add_products)(val + (uint64_t)(r * units + u) * step, n, b->ahead, in + u * ROW, part + r * ROW);
+    }
+    for (i = 0; i < count; i++)
+        for (r = 0; r < bh; r++) {
+            const SPMV__T *of = part + (uint64_t)(r * ROW) + i * (uint64_t)uw;
+            sum[i * (uint64_t)bh + (uint64_t)r] = of[0] + of[1] + (uw == 2 ? 0 : uw == 3 ? of[2] : of[2] + of[3]);
+        }
+}
+#endif
+
+/* With the block size a constant, functions of their own for each. quads: bcsr, the sums of each row's lanes; else sum has the sums. */
+#define X(bh, bw, uw)                                                                                                              \
+    SPMV__IF_BCSR(SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, \
+                                                                     const SPMV__T *edge, SPMV__O(quad) *sum)                      \
+    {                                                                                                                              \
+        if (uw == 3 && !b->is_last) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw, 4);                                       \
+        else SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw, uw);                                                             \
+    })                                                                                                                             \
+    SPMV__IF_BELL(SPMV__APART void SPMV__F(SPMV__CAT(bell_, SPMV__BLOCK_NAME(bh, bw)))(const spmv__block_slab *b, const SPMV__V *val, \
+                                                                     const SPMV__T *x, const SPMV__T *edge, SPMV__T *sum)          \
+    {                                                                                                                              \
+        SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);                                                                      \
+    })
+SPMV_BLOCK_LIST(X)
+#undef X
+
+#ifndef SPMV_NO_BCSR
+/* The sums of the rows of a slab of bcsr. */
+SPMV__APART void SPMV__F(bcsr_slab)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge, uint64_t size,
+                                    SPMV__T *sum)
+{
+    const uint64_t rows = b->count * (size >> 8);
+    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
+    uint64_t i;
+    for (i = rows; i % 4; i++) lanes[i] = SPMV__O(qzero)();
+    switch (size) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(b, val, x, edge, lanes); break;
+        SPMV_BLOCK_LIST(X)
+#undef X
+    }
+    for (i = 0; i < rows; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
+}
+#endif
+
+#ifdef SPMV__ANY_BELL
+/* The same for bell and sbell. */
+SPMV__APART void SPMV__F(bell_slab)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge, uint64_t size,
+                                    SPMV__T *sum)
+{
+    switch (size) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__CAT(bell_, SPMV__BLOCK_NAME(bh, bw)))(b, val, x, edge, sum); break;
+        SPMV_BLOCK_LIST(X)
+#undef X
     }
 }
 #endif
 
-/* With the block size a constant, a function of its own for each. */
-#define X(bh, bw, uw)                                                                                                              \
-    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
-                                                       const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
-    {                                                                                                                              \
-        SPMV__IF_BCSR(if (b->is_bcsr) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
-        SPMV__IF_BELL(if (!b->is_bcsr) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
-    }
-SPMV_BLOCK_LIST(X)
-#undef X
-#undef SPMV__EACH_SUM
-#undef SPMV__PUT
-#undef SPMV__GET
-
 /* Block rows s .. end - 1, slab by slab. */
 static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], size = bh << 8 | p->n[SPMV_BLOCK_BW];
     SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
-    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
     spmv__block_slab b;
-    uint64_t i, n;
     SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s += b.count) {
         const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        for (i = b.is_bcsr ? b.count * bh : 0; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
-        switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
-            SPMV_BLOCK_LIST(X)
-#undef X
-        }
-        n = spmv__smaller(b.count * bh, p->rows - s * bh);
-        for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
-        SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
+        SPMV__IF_BCSR(if (b.is_bcsr) SPMV__F(bcsr_slab)(&b, val, x, edge, size, sum);)
+        SPMV__IF_BELL(if (!b.is_bcsr) SPMV__F(bell_slab)(&b, val, x, edge, size, sum);)
+        SPMV__F(set_rows)(p, s * bh, spmv__smaller(b.count * bh, p->rows - s * bh), alpha, sum, beta, y);
     }
 }
 
