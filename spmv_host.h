@@ -208,7 +208,7 @@ typedef struct spmv__block_slab {
     const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
     const uint16_t *narrow;
     uint64_t        base, step;            /* step: slots from one unit of a block to the next */
-    int             is_bcsr, is_last;      /* is_last: bcsr, the last blocks are in this slab */
+    int             is_bcsr, is_last;      /* is_last: the last blocks are in this slab */
     uint64_t        blocks;                /* bell, sbell: blocks of a block row */
     uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
     uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
@@ -232,9 +232,9 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     b->blocks = spmv__block_count(p, s);
     b->next_col = second.col - first.col;
     b->next_val = second.val - first.val;
-    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
-    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->count < height ? b->next_val : 0;
-    b->is_last = 1;
+    /* where the same unit of the next slab begins: the processor does not follow so many units by itself */
+    b->ahead = p->spec.format == SPMV_BELL || b->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->blocks * b->next_val;
+    b->is_last = s + b->count == spmv__block_rows(p);
     if (!b->is_bcsr) return first.val;
     if (ptr->width == 4)
         for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
@@ -252,7 +252,6 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
 #define SPMV__IF_BCSR(text)
 #endif
 #if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL)
-#define SPMV__ANY_BELL
 #define SPMV__IF_BELL(text) text
 #else
 #define SPMV__IF_BELL(text)
@@ -1191,20 +1190,22 @@ static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *e
     for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
-#ifndef SPMV_NO_BCSR
 /* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
 #define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
+#define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
 
-/* Adds a block to the sums of its rows. Its units lie step slots apart; each of load is taken of it and of x, which is more than uw for
- * units of three: the element behind each, whose product is in the lane that qfirst drops. All sizes are constants, so that sums stay in
- * registers. */
-SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, const SPMV__T *x, SPMV__O(quad) *sum, int bh, int bw, int uw,
-                                           int load)
+/* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
+ * Each load is of so many elements of a unit and of x: of units of three, that is one more, whose product is in the lane that qfirst
+ * drops. All sizes are constants, so that sums stay in registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x, SPMV__O(quad) *sum, int bh,
+                                           int bw, int uw, int load)
 {
     const int units = bw / uw; /* of a row */
     const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, load), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, load) : x0;
     const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, load) : x0;
-#define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
+#define SPMV__UNIT(i, u, x)                                                                                                        \
+    if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
+    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
 #define SPMV__ADD(i)                                                                                                               \
     if (bh > i) {                                                                                                                  \
         SPMV__UNIT(i, 0, x0)                                                                                                       \
@@ -1216,144 +1217,71 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, co
 #undef SPMV__ADD
 }
 
-/* Sums each block row of bcsr. */
-#define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
-SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__O(quad) *sum, int bh, int bw, int uw, int load)
+/* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
+ * of all lies side by side. Padding comes last in a block row. */
+SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw, int load, int is_bcsr)
 {
     const SPMV__O(quad) zero = SPMV__O(qzero)();
     const uint32_t *col = b->col;
     const uint16_t *narrow = b->narrow;
     const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
-    uint64_t k = 0, i;
-    for (i = 1; i <= count; i++, sum += bh) {
-        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers */
-        const uint64_t end = b->ptr[i];
-        for (; k < end; k++, val += uw) {
-            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
-            SPMV__F(block_add)(val, step, c + reads <= cols ? x + c : edge, part, bh, bw, uw, load);
+    const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    uint64_t i;
+    for (i = 0; i < count; i++, sum += bh) {
+        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
+        uint64_t k = is_bcsr ? b->ptr[i] : i;
+        const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
+        const SPMV__V *at = val + k * (uint64_t)uw;
+        for (; k < end; k += next_col, at += next_val) {
+            const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
+            const SPMV__T *from = x + c;
+            if (c + reads > cols) {
+                if (!is_bcsr && c == SPMV_PAD) break;
+                from = edge;
+            }
+            SPMV__F(block_add)(at, step, ahead, from, part, bh, bw, uw, load);
         }
         SPMV__EACH_SUM(SPMV__PUT)
     }
 }
-#undef SPMV__PUT
-#undef SPMV__EACH_SUM
-#endif
 
-#ifdef SPMV__ANY_BELL
-/* sum[i] += val[i] * in[i] for n elements. Memory is prefetched ahead slots in advance, unless that is 0. */
-SPMV__FORCE_INLINE void SPMV__F(add_products)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, uint64_t ahead,
-                                              const SPMV__T *SPMV__RESTRICT in, SPMV__T *SPMV__RESTRICT sum)
-{
-    uint64_t i = 0;
-    for (; i + SPMV__LANES <= n; i += SPMV__LANES) {
-        if (ahead) SPMV__AHEAD(val + i + ahead);
-        SPMV__O(vput)(sum + i, SPMV__O(vfma)(SPMV__F(vload)(val + i), SPMV__O(vfrom)(in + i), SPMV__O(vfrom)(sum + i)));
-    }
-    for (; i < n; i++) sum[i] = SPMV__O(efma)((SPMV__T)val[i], in[i], sum[i]);
-}
-
-/* Sums a slab of bell or sbell. The same unit of neighbouring block rows lies side by side, so the elements of x that the first block of
- * each needs are put side by side, too: vectors then go over all of them, and the matrix is read in order. part has the sums of the same
- * element of all blocks, which are added last. */
-SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__T *sum, int bh, int bw, int uw)
-{
-    enum { ROW = SPMV__SLAB * 4 + 4 /* elements of a unit, at most, and what a quad may write behind them */ };
-    const uint32_t *col = b->col;
-    const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, next = b->next_col, n = count * (uint64_t)uw;
-    const int units = bw / uw, load = uw == 2 ? 2 : 4; /* of units of three, the element behind, which the next unit overwrites */
-    SPMV__T part[SPMV__EDGE * ROW], in[3 * ROW];
-    uint64_t i, k;
-    int found = 1, r, u;
-    for (r = 0; r < bh; r++) memset(part + r * ROW, 0, (size_t)n * sizeof *part);
-    for (k = 0; k < b->blocks && found; k++, val += b->next_val) {
-        for (i = 0, found = 0; i < count; i++) {
-            const uint64_t at = k * next + i;
-            const uint64_t c = col ? col[at] : narrow[at] == SPMV_PAD16 ? SPMV_PAD : base + narrow[at] * (uint64_t)bw;
-            SPMV__T *to = in + i * (uint64_t)uw;
-            if (c + (uint64_t)(bw + load - uw) <= cols) {
-                SPMV__O(qput)(to, SPMV__O(qfrom)(x + c, load));
-                if (units > 1) SPMV__O(qput)(to + ROW, SPMV__O(qfrom)(x + c + uw, load));
-                if (units > 2) SPMV__O(qput)(to + 2 * ROW, SPMV__O(qfrom)(x + c + 2 * uw, load));
-                found = 1;
-            } else for (u = 0; u < units; u++) {
-                found |= c != SPMV_PAD;
-                for (r = 0; r < uw; r++) to[u * ROW + r] = c == SPMV_PAD ? 0 : edge[u * uw + r];
-            }
-        }
-        for (r = 0; r < bh && found; r++)
-            for (u = 0; u < units; u++)
-                SPMV__F(add_products)(val + (uint64_t)(r * units + u) * step, n, b->ahead, in + u * ROW, part + r * ROW);
-    }
-    for (i = 0; i < count; i++)
-        for (r = 0; r < bh; r++) {
-            const SPMV__T *of = part + (uint64_t)(r * ROW) + i * (uint64_t)uw;
-            sum[i * (uint64_t)bh + (uint64_t)r] = of[0] + of[1] + (uw == 2 ? 0 : uw == 3 ? of[2] : of[2] + of[3]);
-        }
-}
-#endif
-
-/* With the block size a constant, functions of their own for each. quads: bcsr, the sums of each row's lanes; else sum has the sums. */
+/* With the block size a constant, a function of its own for each. */
 #define X(bh, bw, uw)                                                                                                              \
-    SPMV__IF_BCSR(SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, \
-                                                                     const SPMV__T *edge, SPMV__O(quad) *sum)                      \
+    SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
+                                                       const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        if (uw == 3 && !b->is_last) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw, 4);                                       \
-        else SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw, uw);                                                             \
-    })                                                                                                                             \
-    SPMV__IF_BELL(SPMV__APART void SPMV__F(SPMV__CAT(bell_, SPMV__BLOCK_NAME(bh, bw)))(const spmv__block_slab *b, const SPMV__V *val, \
-                                                                     const SPMV__T *x, const SPMV__T *edge, SPMV__T *sum)          \
-    {                                                                                                                              \
-        SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);                                                                      \
-    })
+        const int more = uw == 3 && !b->is_last; /* the element behind the last unit is outside of the matrix */                   \
+        SPMV__IF_BCSR(if (b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 1);)                         \
+        SPMV__IF_BCSR(if (b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 1);)                       \
+        SPMV__IF_BELL(if (!b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 0);)                        \
+        SPMV__IF_BELL(if (!b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 0);)                      \
+    }
 SPMV_BLOCK_LIST(X)
 #undef X
-
-#ifndef SPMV_NO_BCSR
-/* The sums of the rows of a slab of bcsr. */
-SPMV__APART void SPMV__F(bcsr_slab)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge, uint64_t size,
-                                    SPMV__T *sum)
-{
-    const uint64_t rows = b->count * (size >> 8);
-    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
-    uint64_t i;
-    for (i = rows; i % 4; i++) lanes[i] = SPMV__O(qzero)();
-    switch (size) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(b, val, x, edge, lanes); break;
-        SPMV_BLOCK_LIST(X)
-#undef X
-    }
-    for (i = 0; i < rows; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
-}
-#endif
-
-#ifdef SPMV__ANY_BELL
-/* The same for bell and sbell. */
-SPMV__APART void SPMV__F(bell_slab)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge, uint64_t size,
-                                    SPMV__T *sum)
-{
-    switch (size) {
-#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__CAT(bell_, SPMV__BLOCK_NAME(bh, bw)))(b, val, x, edge, sum); break;
-        SPMV_BLOCK_LIST(X)
-#undef X
-    }
-}
-#endif
+#undef SPMV__PUT
+#undef SPMV__EACH_SUM
 
 /* Block rows s .. end - 1, slab by slab. */
 static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], size = bh << 8 | p->n[SPMV_BLOCK_BW];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
     SPMV__T edge[SPMV__EDGE], sum[SPMV__SLAB * SPMV__EDGE];
+    SPMV__O(quad) lanes[SPMV__SLAB * SPMV__EDGE];
     spmv__block_slab b;
+    uint64_t i, n;
     SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s += b.count) {
         const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        SPMV__IF_BCSR(if (b.is_bcsr) SPMV__F(bcsr_slab)(&b, val, x, edge, size, sum);)
-        SPMV__IF_BELL(if (!b.is_bcsr) SPMV__F(bell_slab)(&b, val, x, edge, size, sum);)
-        SPMV__F(set_rows)(p, s * bh, spmv__smaller(b.count * bh, p->rows - s * bh), alpha, sum, beta, y);
+        for (i = b.count * bh; i % 4; i++) lanes[i] = SPMV__O(qzero)();
+        switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
+#define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
+            SPMV_BLOCK_LIST(X)
+#undef X
+        }
+        n = spmv__smaller(b.count * bh, p->rows - s * bh);
+        for (i = 0; i < n; i += 4) SPMV__O(qsums)(sum + i, lanes[i], lanes[i + 1], lanes[i + 2], lanes[i + 3]);
+        SPMV__F(set_rows)(p, s * bh, n, alpha, sum, beta, y);
     }
 }
 

@@ -21,7 +21,6 @@
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
- *   qput(to, q)              stores all four lanes
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
@@ -116,13 +115,6 @@
     {                                                                                                                              \
         spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
         return q;                                                                                                                  \
-    }                                                                                                                              \
-    SPMV__FORCE_INLINE void spmv__qput_##S(T *to, spmv__quad_##S q)                                                                \
-    {                                                                                                                              \
-        to[0] = q.a;                                                                                                               \
-        to[1] = q.b;                                                                                                               \
-        to[2] = q.c;                                                                                                               \
-        to[3] = q.d;                                                                                                               \
     }                                                                                                                              \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qfirst_##S(spmv__quad_##S q, uint64_t n)                                               \
     {                                                                                                                              \
@@ -327,7 +319,6 @@ SPMV__FORCE_INLINE void spmv__qsums_f32_avx2(float *to, __m128 a, __m128 b, __m1
     _mm_storeu_ps(to, _mm_hadd_ps(_mm_hadd_ps(a, b), _mm_hadd_ps(c, d)));
 }
 SPMV__FORCE_INLINE __m128 spmv__qfrom_f32_avx2(const float *p, int n) { return spmv__qload_f32_avx2(p, n); }
-SPMV__FORCE_INLINE void spmv__qput_f32_avx2(float *p, __m128 q) { _mm_storeu_ps(p, q); }
 SPMV__FORCE_INLINE __m128 spmv__qzero_f32_avx2(void) { return _mm_setzero_ps(); }
 SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
 SPMV__FORCE_INLINE __m128 spmv__qfma_f32_avx2(__m128 a, __m128 b, __m128 c) { return _mm_fmadd_ps(a, b, c); }
@@ -412,7 +403,6 @@ SPMV__FORCE_INLINE void spmv__qsums_f64_avx2(double *to, __m256d a, __m256d b, _
     _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20), _mm256_permute2f128_pd(ab, cd, 0x31)));
 }
 SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return spmv__qload_f64_avx2(p, n); }
-SPMV__FORCE_INLINE void spmv__qput_f64_avx2(double *p, __m256d q) { _mm256_storeu_pd(p, q); }
 SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
 SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
 SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
@@ -472,7 +462,6 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 #define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
 #define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
 #define spmv__qsums_f32_avx512 spmv__qsums_f32_avx2
-#define spmv__qput_f32_avx512 spmv__qput_f32_avx2
 #define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
 #define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
 #define spmv__qfma_f32_avx512 spmv__qfma_f32_avx2
@@ -505,7 +494,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
 #define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
 #define spmv__qsums_f64_avx512 spmv__qsums_f64_avx2
-#define spmv__qput_f64_avx512 spmv__qput_f64_avx2
 #define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
 #define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
 #define spmv__qfma_f64_avx512 spmv__qfma_f64_avx2
@@ -564,7 +552,6 @@ SPMV__FORCE_INLINE float32x4_t spmv__qload_f32_neon(const float *p, int n)
     return vcombine_f32(vld1_f32(p), n == 2 ? vdup_n_f32(0) : vset_lane_f32(p[2], vdup_n_f32(0), 0));
 }
 SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { return spmv__qload_f32_neon(p, n); }
-SPMV__FORCE_INLINE void spmv__qput_f32_neon(float *p, float32x4_t q) { vst1q_f32(p, q); }
 SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
 SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfma_f32_neon(float32x4_t a, float32x4_t b, float32x4_t c) { return vfmaq_f32(c, a, b); }
@@ -617,11 +604,6 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, in
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfrom_f64_neon(const double *p, int n) { return spmv__qload_f64_neon(p, n); }
-SPMV__FORCE_INLINE void spmv__qput_f64_neon(double *p, spmv__quad_f64_neon q)
-{
-    vst1q_f64(p, q.low);
-    vst1q_f64(p + 2, q.high);
-}
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qzero_f64_neon(void)
 {
     spmv__quad_f64_neon q;
