@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * bench/host.c - products with banded matrices in every format, on the host with one thread and with all, or on a device. bench/host.sh
  * builds it once with -O2 and once with -O3 -march=native, and makes tables of what it prints: a line of JSON for each matrix, plan and
- * number of threads, with the microseconds of a product (the median of samples of products in a row), the bytes that it must move (the
- * stored matrix, x once and y once), and the rate at which so many threads read memory, measured just before.
+ * number of threads, with the microseconds of a product, the bytes that it must move (the stored matrix, x once and y once), the rate at
+ * which so many threads read memory, measured in turn with it, and share, its bytes over its time over that rate.
  *
  *   build/host-O2 NAME DEVICE f32|f64 small|cache|memory [MATRIX[/PLAN]...]
  *
@@ -224,8 +224,8 @@ static double time_of(product *p, uint64_t times)
     return median(us, n);
 }
 
-/* Medians of some rounds. In each, reading and products alternate, because the rate of reading changes within seconds on machines that are
- * shared. */
+/* The fastest of some rounds, and medians of the rates. Reading and products alternate, because the rate of reading changes within seconds
+ * on machines that are shared. */
 static rates rates_of(product *p, uint64_t bytes, int threads)
 {
     const double least = on ? DEVICE_SAMPLE_SECONDS : SAMPLE_SECONDS;
@@ -245,7 +245,8 @@ static rates rates_of(product *p, uint64_t bytes, int threads)
         us[i] = time_of(p, times);
         share[i] = 1e-3 * (double)bytes / us[i] / read[i];
     }
-    r.us = median(us, ROUNDS);
+    (void)median(us, ROUNDS);
+    r.us = us[0];
     r.read = median(read, ROUNDS);
     r.share = median(share, ROUNDS);
     return r;

@@ -60,6 +60,6 @@ done
 echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(sed -n 's/^cache size[^:]*: //p' /proc/cpuinfo | head -n 1) of cache as it reports; $(date -u +%Y-%m-%d); $("${CC:-cc}" --version | head -n 1)"
 echo "Commit: $(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD -- 'spmv*.h' 2>/dev/null || echo ', with changes')"
 echo "Command: ${RUN:+RUN=\"$RUN\" }${ROUNDS:+ROUNDS=$ROUNDS }${INTEL:+INTEL=... }sh bench/host.sh $*"
-echo "Products in a row by the wall clock, medians of five rounds that alternate with reading; the fastest of ${ROUNDS:-2} such runs counts."
+echo "Products in a row by the wall clock: the fastest of five medians that alternate with reading, and of ${ROUNDS:-2} such runs."
 echo
 python3 bench/host.py "$out/rows.json" "$@"
