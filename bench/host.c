@@ -108,8 +108,8 @@ static double read_rate(int threads)
 
 /* ---- matrices --------------------------------------------------------------------------------------------------------- */
 
-/* A grid of side^3 points with unknowns at each; every point is coupled with itself and its neighbours: the six along the axes (reach 1), or all
- * 26 (reach 3). side 0: dense, with so many rows as unknowns. */
+/* A grid of side^3 points with unknowns at each; every point is coupled with itself and its neighbours: the six along the axes (reach 1),
+ * or all 26 (reach 3). side 0: dense, with so many rows as unknowns. */
 typedef struct shape {
     const char *name, *set;
     int         side, reach, unknowns;
@@ -117,7 +117,8 @@ typedef struct shape {
 } shape;
 
 #define SCALAR_PLANS "csr csr:run=1024,idx=16 tcsr coo cmrs ell ell:idx=16 sell sell:idx=16 sell:h=8 dia bdia"
-#define BLOCK_PLANS "csr csr:run=1024,idx=16 tcsr cmrs sell sell:idx=16 bcsr:b=3x3 bcsr:b=3x3,idx=16 sbell:b=3x3 sbell:b=3x3,idx=16 bell:b=3x3"
+#define BLOCK_PLANS \
+    "csr csr:run=1024,idx=16 tcsr cmrs sell sell:idx=16 bcsr:b=3x3 bcsr:b=3x3,idx=16 sbell:b=3x3 sbell:b=3x3,idx=16 bell:b=3x3"
 static const shape shapes[] = {
     { "grid_8", "small", 8, 1, 1, "csr ell sell dia" },
     { "grid_12", "small", 12, 1, 1, "csr ell sell dia" },

@@ -3,11 +3,11 @@
 # bench/host.sh [bands] [compilers] [devices] - measures, on banded matrices that it makes itself, and prints (all three by default)
 #   bands      the bytes of a product over its time, over the rate at which memory is read, for every format beyond the caches; and what
 #              products that take microseconds gain or lose by a second thread
-#   compilers  the time of the library compiled with -O3 -march=native over that of -O2
+#   compilers  the time of the library compiled with -O3 -march=native over that of -O2, in cache
 #   devices    the time of OpenCL devices that are this processor over that of the host, for the same plans
 # "make bench-host" writes that to bench/results/host-bands.txt. Rows stay in build/host.
 # Variables, with their defaults: RUN, a prefix of each timed command, such as "chrt -f 5" on a machine that others use, too; ROUNDS, of
-# which the fastest counts (2); TYPES ("f64 f32"); DEVICES, as "spmv --device" takes them (pthread, which is PoCL); INTEL, the file
+# which the fastest counts (2; devices once); TYPES ("f64 f32"); DEVICES, as "spmv --device" takes them (pthread, which is PoCL); INTEL, the file
 # libintelocl.so of the PyPI package intel-opencl-rt, whose device is then measured, too.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,11 +16,14 @@ out=build/host
 flags='-std=c99 -D_POSIX_C_SOURCE=200809L -I. -fopenmp'
 mkdir -p "$out/vendors"
 [ $# -gt 0 ] || set -- bands compilers devices
-build() { # build NAME FLAGS...: the library and the program with these flags
+build() { # build NAME FLAGS...: the library, unless it is newer than the headers, and the program with these flags
     name=$1
     shift
-    # shellcheck disable=SC2086
-    "${CC:-cc}" $flags "$@" -c tools/library.c -o "$out/library-$name.o"
+    if [ ! -e "$out/library-$name.o" ] || [ "$(find . -maxdepth 1 -name 'spmv*.h' -newer "$out/library-$name.o")" ]; then
+        # shellcheck disable=SC2086
+        "${CC:-cc}" $flags "$@" -c tools/library.c -o "$out/library-$name.o.new"
+        mv "$out/library-$name.o.new" "$out/library-$name.o"
+    fi
     # shellcheck disable=SC2086
     "${CC:-cc}" $flags -O2 bench/host.c "$out/library-$name.o" -o "$out/host-$name" -lOpenCL -ldl -lz -lm
 }
@@ -44,8 +47,8 @@ case " $* " in *' compilers '*) build O3 -O3 -march=native ;; esac
 round=1
 while [ "$round" -le "${ROUNDS:-2}" ]; do
     measure O2 host small cache memory
-    case " $* " in *' compilers '*) measure O3 host small cache memory ;; esac
-    case " $* " in *' devices '*)
+    case " $* " in *' compilers '*) measure O3 host cache ;; esac # from memory, instructions count for less
+    case "$round $* " in "1 "*devices*)
         for device in ${DEVICES:-pthread}; do measure O2 "$device" cache memory; done
         if [ "${INTEL:-}" ]; then
             echo "$INTEL" >"$out/vendors/intel.icd"
