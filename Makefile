@@ -62,6 +62,7 @@ help:
 	@echo 'make man          writes manual pages of the command line to build/man, by help2man; see one with man -l build/man/spmv.1'
 	@echo 'make bench-peers FILES="a.mtx ..." DEVICE=host|gpu   compares with other libraries: Eigen, librsb and MKL, or cuSPARSE'
 	@echo 'make bench-regret FILES="a.mtx ..." DEVICE=D TYPE=T  compares the choice with the best plan that a search finds'
+	@echo 'make bench-host   writes bench/results/host-bands.txt: speed of every format beside that of memory; compilers; OpenCL on the CPU'
 	@echo 'make bench-papers DEVICE=D TYPE=T NAME=N             repeats the tables of clSpMV, HYB-R and CMRS: bench/results/N-tables.txt'
 	@echo 'make bench-report FROM=DIRECTORY NAME=N              writes bench/results/N* and the table in the README from their output'
 	@echo 'make clean        removes build and dist'
@@ -324,6 +325,8 @@ bench-peers: build/spmv
 	@DEVICE="$(DEVICE)" sh bench/peers.sh $(FILES)
 bench-regret: build/spmv
 	@sh bench/regret.sh "$(DEVICE)" "$(TYPE)" $(FILES)
+bench-host:
+	@sh bench/host.sh >build/host.new && mv build/host.new bench/results/host-bands.txt
 bench-papers: build/spmv
 	@sh bench/papers.sh "$(DEVICE)" "$(TYPE)" build/papers/$(NAME) $(FILES)
 	@sh bench/report.sh build/papers/$(NAME) $(NAME) build/papers/$(NAME)
@@ -335,4 +338,4 @@ clean:
 
 .PHONY: all help headers fit predicted kernels check-headers single dist install install-headers uninstall test test-all compile-checks \
         unit sanitize pairs suite oclgrind generator rusticl examples fuzz demo sizes variants man bench-peers bench-regret \
-        bench-papers bench-report clean
+        bench-host bench-papers bench-report clean

@@ -1124,6 +1124,14 @@ SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a :
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
+/* Slots from one stored diagonal, or entry of a row, to the next, for so many rows and values of so many bytes: a multiple of 32 slots, but
+ * of long ones none of 4 KiB, because then the same row of all would be in one set of a processor's L1 cache, which holds eight of them. */
+SPMV__SHARED uint64_t spmv__leading(uint64_t rows, uint64_t width)
+{
+    const uint64_t slots = spmv__round_up(rows, 32);
+    return slots * width % 4096 == 0 && rows >= 4096 ? slots + 32 : slots;
+}
+
 /* Element i of an array of unsigned integers of any width. */
 static uint64_t spmv__at(const spmv_array *a, uint64_t i)
 {
@@ -2938,7 +2946,7 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
     uint64_t bands;
     spmv_status status = spmv__dia_count(p, s, &bands);
     p->n[SPMV_DIA_DIAGONALS] = s->diagonals.count;
-    p->n[SPMV_DIA_LD] = spmv__round_up(p->rows, 32);
+    p->n[SPMV_DIA_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_DIA_OFFSET], p->n[SPMV_DIA_DIAGONALS], 4);
     return status;
@@ -2985,7 +2993,7 @@ static const spmv_format_layout spmv__bdia_layouts[] = {
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
     spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);
-    p->n[SPMV_BDIA_LD] = spmv__round_up(p->rows, 32);
+    p->n[SPMV_BDIA_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(s->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_BDIA_OFFSET], p->n[SPMV_BDIA_BANDS], 4);
     spmv__want(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS] + 1, 4);
@@ -3227,7 +3235,7 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
     int fits = 1;
     uint64_t i, low, high;
     p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
-    p->n[SPMV_ELL_LD] = spmv__round_up(p->rows, 32);
+    p->n[SPMV_ELL_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
         spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
@@ -4132,7 +4140,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     }
     if (p->spec.format == SPMV_BELL) {
         p->n[SPMV_BELL_WIDTH] = most;
-        p->n[SPMV_BELL_LD] = spmv__round_up(block_rows, 32);
+        p->n[SPMV_BELL_LD] = spmv__leading(block_rows, p->a[SPMV_VAL].width);
         blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
         bases = p->n[SPMV_BELL_LD] / 32;
     } else if (p->spec.format == SPMV_SBELL) {

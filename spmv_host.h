@@ -82,6 +82,8 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
  * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
 #define SPMV__CACHED 100000
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
+enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
+#define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
 #define SPMV__CSR_LANES 16
@@ -206,7 +208,7 @@ typedef struct spmv__block_slab {
     const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
     const uint16_t *narrow;
     uint64_t        base, step;            /* step: slots from one unit of a block to the next */
-    int             is_bcsr;
+    int             is_bcsr, is_last;      /* is_last: the last blocks are in this slab */
     uint64_t        blocks;                /* bell, sbell: blocks of a block row */
     uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
     uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
@@ -230,13 +232,15 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     b->blocks = spmv__block_count(p, s);
     b->next_col = second.col - first.col;
     b->next_val = second.val - first.val;
-    /* where the same unit of the next block, or of bell's next slab, begins: the processor does not see by itself that it comes next */
-    b->ahead = p->spec.format == SPMV_BELL ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->next_val;
+    /* where the same unit of the next slab begins: the processor does not follow so many units by itself */
+    b->ahead = p->spec.format == SPMV_BELL || b->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->blocks * b->next_val;
+    b->is_last = s + b->count == spmv__block_rows(p);
     if (!b->is_bcsr) return first.val;
     if (ptr->width == 4)
         for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
     else
         for (i = 0; i <= b->count; i++) b->ptr[i] = spmv__at(ptr, s + i) - first.col;
+    b->is_last = first.col + b->ptr[b->count] == p->n[SPMV_BCSR_BLOCKS];
     return first.val;
 }
 #endif
@@ -248,7 +252,6 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
 #define SPMV__IF_BCSR(text)
 #endif
 #if !defined(SPMV_NO_BELL) || !defined(SPMV_NO_SBELL)
-#define SPMV__ANY_BELL
 #define SPMV__IF_BELL(text) text
 #else
 #define SPMV__IF_BELL(text)
@@ -549,6 +552,8 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
  *             on are taken SPMV__BLOCK_ROWS at a time, in the way that suits the kind of the block
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
+ * columns     the sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL:
+ *             there are no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding
  * slice       the sums of height rows of a slice with so many slots, in registers */
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
@@ -689,6 +694,42 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
         if (pads == 2) return sum;                                                                                                  \
         return SPMV__O(vfma)(SPMV__F(vload)(val), SPMV__O(vpick##w)(x, col, pads), sum);                                            \
     }                                                                                                                               \
+    SPMV__FORCE_INLINE void SPMV__F(columns_ahead##w)(const SPMV__V *val, const C *col)                                             \
+    {                                                                                                                               \
+        SPMV__AHEAD(val + SPMV__TILE);                                                                                              \
+        SPMV__AHEAD(col + SPMV__TILE);                                                                                              \
+    }                                                                                                                               \
+    SPMV__APART int SPMV__F(columns##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t ld, uint64_t count, \
+                                        const uint32_t *SPMV__RESTRICT base, uint64_t rows, const SPMV__T *SPMV__RESTRICT x,        \
+                                        const SPMV__T *from, SPMV__T *out)                                                          \
+    {                                                                                                                               \
+        const SPMV__O(vec) zero = SPMV__O(vzero)();                                                                                 \
+        uint64_t i;                                                                                                                 \
+        int found = 0;                                                                                                              \
+        for (i = 0; i < rows; i += SPMV__LANES) {                                                                                   \
+            const SPMV__T *in = base ? x + base[i / 32] : x;                                                                        \
+            SPMV__O(vec) s = from ? SPMV__O(vfrom)(from + i) : zero;                                                                \
+            SPMV__F(columns_ahead##w)(val + i, col + i);                                                                            \
+            if (SPMV__O(vpads##w)(col + i) != 2) {                                                                                  \
+                found = 1;                                                                                                          \
+                s = SPMV__F(entry##w)(val + i, col + i, in, s);                                                                     \
+            }                                                                                                                       \
+            if (count > 1) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + ld + i, col + ld + i);                                                              \
+                s = SPMV__F(entry##w)(val + ld + i, col + ld + i, in, s);                                                           \
+            }                                                                                                                       \
+            if (count > 2) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + 2 * ld + i, col + 2 * ld + i);                                                      \
+                s = SPMV__F(entry##w)(val + 2 * ld + i, col + 2 * ld + i, in, s);                                                   \
+            }                                                                                                                       \
+            if (count > 3) {                                                                                                        \
+                SPMV__F(columns_ahead##w)(val + 3 * ld + i, col + 3 * ld + i);                                                      \
+                s = SPMV__F(entry##w)(val + 3 * ld + i, col + 3 * ld + i, in, s);                                                   \
+            }                                                                                                                       \
+            SPMV__O(vput)(out + i, s);                                                                                              \
+        }                                                                                                                           \
+        return found;                                                                                                               \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(slice_rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t height, \
                                                 uint64_t slots, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum, int vectors)         \
     {                                                                                                                               \
@@ -753,10 +794,43 @@ static SPMV__T SPMV__F(dense_dot)(const SPMV__V *SPMV__RESTRICT val, uint64_t n,
     return SPMV__O(vsum)(SPMV__O(vadd)(SPMV__O(vadd)(s0, s1), SPMV__O(vadd)(s2, s3))) + rest;
 }
 
+/* The sums of four rows of n values. x is read once for four: from the L2 cache, it would slow the stream of the matrix down. */
+static void SPMV__F(dense_four)(const SPMV__V *SPMV__RESTRICT val, uint64_t n, const SPMV__T *SPMV__RESTRICT x, SPMV__T *sum)
+{
+    const SPMV__V *v1 = val + n, *v2 = v1 + n, *v3 = v2 + n;
+    SPMV__O(vec) s0 = SPMV__O(vzero)(), s1 = s0, s2 = s0, s3 = s0;
+    SPMV__T rest[4] = { 0 };
+    uint64_t k = 0;
+    for (; k + SPMV__LANES <= n; k += SPMV__LANES) {
+        const SPMV__O(vec) in = SPMV__O(vfrom)(x + k);
+        s0 = SPMV__O(vfma)(SPMV__F(vload)(val + k), in, s0);
+        s1 = SPMV__O(vfma)(SPMV__F(vload)(v1 + k), in, s1);
+        s2 = SPMV__O(vfma)(SPMV__F(vload)(v2 + k), in, s2);
+        s3 = SPMV__O(vfma)(SPMV__F(vload)(v3 + k), in, s3);
+    }
+    for (; k < n; k++) {
+        rest[0] += val[k] * x[k];
+        rest[1] += v1[k] * x[k];
+        rest[2] += v2[k] * x[k];
+        rest[3] += v3[k] * x[k];
+    }
+    sum[0] = SPMV__O(vsum)(s0) + rest[0];
+    sum[1] = SPMV__O(vsum)(s1) + rest[1];
+    sum[2] = SPMV__O(vsum)(s2) + rest[2];
+    sum[3] = SPMV__O(vsum)(s3) + rest[3];
+}
+
+/* Shares of dense begin at multiples of four rows, so that the same rows are summed together in all. */
 static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    uint64_t i = spmv__even(p->rows, 1, share, shares), end = spmv__even(p->rows, 1, share + 1, shares);
+    const int together = p->cols * sizeof *x > SPMV__DENSE_NEAR;
+    uint64_t i = spmv__even(p->rows, 4, share, shares), end = spmv__even(p->rows, 4, share + 1, shares);
+    for (; together && i + 4 <= end; i += 4) {
+        SPMV__T sum[4];
+        SPMV__F(dense_four)(val + i * p->cols, p->cols, x, sum);
+        SPMV__F(set_rows)(p, i, 4, alpha, sum, beta, y);
+    }
     for (; i < end; i++) SPMV__F(set)(p, i, alpha, SPMV__F(dense_dot)(val + i * p->cols, p->cols, x), beta, y);
 }
 #endif
@@ -917,63 +991,88 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
 #endif
 
 #ifdef SPMV__ANY_DIA
-/* Adds up to four diagonals over the same rows to their sums: sum[i] += val[d][i] * x[d][i] for each d below count, in this order.
+/* Vectors of the rows of one diagonal that are added before the next diagonal's: a cache line of them, but at most four. */
+#define SPMV__LINE_VECTORS (4 * sizeof(SPMV__O(vec)) <= 64 ? 4 : 2 * sizeof(SPMV__O(vec)) <= 64 ? 2 : 1)
+
+/* Adds count diagonals over the same rows to sums: out[i] = alpha * (from[i] + val[0][i] * x[0][i] + ...), in this order; from NULL: zeros.
  * Memory is prefetched for the next tile, as the processor follows so many streams badly. */
-SPMV__FORCE_INLINE void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows,
-                                                       SPMV__T *SPMV__RESTRICT sum)
+SPMV__APART void SPMV__F(diagonal_rows)(const SPMV__V *const *val, const SPMV__T *const *x, int count, uint64_t rows, const SPMV__T *from,
+                                        SPMV__T alpha, SPMV__T *out)
 {
-    const SPMV__V *v0 = val[0], *v1 = count > 1 ? val[1] : v0, *v2 = count > 2 ? val[2] : v0, *v3 = count > 3 ? val[3] : v0;
-    const SPMV__T *x0 = x[0], *x1 = count > 1 ? x[1] : x0, *x2 = count > 2 ? x[2] : x0, *x3 = count > 3 ? x[3] : x0;
+    const uint64_t L = SPMV__LANES, step = SPMV__LINE_VECTORS * SPMV__LANES;
+    const SPMV__O(vec) zero = SPMV__O(vzero)(), all_alpha = SPMV__O(vall)(alpha);
     uint64_t i = 0;
-    for (; i + SPMV__LANES <= rows; i += SPMV__LANES) {
-        SPMV__O(vec) s = SPMV__O(vfma)(SPMV__F(vload)(v0 + i), SPMV__O(vfrom)(x0 + i), SPMV__O(vfrom)(sum + i));
-        SPMV__AHEAD(v0 + i + SPMV__TILE);
-        if (count > 1) SPMV__AHEAD(v1 + i + SPMV__TILE);
-        if (count > 2) SPMV__AHEAD(v2 + i + SPMV__TILE);
-        if (count > 3) SPMV__AHEAD(v3 + i + SPMV__TILE);
-        if (count > 1) s = SPMV__O(vfma)(SPMV__F(vload)(v1 + i), SPMV__O(vfrom)(x1 + i), s);
-        if (count > 2) s = SPMV__O(vfma)(SPMV__F(vload)(v2 + i), SPMV__O(vfrom)(x2 + i), s);
-        if (count > 3) s = SPMV__O(vfma)(SPMV__F(vload)(v3 + i), SPMV__O(vfrom)(x3 + i), s);
-        SPMV__O(vput)(sum + i, s);
+    int d;
+    for (; i + step <= rows; i += step) {
+        SPMV__O(vec) s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+        if (from) {
+            s0 = SPMV__O(vfrom)(from + i);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfrom)(from + i + L);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfrom)(from + i + 2 * L);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfrom)(from + i + 3 * L);
+        }
+        for (d = 0; d < count; d++) {
+            const SPMV__V *v = val[d] + i;
+            const SPMV__T *w = x[d] + i;
+            SPMV__AHEAD(v + SPMV__TILE);
+            s0 = SPMV__O(vfma)(SPMV__F(vload)(v), SPMV__O(vfrom)(w), s0);
+            if (SPMV__LINE_VECTORS > 1) s1 = SPMV__O(vfma)(SPMV__F(vload)(v + L), SPMV__O(vfrom)(w + L), s1);
+            if (SPMV__LINE_VECTORS > 2) s2 = SPMV__O(vfma)(SPMV__F(vload)(v + 2 * L), SPMV__O(vfrom)(w + 2 * L), s2);
+            if (SPMV__LINE_VECTORS > 2) s3 = SPMV__O(vfma)(SPMV__F(vload)(v + 3 * L), SPMV__O(vfrom)(w + 3 * L), s3);
+        }
+        SPMV__O(vput)(out + i, SPMV__O(vmul)(all_alpha, s0));
+        if (SPMV__LINE_VECTORS > 1) SPMV__O(vput)(out + i + L, SPMV__O(vmul)(all_alpha, s1));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 2 * L, SPMV__O(vmul)(all_alpha, s2));
+        if (SPMV__LINE_VECTORS > 2) SPMV__O(vput)(out + i + 3 * L, SPMV__O(vmul)(all_alpha, s3));
     }
     for (; i < rows; i++) {
-        SPMV__T s = sum[i] + v0[i] * x0[i];
-        if (count > 1) s += v1[i] * x1[i];
-        if (count > 2) s += v2[i] * x2[i];
-        if (count > 3) s += v3[i] * x3[i];
-        sum[i] = s;
+        SPMV__T s = from ? from[i] : 0;
+        for (d = 0; d < count; d++) s = SPMV__O(efma)((SPMV__T)val[d][i], x[d][i], s);
+        out[i] = alpha * s;
     }
 }
 
-/* Adds rows first .. end - 1 of all diagonals to their sums. Diagonals that are inside the matrix in all of these rows are added four
- * at a time, so that the sums are loaded and stored once for four. */
-static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, const SPMV__T *x, SPMV__T *sum, int banded)
+/* Multiplies rows first .. end - 1 of all diagonals. Those that leave the matrix in these rows are added one by one to sums in a buffer;
+ * then the others SPMV__STREAMS at a time, the last of them straight into y where it is not read: writing y a tile at a time would stop the
+ * stream of the matrix. */
+static void SPMV__F(diagonal_tile)(const spmv_part *p, int64_t first, int64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta,
+                                   SPMV__T *y, int banded)
 {
-    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[4] = { NULL, NULL, NULL, NULL };
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data, *v[SPMV__STREAMS] = { NULL };
     const int32_t *offset = spmv__dia_offsets(p);
     const uint32_t *band = (const uint32_t *)p->a[SPMV_BDIA_BAND_PTR].data;
-    const SPMV__T *at[4] = { NULL, NULL, NULL, NULL };
+    const SPMV__T *at[SPMV__STREAMS] = { NULL };
     const int64_t cols = (int64_t)p->cols;
+    const uint64_t rows = (uint64_t)(end - first);
+    const int straight = !p->list.count && beta == 0;
+    SPMV__T sum[SPMV__TILE], *from = NULL; /* from: the sums, once there are any */
     int held = 0;
     uint64_t b;
     for (b = 0; b < spmv__dia_offset_count(p); b++) {
         uint64_t d = banded ? band[b] : b, last = banded ? band[b + 1] : b + 1;
         int64_t o = offset[b];
         for (; d < last; d++, o++) {
-            int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            const int64_t r = o < -first ? -o : first, stop = cols - o < end ? cols - o : end;
+            const int part = r > first || stop < end;
             if (r >= stop) continue;
-            v[held] = val + d * spmv__dia_ld(p) + (uint64_t)r;
-            at[held] = x + (r + o);
-            if (r > first || stop < end) SPMV__F(diagonal_rows)(v + held, at + held, 1, (uint64_t)(stop - r), sum + (r - first));
-            else if (++held == 4) {
-                SPMV__F(diagonal_rows)(v, at, 4, (uint64_t)(end - first), sum);
+            if (part && !from) memset(from = sum, 0, (size_t)rows * sizeof *sum);
+            if (!part && held == SPMV__STREAMS) {
+                SPMV__F(diagonal_rows)(v, at, held, rows, from, 1, sum);
+                from = sum;
                 held = 0;
+            }
+            if (part) {
+                const SPMV__V *one = val + d * spmv__dia_ld(p) + (uint64_t)r;
+                const SPMV__T *of = x + (r + o);
+                SPMV__F(diagonal_rows)(&one, &of, 1, (uint64_t)(stop - r), sum + (r - first), 1, sum + (r - first));
+            } else {
+                v[held] = val + d * spmv__dia_ld(p) + (uint64_t)first;
+                at[held++] = x + (first + o);
             }
         }
     }
-    if (held == 3) SPMV__F(diagonal_rows)(v, at, 3, (uint64_t)(end - first), sum);
-    if (held == 2) SPMV__F(diagonal_rows)(v, at, 2, (uint64_t)(end - first), sum);
-    if (held == 1) SPMV__F(diagonal_rows)(v, at, 1, (uint64_t)(end - first), sum);
+    SPMV__F(diagonal_rows)(v, at, held, rows, from, straight ? alpha : 1, straight ? y + first : sum);
+    if (!straight) SPMV__F(set_rows)(p, (uint64_t)first, rows, alpha, sum, beta, y);
 }
 
 /* The product of dia and bdia (banded), by tiles of rows. */
@@ -982,12 +1081,8 @@ static void SPMV__F(diagonals)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__ENTER;
     uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     (void)val;
-    for (; first < end; first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = spmv__smaller(end - first, SPMV__TILE);
-        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)(first + rows), x, sum, banded);
-        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
-    }
+    for (; first < end; first += SPMV__TILE)
+        SPMV__F(diagonal_tile)(p, (int64_t)first, (int64_t)spmv__smaller(end, first + SPMV__TILE), alpha, x, beta, y, banded);
 }
 #endif
 
@@ -1002,23 +1097,26 @@ static void SPMV__F(bdia)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_ELL
 #define SPMV__HOST_ELL { SPMV__PRODUCTS(ell), SPMV__REPEAT(ell) }
-/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. */
+/* Rows are padded to a multiple of 32, so that whole vectors of them can be read; padding is in the columns too. The last sums of whole
+ * tiles go straight into y, if that is not read: writing y a tile at a time would stop the stream of the matrix. */
 static void SPMV__F(ell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_ELL_COL].data, *base = (const uint32_t *)p->a[SPMV_ELL_BASE].data;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_ELL_COL].data;
+    const uint64_t width = p->n[SPMV_ELL_WIDTH], ld = p->n[SPMV_ELL_LD];
     uint64_t first = spmv__even(p->rows, SPMV__TILE, share, shares), end = spmv__even(p->rows, SPMV__TILE, share + 1, shares);
     for (; first < end; first += SPMV__TILE) {
-        SPMV__T sum[SPMV__TILE] = { 0 };
-        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, i, at = first;
+        SPMV__T buffer[SPMV__TILE], *sum = buffer, *from = NULL;
+        uint64_t rows = spmv__smaller(end - first, SPMV__TILE), padded = spmv__round_up(rows, 32), k, at = first;
         int found = 1;
-        for (k = 0; k < p->n[SPMV_ELL_WIDTH] && found; k++, at += p->n[SPMV_ELL_LD]) {
-            if (!base) found = SPMV__F(column)(val + at, col + at, padded, SPMV__TILE, x, sum);
-            else for (i = 0, found = 0; i < padded; i += 32)
-                found |= SPMV__F(column16)(val + at + i, narrow + at + i, 32, SPMV__TILE, x + base[(first + i) / 32], sum + i);
+        if (alpha == 1 && beta == 0 && !p->list.count && rows == padded) sum = y + first;
+        for (k = 0; k < width && found; k += 4, at += 4 * ld, from = sum) {
+            const uint64_t count = spmv__smaller(width - k, 4);
+            found = base ? SPMV__F(columns16)(val + at, narrow + at, ld, count, base + first / 32, padded, x, from, sum)
+                         : SPMV__F(columns)(val + at, col + at, ld, count, NULL, padded, x, from, sum);
         }
-        SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
+        if (sum == buffer) SPMV__F(set_rows)(p, first, rows, alpha, sum, beta, y);
     }
 }
 #endif
@@ -1044,7 +1142,7 @@ static void SPMV__F(tall_slice)(const spmv_part *p, uint64_t t, SPMV__T alpha, c
     }
 }
 
-/* Shares of sell are slices. The sums of several low slices are formed before they are written. */
+/* Shares of sell are slices. Where y has to be read or scaled, the sums of several low slices are formed before they are written. */
 static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
@@ -1052,6 +1150,7 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_SELL_COL].data;
     uint64_t t = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share, shares);
     uint64_t end = spmv__weighted(&p->a[SPMV_SELL_PTR], p->n[SPMV_SELL_SLICES], share + 1, shares);
+    const int straight = alpha == 1 && beta == 0 && !p->list.count;
     uint64_t first = spmv__slice_first(p, t), at = spmv__at(&p->a[SPMV_SELL_PTR], t), held = 0;
     SPMV__T sum[SPMV__TILE];
     for (; t < end; t++) {
@@ -1065,9 +1164,12 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
             SPMV__F(tall_slice)(p, t, alpha, x, beta, y);
             first = spmv__slice_end(p, t);
         } else {
-            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], sum + held);
-            else SPMV__F(slice)(val + at, col + at, height, next - at, x, sum + held);
-            held += spmv__slice_end(p, t) - spmv__slice_first(p, t);
+            const uint64_t rows = spmv__slice_end(p, t) - spmv__slice_first(p, t);
+            SPMV__T *to = straight && rows == height ? y + first : sum + held;
+            if (base) SPMV__F(slice16)(val + at, narrow + at, height, next - at, x + base[t], to);
+            else SPMV__F(slice)(val + at, col + at, height, next - at, x, to);
+            if (to == y + first) first += rows;
+            else held += rows;
         }
         at = next;
     }
@@ -1080,31 +1182,30 @@ static void SPMV__F(sell)(const spmv__job *job, uint64_t share, uint64_t shares)
 #define SPMV__HOST_SBELL { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 #define SPMV__HOST_BCSR { SPMV__PRODUCTS(block), SPMV__REPEAT(block) }
 
-
-/* Fills edge with what blocks at the edge of the matrix read instead of x: for a block that is cut by the last column, and
- * zeros behind it. */
+/* Fills edge with what the last block of a row of blocks reads instead of x, if x ends within or right behind it: the rest of x, and
+ * zeros. */
 static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *edge)
 {
-    uint64_t bw = p->n[SPMV_BLOCK_BW], first = p->cols / bw * bw, j;
+    uint64_t bw = p->n[SPMV_BLOCK_BW], first = (p->cols - 1) / bw * bw, j;
     for (j = 0; j < SPMV__EDGE; j++) edge[j] = first + j < p->cols ? x[first + j] : 0;
 }
 
 /* What is done with the sum of each row of a block, one by one: a loop would leave the sums in memory. */
 #define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
-#define SPMV__GET(i) if (bh > i) part[i] = sum[i];
-#define SPMV__PUT(i) if (bh > i) sum[i] = part[i];
+#define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
 
 /* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
- * All sizes are constants, so that sums stay in registers. */
-SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x,
-                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
+ * Each load is of so many elements of a unit and of x: of units of three, that is one more, whose product is in the lane that qfirst
+ * drops. All sizes are constants, so that sums stay in registers. */
+SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, uint64_t ahead, const SPMV__T *x, SPMV__O(quad) *sum, int bh,
+                                           int bw, int uw, int load)
 {
     const int units = bw / uw; /* of a row */
-    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, uw), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, uw) : x0;
-    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, uw) : x0;
+    const SPMV__O(quad) x0 = SPMV__O(qfrom)(x, load), x1 = units > 1 ? SPMV__O(qfrom)(x + uw, load) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qfrom)(x + 2 * uw, load) : x0;
 #define SPMV__UNIT(i, u, x)                                                                                                        \
     if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
-    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, uw), x, sum[i]);
+    sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
 #define SPMV__ADD(i)                                                                                                               \
     if (bh > i) {                                                                                                                  \
         SPMV__UNIT(i, 0, x0)                                                                                                       \
@@ -1116,67 +1217,50 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #undef SPMV__ADD
 }
 
-#ifndef SPMV_NO_BCSR
-/* Sums each block row of bcsr. */
-SPMV__FORCE_INLINE void SPMV__F(bcsr_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__O(quad) *sum, int bh, int bw, int uw)
+/* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
+ * of all lies side by side. Padding comes last in a block row. */
+SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
+                                           SPMV__O(quad) *sum, int bh, int bw, int uw, int load, int is_bcsr)
 {
     const SPMV__O(quad) zero = SPMV__O(qzero)();
     const uint32_t *col = b->col;
     const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count;
-    uint64_t k = 0, i;
-    for (i = 1; i <= count; i++, sum += bh) {
-        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero }; /* in registers */
-        const uint64_t end = b->ptr[i];
-        for (; k < end; k++, val += uw) {
-            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
-            SPMV__F(block_add)(val, step, 0, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
+    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
+    const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    uint64_t i;
+    for (i = 0; i < count; i++, sum += bh) {
+        SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
+        uint64_t k = is_bcsr ? b->ptr[i] : i;
+        const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
+        const SPMV__V *at = val + k * (uint64_t)uw;
+        for (; k < end; k += next_col, at += next_val) {
+            const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
+            const SPMV__T *from = x + c;
+            if (c + reads > cols) {
+                if (!is_bcsr && c == SPMV_PAD) break;
+                from = edge;
+            }
+            SPMV__F(block_add)(at, step, ahead, from, part, bh, bw, uw, load);
         }
         SPMV__EACH_SUM(SPMV__PUT)
     }
 }
-#endif
-
-#ifdef SPMV__ANY_BELL
-/* The same for bell and sbell. Blocks of neighbouring block rows lie side by side: the first block of all of them is added, then the
- * second of all, so that values are read in order. */
-SPMV__FORCE_INLINE void SPMV__F(bell_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
-                                           SPMV__O(quad) *first, int bh, int bw, int uw)
-{
-    const uint32_t *col = b->col;
-    const uint16_t *narrow = b->narrow;
-    const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, ahead = b->ahead, next = b->next_col;
-    uint64_t i, k;
-    int found = 1;
-    for (k = 0; k < b->blocks && found; k++, val += b->next_val) {
-        SPMV__O(quad) *sum = first;
-        for (i = k * next, found = 0; i < k * next + count; i++, sum += bh) {
-            const uint64_t c = col ? col[i] : narrow[i] == SPMV_PAD16 ? SPMV_PAD : base + narrow[i] * (uint64_t)bw;
-            SPMV__O(quad) part[8];
-            if (c == SPMV_PAD) continue;
-            found = 1;
-            SPMV__EACH_SUM(SPMV__GET)
-            SPMV__F(block_add)(val + (i - k * next) * (uint64_t)uw, step, ahead, c + (uint64_t)bw <= cols ? x + c : edge, part, bh, bw, uw);
-            SPMV__EACH_SUM(SPMV__PUT)
-        }
-    }
-}
-#endif
 
 /* With the block size a constant, a function of its own for each. */
 #define X(bh, bw, uw)                                                                                                              \
     SPMV__APART void SPMV__F(SPMV__BLOCK_NAME(bh, bw))(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x,            \
                                                        const SPMV__T *edge, SPMV__O(quad) *sum)                                    \
     {                                                                                                                              \
-        SPMV__IF_BCSR(if (b->is_bcsr) SPMV__F(bcsr_rows)(b, val, x, edge, sum, bh, bw, uw);)                                       \
-        SPMV__IF_BELL(if (!b->is_bcsr) SPMV__F(bell_rows)(b, val, x, edge, sum, bh, bw, uw);)                                        \
+        const int more = uw == 3 && !b->is_last; /* the element behind the last unit is outside of the matrix */                   \
+        SPMV__IF_BCSR(if (b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 1);)                         \
+        SPMV__IF_BCSR(if (b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 1);)                       \
+        SPMV__IF_BELL(if (!b->is_bcsr && more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, 4, 0);)                        \
+        SPMV__IF_BELL(if (!b->is_bcsr && !more) SPMV__F(slab_rows)(b, val, x, edge, sum, bh, bw, uw, uw, 0);)                      \
     }
 SPMV_BLOCK_LIST(X)
 #undef X
-#undef SPMV__EACH_SUM
 #undef SPMV__PUT
-#undef SPMV__GET
+#undef SPMV__EACH_SUM
 
 /* Block rows s .. end - 1, slab by slab. */
 static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
@@ -1189,7 +1273,7 @@ static void SPMV__F(block_rows)(const spmv_part *p, uint64_t s, uint64_t end, SP
     SPMV__F(block_edge)(p, x, edge);
     for (; s < end; s += b.count) {
         const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + spmv__block_slab_make(&b, p, s, end);
-        for (i = b.is_bcsr ? b.count * bh : 0; i < b.count * bh || i % 4; i++) lanes[i] = SPMV__O(qzero)();
+        for (i = b.count * bh; i % 4; i++) lanes[i] = SPMV__O(qzero)();
         switch (bh << 8 | p->n[SPMV_BLOCK_BW]) {
 #define X(bh, bw, uw) case bh << 8 | bw: SPMV__F(SPMV__BLOCK_NAME(bh, bw))(&b, val, x, edge, lanes); break;
             SPMV_BLOCK_LIST(X)

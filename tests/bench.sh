@@ -135,6 +135,25 @@ report plans "$dir/none.json"
 [ $status = 1 ] && has 'none\.json: No such file'
 result "plans: a file that is not there is named"
 
+host_row() { # host_row BUILD DEVICE THREADS MATRIX US SHARE: a line as of bench/host.c
+    printf '{"build": "%s", "device": "%s", "matrix": "%s", ' "$1" "$2" "$4"
+    printf '"type": "f64", "builder": "sell", "plan": "sell", "variant": "", '
+    printf '"threads": %s, "us": %s, "bytes": 8, "read": 20, "share": %s, "ok": true}\n' "$3" "$5" "$6"
+}
+{
+    host_row O2 host 1 grid_144 40 0.80
+    host_row O2 host 2 grid_144 20 0.90
+    host_row O2 host 1 grid_8 2 1
+    host_row O2 host 2 grid_8 3 1
+    host_row O3 host 2 grid_144 20.8 1
+    host_row O2 pthread 2 grid_144 30 1
+} >"$dir/host.json"
+report host "$dir/host.json" bands compilers devices
+[ $status = 0 ] && has '^grid_144 +sell +0\.80\* +40 +0\.90 +20 *$' && has '^grid_8 +sell +2\.00 +3\.00 \*$'
+result "host: shares below the goal and small products that a second thread slows down are marked"
+has '^grid_144 +sell +1\.04$' && has '^grid_144 +sell +1\.50\*$'
+result "host: -O3 over -O2, within the goal, and the device over the host, beyond it"
+
 for class in host cpu gpu; do
     for set in peers paper short all; do
         sh bench/candidates.sh $class $set >"$dir/plans"
