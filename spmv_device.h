@@ -1900,6 +1900,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
+    spmv__dev_option_number(o, "HIGH", p->a[SPMV_TCSR_HIGH].count != 0);
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */
@@ -1940,7 +1941,7 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 {
     uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
     uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->begin);
-    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row);
+    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row), wide;
     q->n[SPMV_TCSR_TILES] = tiles;
     q->n[SPMV_TCSR_CUTS] = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
     q->n[SPMV_TCSR_EMPTIES] = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
@@ -1952,12 +1953,18 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
     spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);
     spmv__dev_cut_one(&c[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], t->begin);
     spmv__dev_cut_one(&c[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], t->row);
+    spmv__dev_cut_one(&c[SPMV_TCSR_BASE], t->begin * warps, tiles * warps, 0);
+    if (!p->a[SPMV_TCSR_HIGH].count) return;
+    wide = spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->begin * warps);
+    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH_AT], t->begin * warps, tiles * warps + 1, wide);
+    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP,
+                      (spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->end * warps) - wide) * SPMV__TCSR_WARP, 0);
 }
 
 static const spmv__dev_format spmv__tcsr_device = {
-    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
+    0, SPMV__NO_ARRAY, SPMV_TCSR_COL, SPMV_TCSR_BASE,  /* walks_rows, offsets, columns, bases */
     1, 0,                                              /* repeat_lanes, carry_rows */
-    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048", /* check */
+    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16", /* check */
     spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
     spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
     spmv__dev_fits_always, spmv__tcsr_allowed,         /* fit, allowed */
