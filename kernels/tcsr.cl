@@ -36,7 +36,7 @@
 #define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
 #endif
 #ifndef HIGH
-#define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=1 TILE=512 ; IDX16=1 HIGH=1 STREAM=0
+#define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=1 TILE=512
 /* 1: some warps have high bytes */
 #endif
 #define U 16 /* SPMV_TCSR_SLOTS */
@@ -210,7 +210,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     uint c[UNROLL];
     VEC p[U];
 #if IDX16
-    const uint first = base[warp];
+    const uint lowest = base[warp];
 #endif
 #if HIGH
     const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
@@ -249,8 +249,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     BEGIN(x, y);
     REREAD(carry);
 #if IDX16
-    x += first;
-    x0 += first; /* of an image */
+    x += lowest;
+    x0 += lowest; /* of an image */
     REREAD(x);
 #endif
     #pragma unroll
@@ -392,9 +392,9 @@ KERNEL void spmv(TILE_PARAMS)
 #else
 
 #if HIGH
-#define COLUMN_AT(u) (first + col[at + (u)] + (has_high ? (uint)highs[(u) * U] << 16 : 0))
+#define COLUMN_AT(u) (lowest + col[at + (u)] + (has_high ? (uint)highs[(u) * U] << 16 : 0))
 #elif IDX16
-#define COLUMN_AT(u) (first + col[at + (u)])
+#define COLUMN_AT(u) (lowest + col[at + (u)])
 #else
 #define COLUMN_AT(u) col[at + (u)]
 #endif
@@ -434,7 +434,7 @@ KERNEL void spmv(TILE_PARAMS)
         uint mask = ROW_ENDS(flags[item * (TILE / U) + lane]), u = 0;
 #if IDX16
         const size_t warp = item * WARPS + lane / LANES;
-        const uint first = base[warp];
+        const uint lowest = base[warp];
 #endif
 #if HIGH
         const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
