@@ -378,7 +378,7 @@ static const char *const tcsr_plans[] = { "tcsr", "tcsr:tile=512", "tcsr:tile=10
                                           "tcsr:tile=512/STREAM=1,FINISH=0", "tcsr:tile=512/STREAM=1,FINISH=1,UNROLL=16",
                                           "tcsr:tile=512,rows=sorted,sigma=50/STREAM=1,FINISH=1", "tcsr:tile=512/STREAM=0,FINISH=1",
                                           "tcsr:tile=1024,rows=nonempty/STREAM=0,FINISH=0,WG=16", "tcsr:tile=512,idx=16/STREAM=1",
-                                          "tcsr:idx=16,rows=nonempty/STREAM=1,UNROLL=16", "tcsr:idx=16/STREAM=0", NULL };
+                                          "tcsr:idx=16,rows=nonempty/STREAM=0", NULL };
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
                                            "ell:w=2+csr:rows=nonempty", "ell:w=2+csr:run=32",
                                            "csr:run=40,rows=nonempty", NULL };
