@@ -283,12 +283,14 @@ static void spmv__tcsr_warps(const spmv__convert_job *j)
     }
 }
 
-/* All arrays but values, columns and flags. */
+/* All arrays but values, columns and their high bytes, and flags. */
 static void spmv__tcsr_outline(spmv__convert_job *j)
 {
+    uint64_t wide;
     spmv__tcsr_sections(j);
     if (j->p->n[SPMV_TCSR_EMPTIES]) spmv__tcsr_list(j);
     spmv__tcsr_warps(j);
+    if (j->p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(j->p, j->s, &wide);
 }
 #else
 #define spmv__tcsr_outline NULL
@@ -329,7 +331,7 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
         sbell = { "BY_BLOCK", SPMV_SBELL_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_SBELL_PTR, spmv__block_outline },
         bcsr = { "BY_BLOCK", SPMV_BCSR_COL, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV_BCSR_PTR, spmv__block_outline },
         cmrs = { "BY_ROW", SPMV_CMRS_INDEX, SPMV_CMRS_ROW, SPMV__NO_ARRAY, SPMV__NO_ARRAY, NULL },
-        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV__NO_ARRAY, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
+        tcsr = { "BY_ROW", SPMV_TCSR_COL, SPMV_TCSR_HIGH, SPMV_TCSR_FLAG, SPMV__NO_ARRAY, spmv__tcsr_outline };
     switch (f) {
     case SPMV_DENSE: return &dense;
     case SPMV_COO: return &coo;
@@ -584,7 +586,7 @@ static void spmv__convert_options(const spmv__convert_job *j, spmv__dev_options 
     if (j->s->v->owner) spmv__dev_option(o, "OWNED", "1");
     if (j->s->v->list) spmv__dev_option(o, "LIST", "1");
     if (f == SPMV_CMRS) spmv__dev_option(o, "NUMBER", numbers ? "3" : "2");
-    else if (numbers) spmv__dev_option(o, "NUMBER", "1");
+    else if (numbers) spmv__dev_option(o, "NUMBER", f == SPMV_TCSR ? "4" : "1");
     if (f == SPMV_TCSR) spmv__dev_option(o, "TILES", "1");
     spmv__dev_option_number(o, "PER", SPMV__CONVERT_PER);
     spmv__dev_option_number(o, "WG", j->wg);
@@ -680,7 +682,10 @@ static spmv_status spmv__convert_arguments(const spmv__convert_job *j, void *ker
     spmv__dev_arg_count(&g, ld);
     spmv__dev_arg_mem(&g, f == SPMV_CSR ? a[SPMV_CSR_RUN_AT] : j->run_at);
     spmv__dev_arg_mem(&g, f == SPMV_SELL ? a[SPMV_SELL_SLICE_ROW] : j->run_tile);
-    spmv__dev_arg_mem(&g, f == SPMV_DIA ? a[SPMV_DIA_OFFSET] : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET] : NULL);
+    spmv__dev_arg_mem(&g, f == SPMV_DIA    ? a[SPMV_DIA_OFFSET]
+                          : f == SPMV_BDIA ? a[SPMV_BDIA_OFFSET]
+                          : f == SPMV_TCSR ? a[SPMV_TCSR_HIGH_AT]
+                                           : NULL);
     spmv__dev_arg_count(&g, count);
     spmv__dev_arg_mem(&g, bases != SPMV__NO_ARRAY ? a[bases] : NULL);
     spmv__dev_arg_count(&g, j->sections);

@@ -372,7 +372,7 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = e->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
-    double bytes = spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows) + x, beyond = 0;
+    double bytes = spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows) + l->extra + x, beyond = 0;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;

@@ -254,6 +254,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
+    X(BATCH, 0,   0,  "ell, sell, V=1: so many entries of a row are loaded at once, the last ones under a condition; 0: as UNROLL says") \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 48, in f64 80, for some " \
@@ -1575,6 +1576,14 @@ static const spmv__dev_format spmv__bdia_device = {
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
 
+/* With several rows an item loads vectors; BATCH takes the place of UNROLL. Also for sell. */
+static int spmv__ell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    if (k == SPMV_KNOB_UNROLL) return !v->value[SPMV_KNOB_BATCH] || v->value[SPMV_KNOB_V] > 1;
+    return k != SPMV_KNOB_BATCH || v->value[SPMV_KNOB_V] <= 1;
+}
+
 static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     (void)p;
@@ -1593,7 +1602,7 @@ static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
     1, 0,                                                /* repeat_lanes, carry_rows */
     "ell ell:rows=sorted,idx=16",                        /* check */
-    spmv__dev_matters_always, spmv__ell_defaults,        /* matters, defaults */
+    spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
     spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
@@ -1616,8 +1625,8 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
-    (void)p;
-    return (k != SPMV_KNOB_V && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_SLICE];
+    if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_BATCH)) return 0;
+    return v->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, v, k);
 }
 
 static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1900,6 +1909,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
+    spmv__dev_option_number(o, "HIGH", p->a[SPMV_TCSR_HIGH].count != 0);
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */
@@ -1940,7 +1950,7 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
 {
     uint64_t tile = p->n[SPMV_TCSR_TILE], tiles = t->end - t->begin, warps = tile / SPMV__TCSR_WARP;
     uint64_t ends = spmv__tcsr_ends(p, t->begin), cuts = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->begin);
-    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row);
+    uint64_t empties = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->row), wide;
     q->n[SPMV_TCSR_TILES] = tiles;
     q->n[SPMV_TCSR_CUTS] = spmv__dev_below(&p->a[SPMV_TCSR_CUT], t->end) - cuts;
     q->n[SPMV_TCSR_EMPTIES] = spmv__dev_below(&p->a[SPMV_TCSR_EMPTY], t->last) - empties;
@@ -1952,12 +1962,18 @@ static void spmv__tcsr_cut(const spmv_part *p, const spmv__dev_span *t, spmv_par
     spmv__dev_cut_one(&c[SPMV_TCSR_PIECE], 2 * t->begin, 2 * tiles, t->begin);
     spmv__dev_cut_one(&c[SPMV_TCSR_CUT], cuts, q->n[SPMV_TCSR_CUTS], t->begin);
     spmv__dev_cut_one(&c[SPMV_TCSR_EMPTY], empties, q->n[SPMV_TCSR_EMPTIES], t->row);
+    spmv__dev_cut_one(&c[SPMV_TCSR_BASE], t->begin * warps, tiles * warps, 0);
+    if (!p->a[SPMV_TCSR_HIGH].count) return;
+    wide = spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->begin * warps);
+    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH_AT], t->begin * warps, tiles * warps + 1, wide);
+    spmv__dev_cut_one(&c[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP,
+                      (spmv__at(&p->a[SPMV_TCSR_HIGH_AT], t->end * warps) - wide) * SPMV__TCSR_WARP, 0);
 }
 
 static const spmv__dev_format spmv__tcsr_device = {
-    0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
+    0, SPMV__NO_ARRAY, SPMV_TCSR_COL, SPMV_TCSR_BASE,  /* walks_rows, offsets, columns, bases */
     1, 0,                                              /* repeat_lanes, carry_rows */
-    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048", /* check */
+    "tcsr tcsr:tile=512 tcsr:rows=nonempty,tile=2048 tcsr:idx=16", /* check */
     spmv__tcsr_matters, spmv__tcsr_defaults,           /* matters, defaults */
     spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
     spmv__dev_fits_always, spmv__tcsr_allowed,         /* fit, allowed */

@@ -368,7 +368,7 @@ SPMV_API spmv_format_class spmv_format_class_of(spmv_format f);
     X(SORT,  sort,  INT)   /* cmrs: 1 sorts a strip's entries by column */                                    \
     X(WIDE,  wide,  INT)   /* cmrs: 1 stores row and column apart even where 28 bits hold a column */         \
     X(RUN,   run,   INT)   /* csr: cut into runs of whole rows with up to this many nonzeros; rows over 4 runs into pieces of run */ \
-    X(IDX,   idx,   INT)   /* ell, sell, csr with run, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
+    X(IDX,   idx,   INT)   /* ell, sell, csr with run, tcsr, blocks: 16 stores columns as 16-bit offsets from a base, if all fit */ \
     X(TILE,  tile,  INT)   /* tcsr: slots of a tile, 512 1024 2048 or 4096; 0: 4096 */                        \
     X(COLS,  cols,  INT)   /* all formats: take only nonzeros in the first so many columns; 0: in all columns */
 
@@ -449,14 +449,17 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  *         |                           |   each end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that
  *         |                           |   goes on from the tile before, and the last tile of the row that goes on in the next; the tile
  *         |                           |   itself if there is none. cut u32[cuts]: the first tile of each row that is cut.
- *         |                           |   empty u32[empties]: the empty rows
+ *         |                           |   empty u32[empties]: the empty rows. With key idx=16 one base per warp; high_at u32[warps+1]: how
+ *         |                           |   many warps before it have high bytes; high u8: 512 for each of those, that of slot s at
+ *         |                           |   s % 32 * 16 + s / 32, so that a lane's 16 are adjacent. Both are empty if no warp has them
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
- * 2^16 - 1 marks padding. Formats of SPMV_FORMATS_EXTRA have the integers and arrays of their descriptions. */
+ * 2^16 - 1 marks padding. The columns of tcsr fit if those of every warp span less than 2^24; where they span 2^16 or more, column =
+ * base + col + high * 2^16. Formats of SPMV_FORMATS_EXTRA have the integers and arrays of their descriptions. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
-enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 8 }; /* the most that any format has */
+enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 11 }; /* the most that any format has */
 
 typedef struct spmv_array {
     void    *data;     /* count * width bytes; NULL if count is 0 */
@@ -599,7 +602,8 @@ SPMV_API spmv_device_class spmv_device_class_from(const char *name);
 #define SPMV_BCSR_ARRAYS(X)  X(BCSR, VAL) X(BCSR, PTR) X(BCSR, COL) X(BCSR, BASE)
 #define SPMV_CMRS_ARRAYS(X)  X(CMRS, VAL) X(CMRS, PTR) X(CMRS, INDEX) X(CMRS, ROW)
 #define SPMV_TCSR_ARRAYS(X) \
-    X(TCSR, VAL) X(TCSR, COL) X(TCSR, FLAG) X(TCSR, END) X(TCSR, ROW) X(TCSR, PIECE) X(TCSR, CUT) X(TCSR, EMPTY)
+    X(TCSR, VAL) X(TCSR, COL) X(TCSR, FLAG) X(TCSR, END) X(TCSR, ROW) X(TCSR, PIECE) X(TCSR, CUT) X(TCSR, EMPTY) X(TCSR, BASE) \
+    X(TCSR, HIGH_AT) X(TCSR, HIGH)
 
 #define SPMV__INT(FORMAT, NAME, name) SPMV_##FORMAT##_##NAME,
 #define SPMV__ARRAY(FORMAT, NAME) SPMV_##FORMAT##_##NAME,
@@ -2037,6 +2041,8 @@ typedef struct spmv__look_results {
 typedef struct spmv__look_known {
     spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
+    int                warps;                   /* sampled warps of tcsr; 0: none yet */
+    int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^24 or more */
     uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
 } spmv__look_known;
 
@@ -2048,6 +2054,7 @@ typedef struct spmv__load {
     double spread;  /* standard deviation of row lengths over their mean */
     double longest; /* slots of the longest row (block formats: of one row of the longest block row) */
     double bands;   /* groups of adjacent diagonals */
+    double extra;   /* bytes of the matrix besides values, columns of the width that the keys say, and one element of y a row */
 } spmv__load;
 
 /* Estimates the work of a product with a part that takes all of a view. The caller sets in out what holds for most formats: rows,
@@ -4687,19 +4694,21 @@ SPMV_API spmv_status spmv_cmrs_to_csr(uint64_t rows, int height, void *ptr, int 
 #endif
 
 static const spmv__traits spmv__tcsr_traits = {
-    SPMV__LISTS | SPMV__KEY(TILE),  /* keys */
-    SPMV_CAN_LIST | SPMV_LONG_ROWS, /* flags */
-    SPMV_CLASS_FLAT,                /* class */
-    1,                              /* indices */
-    SPMV__EVEN,                     /* even */
-    5, 5, SPMV_KEY_W,               /* convert, convert_more, more */
-    SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
-    NULL                            /* suits */
+    SPMV__LISTS | SPMV__KEY(TILE) | SPMV__KEY(IDX), /* keys */
+    SPMV_CAN_LIST | SPMV_LONG_ROWS,                 /* flags */
+    SPMV_CLASS_FLAT,                                /* class */
+    1,                                              /* indices */
+    SPMV__EVEN,                                     /* even */
+    5, 7, SPMV_KEY_IDX,                             /* convert, convert_more, more */
+    SPMV__PADS_NONE, SPMV__LANES_ONE,               /* pads, lanes */
+    NULL                                            /* suits */
 };
 
 static const spmv_format_layout spmv__tcsr_layouts[] = {
     { "tcsr", SPMV__ALL },
-    { "tcsr:tile=2048", SPMV__ALL }
+    { "tcsr:tile=2048", SPMV__ALL },
+    { "tcsr:idx=16", SPMV__ALL },
+    { "tcsr:tile=2048,idx=16", SPMV__ALL }
 };
 
 enum { SPMV__TCSR_WARP = SPMV_TCSR_LANES * SPMV_TCSR_SLOTS /* slots of a warp */ };
@@ -4714,6 +4723,28 @@ SPMV__SHARED uint64_t spmv__tcsr_row(const spmv_part *p, uint64_t n)
 SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
 {
     return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
+}
+
+/* The high byte of a slot's column; NULL: its warp has none. */
+SPMV__SHARED uint8_t *spmv__tcsr_high(const spmv_part *p, uint64_t slot)
+{
+    const uint32_t *at = (const uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
+    if (!at) return NULL;
+    at += slot / SPMV__TCSR_WARP;
+    if (at[0] == at[1]) return NULL;
+    return (uint8_t *)p->a[SPMV_TCSR_HIGH].data + (uint64_t)at[0] * SPMV__TCSR_WARP + slot % SPMV_TCSR_LANES * SPMV_TCSR_SLOTS +
+           slot % SPMV__TCSR_WARP / SPMV_TCSR_LANES;
+}
+
+/* The column in a slot. */
+SPMV__SHARED uint32_t spmv__tcsr_column(const spmv_part *p, uint64_t slot)
+{
+    const uint8_t *high;
+    uint32_t c;
+    if (!p->a[SPMV_TCSR_BASE].count) return ((const uint32_t *)p->a[SPMV_TCSR_COL].data)[slot];
+    c = ((const uint32_t *)p->a[SPMV_TCSR_BASE].data)[slot / SPMV__TCSR_WARP] + ((const uint16_t *)p->a[SPMV_TCSR_COL].data)[slot];
+    high = spmv__tcsr_high(p, slot);
+    return high ? c + ((uint32_t)*high << 16) : c;
 }
 
 #ifndef SPMV_NO_TCSR
@@ -4763,9 +4794,83 @@ static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t til
     return full;
 }
 
+/* The walk of spmv__tcsr_bases over the slots of a part. */
+typedef struct spmv__tcsr_walk {
+    uint32_t *base, *high_at; /* where these arrays are written; NULL: nowhere */
+    uint64_t  at, wide;       /* slots; warps that have high bytes */
+    uint64_t  low, high;      /* of the columns in the warp so far; low > high: there are none */
+    int       fits;           /* 1: the columns of each warp so far span less than 2^24 */
+} spmv__tcsr_walk;
+
+/* Passes count slots of one warp, whose columns lie in low .. high. After the warp's last slot, writes its base. */
+static void spmv__tcsr_pass(spmv__tcsr_walk *w, uint64_t count, uint64_t low, uint64_t high)
+{
+    uint64_t span;
+    if (low < w->low) w->low = low;
+    if (high > w->high) w->high = high;
+    w->at += count;
+    if (w->at % SPMV__TCSR_WARP) return;
+    span = w->high - w->low;
+    w->fits &= span < 1u << 24;
+    w->wide += (uint64_t)(span >= 1u << 16);
+    if (w->base) *w->base++ = (uint32_t)w->low;
+    if (w->high_at) *++w->high_at = (uint32_t)w->wide;
+    w->low = UINT64_MAX;
+    w->high = 0;
+}
+
+/* Passes padding up to slot end, which repeats a column. */
+static void spmv__tcsr_pass_padding(spmv__tcsr_walk *w, uint64_t end, uint32_t column)
+{
+    while (w->at < end) spmv__tcsr_pass(w, spmv__smaller(end - w->at, SPMV__TCSR_WARP - w->at % SPMV__TCSR_WARP), column, column);
+}
+
+/* Passes a row, whose nonzeros are among entries k .. end - 1, and returns its last column. In a warp, its first and last nonzero tell the
+ * span, as columns rise. */
+static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint64_t k, uint64_t length)
+{
+    uint64_t high = 0;
+    while (length) {
+        uint64_t low = UINT64_MAX, count = spmv__smaller(length, SPMV__TCSR_WARP - w->at % SPMV__TCSR_WARP), first = k, left;
+        if (!v->owner) k += count;
+        else
+            for (left = count; left; k++) left -= (uint64_t)spmv__mine(v, k);
+        high = 0;
+        spmv__span_entries(v, first, k, &low, &high);
+        spmv__tcsr_pass(w, count, low, high);
+        length -= count;
+    }
+    return (uint32_t)high;
+}
+
+/* Walks the part's rows. 1 if the columns of each warp span less than 2^24; *wide becomes the number of warps whose columns need a high
+ * byte. Writes the bases, and high_at, if their arrays are allocated. */
+static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
+{
+    const uint64_t tile = p->n[SPMV_TCSR_TILE];
+    uint32_t column = 0;
+    uint64_t i;
+    spmv__tcsr_walk w;
+    w.base = (uint32_t *)p->a[SPMV_TCSR_BASE].data;
+    w.high_at = (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
+    if (w.high_at) *w.high_at = 0;
+    w.at = w.wide = w.high = 0;
+    w.low = UINT64_MAX;
+    w.fits = 1;
+    for (i = 0; i < p->rows && w.fits; i++) {
+        const uint64_t length = s->ptr[i + 1] - s->ptr[i];
+        if (!length) continue;
+        spmv__tcsr_pass_padding(&w, spmv__tile_slot(tile, w.at, length), column);
+        column = spmv__tcsr_pass_row(&w, s->v, s->v->a->ptr[spmv__source_row(s, i)], length);
+    }
+    if (w.fits) spmv__tcsr_pass_padding(&w, tile * p->n[SPMV_TCSR_TILES], column);
+    *wide = w.wide;
+    return w.fits;
+}
+
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, tiles, i;
+    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, wide = 0, tiles, i;
     void *block;
     spmv_status status;
     for (i = 0; i < p->rows; i++) empties += (uint64_t)(s->ptr[i] == s->ptr[i + 1]);
@@ -4783,16 +4888,49 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     p->n[SPMV_TCSR_CUTS] = cuts;
     p->n[SPMV_TCSR_EMPTIES] = empties;
     spmv__want(&p->a[SPMV_TCSR_VAL], tiles * tile, p->a[SPMV_TCSR_VAL].width);
-    spmv__want(&p->a[SPMV_TCSR_COL], tiles * tile, 4);
     spmv__want(&p->a[SPMV_TCSR_FLAG], tiles * tile / SPMV_TCSR_SLOTS, 4);
     spmv__want(&p->a[SPMV_TCSR_END], tiles * tile / SPMV__TCSR_WARP + 1, 4);
     spmv__want(&p->a[SPMV_TCSR_ROW], empties ? p->rows - empties : 0, 4);
     spmv__want(&p->a[SPMV_TCSR_PIECE], 2 * tiles, 4);
     spmv__want(&p->a[SPMV_TCSR_CUT], cuts, 4);
     spmv__want(&p->a[SPMV_TCSR_EMPTY], empties, 4);
+    spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], tiles * tile, tiles * tile / SPMV__TCSR_WARP,
+                       p->spec.key[SPMV_KEY_IDX] == 16 && spmv__tcsr_bases(p, s, &wide));
+    if (!p->a[SPMV_TCSR_BASE].count) wide = 0;
+    spmv__want(&p->a[SPMV_TCSR_HIGH_AT], wide ? p->a[SPMV_TCSR_BASE].count + 1 : 0, 4);
+    spmv__want(&p->a[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP, 1);
     status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
     s->seen = (spmv__pair *)block;
     return status;
+}
+
+/* Samples warps at equal distances: 512 nonzeros each, as padding is rare. */
+static void spmv__tcsr_sample(const spmv__look *l)
+{
+    const uint64_t samples = 256, warps = spmv__ceil_div(l->v->a->nnz, SPMV__TCSR_WARP), step = spmv__ceil_div(warps, samples);
+    const uint32_t *col = l->v->a->col;
+    uint64_t t, k;
+    for (t = 0; t < warps; t += step) {
+        uint32_t low = UINT32_MAX, high = 0;
+        for (k = t * SPMV__TCSR_WARP; k < spmv__smaller((t + 1) * SPMV__TCSR_WARP, l->v->a->nnz); k++) {
+            if (!spmv__mine(l->v, k)) continue;
+            if (col[k] < low) low = col[k];
+            if (col[k] > high) high = col[k];
+        }
+        l->known->warps++;
+        l->known->wide += low < high && high - low >= 1u << 16;
+        l->known->beyond += low < high && high - low >= 1u << 24;
+    }
+}
+
+/* With 16-bit columns, the bytes of the bases and those of the high bytes; SPMV_ERR_UNSUPPORTED if columns do not fit. */
+static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *out)
+{
+    const double base = 8; /* bytes a warp, that of high_at included */
+    if (!l->known->warps) spmv__tcsr_sample(l);
+    if (l->known->beyond) return SPMV_ERR_UNSUPPORTED;
+    out->extra = out->slots * (base / SPMV__TCSR_WARP + (l->known->warps ? (double)l->known->wide / l->known->warps : 0));
+    return SPMV_OK;
 }
 
 /* The slots are counted as in a build. */
@@ -4800,20 +4938,43 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
 {
     uint64_t tile = spmv__tile_slots(spec), at = 0, r;
     spmv__estimate_entries(f, out);
-    if (spmv__look_has(&l->known->tiles, tile, &out->slots)) return SPMV_OK;
-    for (r = 0; r < l->v->a->rows; r++)
-        if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
-    out->slots = (double)(spmv__ceil_div(at, tile) * tile);
-    spmv__look_keep(&l->known->tiles, tile, out->slots);
-    return SPMV_OK;
+    if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
+        for (r = 0; r < l->v->a->rows; r++)
+            if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
+        out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+        spmv__look_keep(&l->known->tiles, tile, out->slots);
+    }
+    return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(l, out) : SPMV_OK;
+}
+
+/* Stores a column in a slot. */
+static void spmv__tcsr_set_column(spmv_part *p, uint64_t slot, uint32_t c)
+{
+    uint8_t *high;
+    if (!p->a[SPMV_TCSR_BASE].count) {
+        ((uint32_t *)p->a[SPMV_TCSR_COL].data)[slot] = c;
+        return;
+    }
+    c -= ((const uint32_t *)p->a[SPMV_TCSR_BASE].data)[slot / SPMV__TCSR_WARP];
+    ((uint16_t *)p->a[SPMV_TCSR_COL].data)[slot] = (uint16_t)c;
+    high = spmv__tcsr_high(p, slot);
+    if (high) *high = (uint8_t)(c >> 16);
+}
+
+/* Stores count columns from slot at on. */
+static void spmv__tcsr_set_columns(spmv_part *p, uint64_t at, const uint32_t *from, uint64_t count)
+{
+    uint64_t i;
+    if (!p->a[SPMV_TCSR_BASE].count) memcpy((uint32_t *)p->a[SPMV_TCSR_COL].data + at, from, (size_t)count * sizeof *from);
+    else
+        for (i = 0; i < count; i++) spmv__tcsr_set_column(p, at + i, from[i]);
 }
 
 /* Padding of slots at up to end: it reads the same column as the slot before it, which is in the cache, and no sum takes it in. */
 static void spmv__tcsr_pad(spmv_part *p, const spmv__sink *to, uint64_t at, uint64_t end, uint32_t column)
 {
-    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data;
     spmv__clear(to, at, end - at);
-    for (; at < end; at++) col[at] = column;
+    for (; at < end; at++) spmv__tcsr_set_column(p, at, column);
 }
 
 /* The column of the last nonzero before row i of the part; 0 if there is none. */
@@ -4864,6 +5025,7 @@ static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
     const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s);
     uint64_t at = 0, cuts = 0, empties = 0, share = 0, next = 0, i;
+    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
     for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
     for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
     for (i = 0; i < p->rows; i++) {
@@ -4889,7 +5051,7 @@ static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
 static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const spmv_csr *a = s->v->a;
-    uint32_t *col = (uint32_t *)p->a[SPMV_TCSR_COL].data, column = spmv__tcsr_column_before(s, first);
+    uint32_t column = spmv__tcsr_column_before(s, first);
     uint64_t tile = p->n[SPMV_TCSR_TILE], at, share = 0, i, k;
     if (first == end) return;
     while (s->seen[share].key != first) share++;
@@ -4900,16 +5062,16 @@ static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
         spmv__tcsr_pad(p, to, at, begin, column);
         at = begin;
         if (!s->v->owner) {
-            memcpy(col + at, a->col + a->ptr[r], (size_t)length * sizeof *col);
+            spmv__tcsr_set_columns(p, at, a->col + a->ptr[r], length);
             spmv__put_all(to, at, a->ptr[r], length);
             at += length;
+            column = a->col[a->ptr[r + 1] - 1];
         } else
             for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
                 if (spmv__mine(s->v, k)) {
-                    col[at] = a->col[k];
+                    spmv__tcsr_set_column(p, at, column = a->col[k]);
                     spmv__put(to, at++, k);
                 }
-        column = col[at - 1];
     }
     if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], column);
 }
@@ -4934,13 +5096,13 @@ SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
 
 static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)
 {
-    const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data;
+    const uint32_t *flag = (const uint32_t *)p->a[SPMV_TCSR_FLAG].data;
     const uint32_t *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
     uint64_t t, k, n = 0;
     for (t = 0; t < p->n[SPMV_TCSR_TILES]; t++) {
         uint64_t last = spmv__tcsr_ends(p, t + 1), at = t * p->n[SPMV_TCSR_TILE];
         for (k = at; k < at + p->n[SPMV_TCSR_TILE] && (n < last || piece[2 * t + 1] != t); k++) {
-            visit(user, spmv__tcsr_row(p, n), col[k], k);
+            visit(user, spmv__tcsr_row(p, n), spmv__tcsr_column(p, k), k);
             n += flag[k / SPMV_TCSR_SLOTS] >> k % SPMV_TCSR_SLOTS & 1u;
         }
     }

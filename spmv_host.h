@@ -81,6 +81,7 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 /* Up to so many slots a thread, it gets the same share in every product, because the share may still be in its L2 cache (of 1 MB or more).
  * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
 #define SPMV__CACHED 100000
+#define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
 #define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
@@ -1368,23 +1369,43 @@ static void SPMV__F(cmrs)(const spmv__job *job, uint64_t share, uint64_t shares)
 
 #ifndef SPMV_NO_TCSR
 #define SPMV__HOST_TCSR { SPMV__PRODUCTS(tcsr), SPMV__NONE }
+/* The sum of slots at .. end - 1, whose columns have 16 bits. */
+SPMV__APART SPMV__T SPMV__F(tcsr_narrow)(const spmv_part *p, uint64_t at, uint64_t end, const SPMV__T *x)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
+    uint32_t col[SPMV__TCSR_AT_ONCE];
+    SPMV__T sum = 0;
+    uint64_t n, i;
+    for (; at < end; at += n) {
+        n = spmv__smaller(end - at, SPMV__TCSR_AT_ONCE);
+        for (i = 0; i < n; i++) col[i] = spmv__tcsr_column(p, at + i);
+        sum += SPMV__F(far_dot)(val + at, col, n, x);
+    }
+    return sum;
+}
+
 /* The rows that begin in tile t. A row that is cut goes on in the slots that follow. */
 static void SPMV__F(tcsr_tile)(const spmv_part *p, uint64_t t, SPMV__T alpha, const SPMV__T *x, SPMV__T beta, SPMV__T *y)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_TCSR_VAL].data;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_TCSR_COL].data, *piece = (const uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    const int narrow = p->a[SPMV_TCSR_BASE].count != 0;
     uint64_t n = spmv__tcsr_ends(p, t), at = t * p->n[SPMV_TCSR_TILE], last = at + p->n[SPMV_TCSR_TILE], i, end;
     int other = piece[2 * t] != t; /* the row began in another tile */
     uint32_t bits;
+    SPMV__T sum;
     for (i = at / SPMV_TCSR_SLOTS; i < last / SPMV_TCSR_SLOTS; i++)
         for (bits = spmv__tcsr_bits(p, i); bits; bits &= bits - 1, at = end, other = 0, n++) {
             end = i * SPMV_TCSR_SLOTS + spmv__low_bit(bits) + 1;
-            if (!other) SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(row)(val, col, at, end, x), beta, y);
+            if (other) continue;
+            sum = narrow ? SPMV__F(tcsr_narrow)(p, at, end, x) : SPMV__F(row)(val, col, at, end, x);
+            SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, sum, beta, y);
         }
     if (piece[2 * t + 1] == t || other) return;
     for (i = last / SPMV_TCSR_SLOTS; !spmv__tcsr_bits(p, i);) i++;
     end = i * SPMV_TCSR_SLOTS + spmv__low_bit(spmv__tcsr_bits(p, i)) + 1;
-    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, SPMV__F(far_dot)(val + at, col + at, end - at, x), beta, y);
+    sum = narrow ? SPMV__F(tcsr_narrow)(p, at, end, x) : SPMV__F(far_dot)(val + at, col + at, end - at, x);
+    SPMV__F(set)(p, spmv__tcsr_row(p, n), alpha, sum, beta, y);
 }
 
 /* Shares of tcsr are tiles, and empty rows. */

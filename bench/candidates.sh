@@ -34,7 +34,7 @@ esac
 case $set in
 peers)
     if [ "$class" = gpu ]; then
-        echo auto csr csr:run=2048 tcsr tcsr:tile=2048 sell sell:idx=16 bcsr:b=3x3,idx=16 dia
+        echo auto csr csr:run=2048 tcsr tcsr:tile=2048 tcsr:idx=16 sell sell:idx=16 bcsr:b=3x3,idx=16 dia
     else
         echo auto csr csr:run=1024,idx=16 ell sell sell:idx=16 sell:h=8 bcsr:b=3x3 sbell:b=3x3 dia cmrs
     fi | tr ' ' '\n'
@@ -49,7 +49,7 @@ paper)
     exit 0 ;;
 short)
     layouts="$(names format) csr:run=1024 csr:run=1024,idx=16 ell:idx=16 sell:h=8 sell:h=256 sell:idx=16 sell:rows=sorted,sigma=512"
-    layouts="$layouts cmrs:h=16"
+    layouts="$layouts cmrs:h=16 tcsr:idx=16"
     for f in $(names format blocks); do layouts="$layouts $f:b=2x2 $f:b=3x3 $f:b=6x6 $f:b=3x3,idx=16"; done
     widths='2 4 8 16' shares=0.6 ;;
 all)

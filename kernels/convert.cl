@@ -22,8 +22,9 @@
 /* 0: the format has no array with one column for each slot */
 #endif
 #ifndef NUMBER
-#define NUMBER 0 // tune: 0 1 2 3
-/* 1: coo, the row of each entry is stored as well; 2: cmrs, packed with the column; 3: cmrs, in an array of its own */
+#define NUMBER 0 // tune: 0 1 2 3 4
+/* 1: coo, the row of each entry is stored as well; 2: cmrs, packed with the column; 3: cmrs, in an array of its own; 4: tcsr, the high
+ * bytes of columns */
 #endif
 #ifndef TILES
 #define TILES 0 // tune: 0 1
@@ -31,6 +32,7 @@
 #endif
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
+#define WARP_SLOTS (32 * SLOTS)
 
 /* Where nonzero number n of row i of the part goes; c is its column. */
 #define BY_ROW 0      /* start[i] + n */
@@ -83,13 +85,32 @@ INLINE uint count_before(uint mine, uint id, __local uint *sum, uint *all)
 }
 #endif
 
+#if TILES
+/* Stores the column of a slot of tcsr. base has the lowest column of each warp, high_at how many warps before it have high bytes. */
+INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restrict high UNUSED, __global const uint *restrict base UNUSED,
+                            __global const int *restrict high_at UNUSED, IDX slot, uint c)
+{
+#if IDX16
+    const IDX warp = slot / WARP_SLOTS;
+    c -= base[warp];
+#if NUMBER == 4
+    const uint in_warp = (uint)(slot % WARP_SLOTS);
+    if (high_at[warp] < high_at[warp + 1])
+        high[(size_t)high_at[warp] * WARP_SLOTS + in_warp % 32 * SLOTS + in_warp / 32] = (uchar)(c >> 16);
+#endif
+#endif
+    col[slot] = (COLUMN)c;
+}
+#endif
+
 #if PLACE != BY_BLOCK
 /* ptr, from_col, from_val: the CSR matrix. place: the row of the part for each row of the matrix, PAD if it has none, where LIST is 1.
  * owner: one byte a nonzero; before: the part's nonzeros before each group; first: those before each row of the matrix, and all (OWNED 1).
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
  * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at and slice_row have
  * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before
- * its padding. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted by count. */
+ * its padding; base and, in offset, high_at: see set_tile_column. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted
+ * by count. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
     __global const uint *restrict from_col UNUSED, __global const WORD *restrict from_val UNUSED,                   \
@@ -165,6 +186,8 @@ KERNEL void fill(PARAMETERS)
                 val[slot] = from_val[k];
 #if NUMBER == 2
                 col[slot] = c << 4 | i % (uint)ld;
+#elif TILES
+                set_tile_column(col, (__global uchar *)row, base, offset, slot, c);
 #elif COLUMNS && IDX16
                 col[slot] = (ushort)(c - base[group]);
 #elif COLUMNS
@@ -181,7 +204,7 @@ KERNEL void fill(PARAMETERS)
                 if (slot % (uint)ld + 1 == pad[slot / (uint)ld])
                     while (++slot % (uint)ld) {
                         val[slot] = 0;
-                        col[slot] = c;
+                        set_tile_column(col, (__global uchar *)row, base, offset, slot, c);
                     }
 #endif
             }

@@ -7,6 +7,9 @@
  * in a warp are collected in local memory in the order of the rows, so that adjacent lanes store adjacent elements of y.
  * On NVIDIA's devices the lanes of a warp exchange data by PTX instructions, elsewhere through local memory with barriers.
  *
+ * With IDX16 a column is its warp's base, 16 bits, and with HIGH, if the warp has them, a high byte. The high bytes of a lane's slots are
+ * adjacent, so that one load brings all of them. x is moved to the base, so that 16 bits cost no addition.
+ *
  * STREAM 1: a group takes a tile. STREAM 0: an item takes a tile and goes through it slot by slot (for CPUs). The groups or items after
  * those of the tiles write the empty rows. A row that is cut has a piece in each of its tiles, which is left in carry[2 * tile] by the
  * tile where the row ends, and in carry[2 * tile + 1] by the others; they are added as FINISH says in csr.cl, with STREAM 1 and FINISH 1 on
@@ -32,6 +35,10 @@
 #ifndef GAPS
 #define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
 #endif
+#ifndef HIGH
+#define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=1 TILE=512
+/* 1: some warps have high bytes */
+#endif
 #define U 16 /* SPMV_TCSR_SLOTS */
 #define LANES 32 /* SPMV_TCSR_LANES */
 #define WARP_SLOTS (LANES * U)
@@ -49,6 +56,8 @@
                     __global const uint *restrict flags UNUSED, __global const uint *restrict end_at, \
                     __global const uint *restrict row UNUSED, __global const uint *restrict piece, \
                     __global const uint *restrict cut UNUSED, __global const uint *restrict empty UNUSED, \
+                    __global const uint *restrict base UNUSED, __global const uint *restrict high_at UNUSED, \
+                    __global const uchar *restrict high UNUSED, \
                     ulong tiles UNUSED, ulong cuts UNUSED, ulong empties UNUSED, LIST_PARAM \
                     __global VEC *restrict carry UNUSED, PRODUCT_PARAMS
 #if LIST
@@ -61,7 +70,7 @@
 #else
 #define IMAGE_ARG
 #endif
-#define TILE_ARGS val, col, flags, end_at, row, piece, cut, empty, tiles, cuts, empties, LIST_ARG carry, \
+#define TILE_ARGS val, col, flags, end_at, row, piece, cut, empty, base, high_at, high, tiles, cuts, empties, LIST_ARG carry, \
                   x, x0, y, y0, alpha, beta IMAGE_ARG
 #define PIECE_PARAMS __global const uint *restrict end_at UNUSED, __global const uint *restrict row UNUSED, LIST_PARAM \
                      __global VEC *restrict carry
@@ -172,6 +181,23 @@ typedef struct {
 #endif
 } group_memory;
 
+/* A column from its 16 bits and byte u % 4 of a word of high bytes. */
+INLINE uint join_column(uint low, uint word, uint u)
+{
+#if PTX
+    uint c;
+    __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(c) : "r"(low), "r"(word), "r"(0x2410 + u % 4 * 0x100));
+    return c;
+#else
+    return low | (word >> u % 4 * 8 & 255) << 16;
+#endif
+}
+#if HIGH
+#define COLUMN_IN(low, u) join_column(low, highs[(u) / 4], u)
+#else
+#define COLUMN_IN(low, u) (low)
+#endif
+
 /* y of the rows that end in a tile, and the pieces of rows that are cut. */
 INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 {
@@ -183,9 +209,16 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     VAL v[UNROLL];
     uint c[UNROLL];
     VEC p[U];
+#if IDX16
+    const uint lowest = base[warp];
+#endif
+#if HIGH
+    const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
+    uint highs[U / 4] = {0, 0, 0, 0};
+#endif
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
-        c[u] = COL(col, u * LANES, 0, 1);
+        c[u] = LOAD_COL(col, u * LANES);
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, u * LANES);
@@ -194,6 +227,15 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         ISSUE(c[u]);
         ISSUE(v[u]);
     }
+#if HIGH
+    if (has_high) {
+        const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)(high + (size_t)wide * WARP_SLOTS + lane * U));
+        highs[0] = four.x;
+        highs[1] = four.y;
+        highs[2] = four.z;
+        highs[3] = four.w;
+    }
+#endif
     const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
     /* loaded now, as each of them would hold up the group after its sums */
     const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
@@ -206,19 +248,24 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 #endif
     BEGIN(x, y);
     REREAD(carry);
+#if IDX16
+    x += lowest;
+    x0 += lowest; /* of an image */
+    REREAD(x);
+#endif
     #pragma unroll
     for (uint b = 0; b < U; b += UNROLL) {
         VEC xs[UNROLL];
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            xs[u] = X(c[u]);
+            xs[u] = X(COLUMN_IN(c[u], b + u));
 #if UNROLL < U /* the next loads are issued before these products are formed */
         VAL next_v[UNROLL];
         uint next_c[UNROLL];
         if (b + UNROLL < U) {
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
-                next_c[u] = COL(col, (b + UNROLL + u) * LANES, 0, 1);
+                next_c[u] = LOAD_COL(col, (b + UNROLL + u) * LANES);
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
                 next_v[u] = LOAD_VAL(val, (b + UNROLL + u) * LANES);
@@ -344,6 +391,14 @@ KERNEL void spmv(TILE_PARAMS)
 }
 #else
 
+#if HIGH
+#define COLUMN_AT(u) (lowest + col[at + (u)] + (has_high ? (uint)highs[(u) * U] << 16 : 0))
+#elif IDX16
+#define COLUMN_AT(u) (lowest + col[at + (u)])
+#else
+#define COLUMN_AT(u) col[at + (u)]
+#endif
+
 /* A piece of a row that is cut: the sum of what tile t has of it. */
 INLINE void leave_piece(uint t, uint first UNUSED, uint last, VEC sum, ulong tiles UNUSED, PIECE_PARAMS, __global VEC *y UNUSED,
                         VEC alpha UNUSED, VEC beta UNUSED)
@@ -377,16 +432,24 @@ KERNEL void spmv(TILE_PARAMS)
     for (uint lane = 0; lane < TILE / U; lane++) {
         const IDX at = (IDX)item * TILE + lane * U;
         uint mask = ROW_ENDS(flags[item * (TILE / U) + lane]), u = 0;
+#if IDX16
+        const size_t warp = item * WARPS + lane / LANES;
+        const uint lowest = base[warp];
+#endif
+#if HIGH
+        const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
+        __global const uchar *highs = high + (size_t)wide * WARP_SLOTS + lane % (LANES / U) * (U * U) + lane % LANES / (LANES / U);
+#endif
         if (!mask) { /* four sums, which need not wait for each other */
             VEC s[4] = {sum, 0, 0, 0};
             #pragma unroll
             for (; u < U; u++)
-                MULADD(s[u % 4], (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+                MULADD(s[u % 4], (VEC)val[at + u], X(COLUMN_AT(u)));
             sum = (s[0] + s[1]) + (s[2] + s[3]);
         }
         for (; mask; mask &= mask - 1) {
             for (const uint end = 31 - clz(mask & (0u - mask)); u <= end; u++)
-                MULADD(sum, (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+                MULADD(sum, (VEC)val[at + u], X(COLUMN_AT(u)));
             if (crossing)
                 leave_piece(tile, from, tile, sum, tiles, PIECE_ARGS, y, alpha, beta);
             else
@@ -396,7 +459,7 @@ KERNEL void spmv(TILE_PARAMS)
             n++;
         }
         for (; u < U; u++)
-            MULADD(sum, (VEC)val[at + u], X(COL(col, at + u, 0, 1)));
+            MULADD(sum, (VEC)val[at + u], X(COLUMN_AT(u)));
     }
     if (to != tile)
         leave_piece(tile, crossing ? from : tile, to, sum, tiles, PIECE_ARGS, y, alpha, beta);

@@ -7,7 +7,7 @@
 
 #include "library.h"
 
-spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots)
+spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra)
 {
     spmv__look l;
     spmv__load load;
@@ -17,6 +17,7 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     s = spmv__look_features(&l, &f, UINT64_MAX / 4, 0);
     if (!s) s = spmv__spec_estimate(spec, &l, &f, &load);
     if (!s) *slots = load.slots;
+    if (!s) *extra = load.extra;
     spmv__look_free(&l);
     return s;
 }

@@ -7,7 +7,8 @@
 
 #include "spmv.h"
 
-/* The slots of a part of a matrix as the choice estimates them, from exact features, without building the part. */
-spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots);
+/* The slots of a part of a matrix as the choice estimates them, from exact features, without building the part, and the bytes that it has
+ * besides values and columns. */
+spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
 #endif

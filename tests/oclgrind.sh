@@ -67,6 +67,17 @@ skew() {
         for (k = 1; k <= n; k++) print entry[k] }' >$dir/skew.mtx
 }
 
+# Writes a matrix with 70000 columns: rows of adjacent ones, and some that have far ones as well.
+far() {
+    awk 'BEGIN { rows = 24; n = 0
+        for (r = 1; r <= rows; r++) {
+            for (k = 0; k < 50; k++) entry[++n] = r " " r + k " " 1 + (k + r) % 5
+            for (k = 1; k <= 7 && r > 12; k++) entry[++n] = r " " k * 9990 + r " " 1 + k % 3
+        }
+        print "%%MatrixMarket matrix coordinate real general"; print rows " 70000 " n
+        for (k = 1; k <= n; k++) print entry[k] }' >$dir/far.mtx
+}
+
 case $mode in
 races)
     variants races races.out build/spmv "$@"
@@ -139,15 +150,17 @@ plans)
            coo/ATOMIC=1 coo/ATOMIC=2 ell:idx=16 sell:idx=16 bcsr:b=3x3,idx=16 dense/L=8,V=4,SEQ=4 ell/V=4,L=2 sell/STAGE=1,L=2,V=4
            sell:grow=0.2/STAGE=1 sell:grow=0.2/SLICE=1 sell:h=7,idx=16/SLICE=1 bdia/STAGE=1,V=4,L=2 dia/L=4,V=8
            bcsr/L=4,SEQ=4 bell/L=2,SEQ=4,V=4 cmrs/STAGE=1,ALIGN=1,L=8,SEQ=4 tcsr:tile=512/STREAM=0,FINISH=1
-           tcsr:tile=1024,rows=nonempty/STREAM=1,UNROLL=16'
+           tcsr:tile=1024,rows=nonempty/STREAM=1,UNROLL=16 tcsr:tile=512,idx=16/STREAM=1 tcsr:idx=16/STREAM=0'
     skew
     build/spmv gen gr_9_8 -o $dir/grid.mtx >/dev/null || exit 1
     build/spmv gen ch4-5-b2 -o $dir/complex.mtx >/dev/null || exit 1
+    far
     rc=0 run=0
-    for m in skew grid complex; do
+    for m in skew grid complex far; do
         rows=$(awk '!/^%/ { print $1; exit }' $dir/$m.mtx)
         { echo '%%MatrixMarket matrix array real general'; echo "$rows 1"; yes 3 | head -n "$rows"; } >$dir/y.mtx
         for plan in $plans; do
+            case $m-$plan in far-tcsr*) ;; far-*) continue ;; esac
             type=$(echo "f64 f32 mixed" | cut -d ' ' -f $((run % 3 + 1)))
             run=$((run + 1))
             # oclgrind does not know that clEnqueueFillBuffer, which a conversion on the device calls, initializes memory

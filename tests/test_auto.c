@@ -342,7 +342,8 @@ Test(slots, estimated_are_stored)
 {
     static const char *const layouts[] = { "csr", "csr:run=1024", "coo", "cmrs", "ell", "sell", "sell:h=1", "sell:h=7", "sell:h=64",
                                            "sell:rows=sorted", "sell:h=8,rows=sorted,sigma=50", "dia", "bdia", "dense", "bcsr",
-                                           "bcsr:b=3x3", "bcsr:b=8x8", "bell", "sbell", "sbell:b=6x6", "sbell:b=1x8" };
+                                           "bcsr:b=3x3", "bcsr:b=8x8", "bell", "sbell", "sbell:b=6x6", "sbell:b=1x8",
+                                           "tcsr", "tcsr:tile=512,idx=16" };
     matrix m;
     size_t j;
     int i, compared = 0;
@@ -354,11 +355,11 @@ Test(slots, estimated_are_stored)
         for (j = 0; a.nnz && j < sizeof layouts / sizeof *layouts; j++) {
             spmv_plan plan;
             spmv_store store;
-            double real, slots = 0, more = 0;
+            double real, slots = 0, extra = 0, more = 0;
             how.max_bytes = (uint64_t)1 << 30;
             CHECK(spmv_plan_parse(&plan, layouts[j], NULL, NULL) == SPMV_OK, "%s", layouts[j]);
             CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
-            CHECK(library_estimate(&v, &plan.part[0], &slots) == SPMV_OK, "%s: %s", m.name, layouts[j]);
+            CHECK(library_estimate(&v, &plan.part[0], &slots, &extra) == SPMV_OK, "%s: %s", m.name, layouts[j]);
             real = (double)spmv_store_slots(&store);
             /* not estimated: columns are as long as the number of rows (bell: of block rows, of 4 rows) rounded up to 32 */
             if (strncmp(layouts[j], "ell", 3) == 0 || strncmp(layouts[j], "dia", 3) == 0 || strncmp(layouts[j], "bdia", 4) == 0)
@@ -372,6 +373,48 @@ Test(slots, estimated_are_stored)
         matrix_free(&m);
     }
     cr_assert_gt(compared, 300);
+}
+
+/* The bases and the high bytes of tcsr with 16-bit columns: eight warps, each with a row of 512 nonzeros, every second of which is 2^16
+ * columns wide or wider. With columns beyond 2^24 the layout is refused. */
+Test(slots, extra_bytes_of_narrow_tiles)
+{
+    spmv_plan plan;
+    spmv_store store;
+    spmv_build how;
+    spmv_csr a;
+    spmv_view v;
+    matrix m;
+    uint64_t r, c, bytes;
+    double slots = 0, extra = 0;
+    memset(&how, 0, sizeof how);
+    matrix_open(&m, "narrow tiles", 8, 100000);
+    for (r = 0; r < 8; r++) {
+        for (c = 0; c < 512; c++) matrix_add(&m, r % 2 ? 128 * c : c);
+        if (r == 3) m.col[m.nnz - 1] = 99999;
+        m.ptr[r + 1] = m.nnz;
+    }
+    m.col[2 * 512 - 1] = 65536;
+    m.col[6 * 512 - 1] = 65536;
+    m.col[8 * 512 - 1] = 65535; /* one less fits 16 bits */
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(spmv_plan_parse(&plan, "tcsr:idx=16", NULL, NULL), SPMV_OK);
+    cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
+    bytes = store.part[0].a[SPMV_TCSR_BASE].count * 4 + store.part[0].a[SPMV_TCSR_HIGH_AT].count * 4 + store.part[0].a[SPMV_TCSR_HIGH].count;
+    cr_assert_eq(bytes, 8 * 4 + 9 * 4 + 3 * 512);
+    cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
+    cr_assert(slots == 4096 && extra == 8 * 8 + 3 * 512, "%g slots, %g bytes", slots, extra);
+    spmv_store_free(&store);
+    spmv_csr_free(&a);
+    m.cols = (uint64_t)1 << 25;
+    m.col[512 - 1] = 1u << 24;
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_ERR_UNSUPPORTED);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */

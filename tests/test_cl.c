@@ -14,7 +14,7 @@
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
 /* ---- the awkward matrices ----------------------------------------------------------------------------------------- */
-enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW };
+enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW, FAR };
 
 static const struct shape {
     unsigned rows, cols;
@@ -25,7 +25,8 @@ static const struct shape {
     { 40, 65, BAND }, { 200, 500, BAND }, { 33, 7, FULL }, { 7, 33, FULL }, { 100, 100, NOTHING }, { 100, 100, FIRST_EMPTY },
     { 100, 100, LAST_EMPTY }, { 100, 90, ONE_BUT }, { 200, 150, ONE_ROW }, { 150, 200, ONE_COLUMN }, { 142, 90, LENGTHS },
     { 1000, 1000, TRIDIAGONAL }, { 1000, 1000, RANDOM }, { 1000, 997, BLOCKS }, { 5000, 5000, SKEW }, { 5000, 300, RANDOM },
-    { 300, 5000, RANDOM }, { 1, 70000, FULL }, { 4, 9001, FULL }, { 3000, 3000, ONE_ROW }
+    { 300, 5000, RANDOM }, { 1, 70000, FULL }, { 4, 9001, FULL }, { 3000, 3000, ONE_ROW },
+    { 40, 140000, FAR }
 };
 
 static unsigned noise(unsigned *state)
@@ -48,6 +49,7 @@ static int filled(const struct shape *s, unsigned r, unsigned c, unsigned *state
     case ONE_COLUMN: return c == s->cols / 2;
     case LENGTHS: return c < r % 71;
     case BLOCKS: return (r / 3 * 5 + c / 3 * 3) % 97 == 0;
+    case FAR: return c / 100 == r || (r / 10 % 2 && c % 7000 == r);
     case SKEW: return r == 17 || (c * 31 + r) % 2500 == 0 || (r % 640 == 5 && c % 3 == 0);
     default: return noise(state) % (s->cols < 40 ? 4 : s->cols / 7) == 0;
     }
@@ -375,7 +377,8 @@ static const char *const cmrs_plans[] = { "cmrs", "cmrs:h=1", "cmrs:h=8,sort=1",
 static const char *const tcsr_plans[] = { "tcsr", "tcsr:tile=512", "tcsr:tile=1024,rows=nonempty", "tcsr:tile=2048/STREAM=1",
                                           "tcsr:tile=512/STREAM=1,FINISH=0", "tcsr:tile=512/STREAM=1,FINISH=1,UNROLL=16",
                                           "tcsr:tile=512,rows=sorted,sigma=50/STREAM=1,FINISH=1", "tcsr:tile=512/STREAM=0,FINISH=1",
-                                          "tcsr:tile=1024,rows=nonempty/STREAM=0,FINISH=0,WG=16", NULL };
+                                          "tcsr:tile=1024,rows=nonempty/STREAM=0,FINISH=0,WG=16", "tcsr:tile=512,idx=16/STREAM=1",
+                                          "tcsr:idx=16,rows=nonempty/STREAM=0", NULL };
 static const char *const mixed_plans[] = { "ell:w=1,rows=nonempty+csr", "coo+csr", "bdia:d=0.6+sbell:b=4x4,d=0.5+sell:w=4+coo",
                                            "ell:w=2+csr:rows=nonempty", "ell:w=2+csr:run=32",
                                            "csr:run=40,rows=nonempty",
@@ -465,7 +468,7 @@ static int next_variant(choices *c, unsigned *state, int *best)
 
 static void try_variant(spmv_device *d, const char *plan, const spmv_variant *v, spmv_type type, int *tried, int *refused)
 {
-    static const size_t some[] = { 10, 12, 13, 20, 22, 26, 30 };
+    static const size_t some[] = { 10, 12, 13, 20, 22, 26, 30, 32 };
     char what[SPMV_VARIANT_TEXT + 64];
     size_t i, used = (size_t)snprintf(what, sizeof what, "%s/", plan);
     spmv_variant_print(v, what + used, sizeof what - used);
@@ -550,7 +553,7 @@ static void check_pairs(spmv_format f, const char *plan)
 SPMV_FORMAT_LIST(X)
 #undef X
 Test(pairs, csr_in_runs, .timeout = 600) { check_pairs(SPMV_CSR, "csr:run=64,idx=16"); }
-Test(pairs, small_tiles, .timeout = 600) { check_pairs(SPMV_TCSR, "tcsr:tile=512"); }
+Test(pairs, small_tiles, .timeout = 600) { check_pairs(SPMV_TCSR, "tcsr:tile=512,idx=16"); }
 /* The same with other layouts. */
 Test(knobs, csr_in_runs, .timeout = 300) { check_singles(SPMV_CSR, "csr:run=1024,rows=sorted,sigma=50", plain_knobs); }
 Test(knobs, ell_narrow, .timeout = 300) { check_singles(SPMV_ELL, "ell:idx=16,rows=sorted", plain_knobs); }
@@ -1177,7 +1180,7 @@ Test(limits, large_arrays_are_cut, .timeout = 300)
         "dense", "coo", "csr", "csr:rows=sorted,sigma=50", "csr:run=32", "csr:run=64,idx=16,rows=nonempty",
         "csr:run=32/STREAM=1,FINISH=1", "dia", "bdia", "ell", "ell:idx=16,rows=sorted", "sell:h=7", "sell:grow=0.2,idx=16,rows=sorted",
         "bell:b=3x3,idx=16", "sbell:b=6x6,h=5,idx=16", "bcsr", "bcsr:b=3x3,idx=16", "cmrs:h=16", "cmrs:h=2,wide=1", "ell:w=2+csr:run=32",
-        "tcsr:tile=512", "tcsr:tile=512,rows=nonempty/STREAM=1", "tcsr:tile=512/STREAM=1,FINISH=1"
+        "tcsr:tile=512", "tcsr:tile=512,rows=nonempty/STREAM=1", "tcsr:tile=512,idx=16/STREAM=1,FINISH=1"
     };
     static const size_t some[] = { 22, 25 };
     spmv_device d = open_device();

@@ -133,7 +133,7 @@ static spmv_status fake_build(const spmv_device *d, const spmv_kernel_source *so
     static const char *const own[][2] = {
         { "dense.cl", "b" }, { "coo.cl", "bbb" }, { "csr.cl", "bbbbbbbnn" }, { "dia.cl", "bbnn" }, { "bdia.cl", "bbbnn" },
         { "ell.cl", "bbbnn" }, { "sell.cl", "bbbbbn" }, { "bell.cl", "bbbnn" }, { "sbell.cl", "bbbbn" }, { "bcsr.cl", "bbbbn" },
-        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
+        { "cmrs.cl", "bbbb" }, { "tcsr.cl", "bbbbbbbbbbbnnn" }, { "scale.cl", "" }, { "gather.cl", "bnbnb" },
         { "convert.cl", "nnbbbbbnbbbnbbbnbnbbbbb" }
     };
     static const char blocks[] = "nnbbbbnbbbnnbbbnnnbnnnbbb"; /* of the kernels of convert.cl for blocks */

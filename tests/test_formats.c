@@ -36,6 +36,7 @@ static const char *const specs[] = {
     "cmrs", "cmrs:h=1", "cmrs:h=2", "cmrs:h=8", "cmrs:h=16", "cmrs:wide=1", "cmrs:h=16,sort=1", "cmrs:h=2,sort=1,wide=1",
     "cmrs:h=8,rows=nonempty", "cmrs:h=16,rows=sorted,sort=1", "cmrs:rows=sorted,sigma=8,wide=1",
     "tcsr", "tcsr:tile=512", "tcsr:tile=1024,rows=nonempty", "tcsr:tile=2048,rows=sorted", "tcsr:tile=512,rows=sorted,sigma=8",
+    "tcsr:tile=512,idx=16", "tcsr:rows=nonempty,idx=16",
 };
 enum { SPECS = sizeof specs / sizeof *specs };
 
@@ -97,6 +98,7 @@ static void same_index(const char *what, const spmv_array *a, const int64_t *wan
     CHECK(a->count == n, "%s: %d elements, not %d", what, (int)a->count, (int)n);
     for (i = 0; i < n; i++) {
         int64_t v = a->width == 8 ? (int64_t)((const uint64_t *)a->data)[i]
+                  : a->width == 2 ? (int64_t)((const uint16_t *)a->data)[i]
                   : a->width == 1 ? (int64_t)((const uint8_t *)a->data)[i] : (int64_t)((const uint32_t *)a->data)[i];
         if (want[i] < 0) v = (int64_t)(int32_t)v; /* offsets of diagonals are signed; -1 also stands for padding */
         CHECK(v == want[i], "%s[%d] is %d, not %d", what, (int)i, (int)v, (int)want[i]);
@@ -200,6 +202,48 @@ Test(golden, tiles)
     spmv_csr_free(&a);
     matrix_free(&m);
     cr_assert(checks_done > 5000);
+}
+
+/* 16-bit columns in tiles of 512: a warp that ends with padding, one whose columns span more than 2^16, the rest of a row. */
+Test(golden, tiles_narrow)
+{
+    static const uint64_t first[] = { 100, 70000, 3 }, length[] = { 500, 20, 600 }, place[] = { 0, 512, 532 };
+    static const int64_t base[] = { 100, 3, 100000 + 492 }, high_at[] = { 0, 0, 1, 1 };
+    uint64_t r, k;
+    int64_t col[1536], high[512];
+    matrix m;
+    spmv_csr a;
+    spmv_part p;
+    matrix_open(&m, "narrow tiles", 3, 200000);
+    for (r = 0; r < 3; r++) {
+        for (k = 0; k < length[r]; k++) matrix_add(&m, first[r] + k + (r == 2 && k >= 400 ? 100000 - 3 : 0));
+        m.ptr[r + 1] = m.nnz;
+    }
+    matrix_close(&m, INTEGERS);
+    a = matrix_csr(&m, SPMV_F64);
+    for (r = 0; r < 3; r++)
+        for (k = 0; k < length[r]; k++) col[place[r] + k] = (int64_t)a.col[a.ptr[r] + k];
+    for (k = 500; k < 512; k++) col[k] = 599;
+    for (k = 1132; k < 1536; k++) col[k] = 100599;
+    for (k = 0; k < 1536; k++) col[k] -= base[k / 512];
+    for (k = 0; k < 512; k++) high[k % 32 * 16 + k / 32] = col[512 + k] >> 16;
+    for (k = 0; k < 1536; k++) col[k] &= 0xffff;
+    GOLDEN("tcsr:tile=512,idx=16");
+    same_index("col", &p.a[SPMV_TCSR_COL], col, 1536);
+    same_index("base", &p.a[SPMV_TCSR_BASE], base, 3);
+    same_index("high_at", &p.a[SPMV_TCSR_HIGH_AT], high_at, 4);
+    same_index("high", &p.a[SPMV_TCSR_HIGH], high, 512);
+    CHECK(p.a[SPMV_TCSR_COL].width == 2 && p.a[SPMV_TCSR_HIGH].width == 1, "widths");
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    m.cols = (uint64_t)1 << 25;
+    m.col[519] = (uint32_t)first[1] + 20 + (1u << 24); /* the last of row 1, in the warp where row 2 begins with column 3 */
+    a = matrix_csr(&m, SPMV_F64);
+    GOLDEN("tcsr:tile=512,idx=16");
+    CHECK(p.a[SPMV_TCSR_COL].width == 4 && !p.a[SPMV_TCSR_BASE].count && !p.a[SPMV_TCSR_HIGH].count, "columns that span 2^24");
+    spmv_part_free(&p);
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* ---- status -------------------------------------------------------------------------------------------------------- */
