@@ -26,7 +26,6 @@
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
  *
  * and for each level:
- *   spmv__alike_<level>(ptr) the number of nonzeros of each of eight rows of CSR, or UINT32_MAX if it is not the same
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
@@ -45,11 +44,13 @@
 #define SPMV__FORCE_INLINE static inline
 #endif
 
-/* Prefetches memory into the L2 cache. */
+/* Prefetches memory into the L2 cache, or into the L1 cache (near). */
 #ifdef __GNUC__
 #define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
+#define SPMV__NEAR(p) __builtin_prefetch(p, 0, 3)
 #else
 #define SPMV__AHEAD(p) ((void)(p))
+#define SPMV__NEAR(p) ((void)(p))
 #endif
 
 /* Keeps a compiler from making vectors of a loop over p: from strided loads it makes shuffles that take twice as long. */
@@ -129,13 +130,6 @@
         to[3] = spmv__qsum_##S(d);                                                                                                 \
     }
 
-SPMV__FORCE_INLINE uint32_t spmv__alike_plain(const uint32_t *ptr)
-{
-    const uint32_t n = ptr[1] - ptr[0];
-    if (ptr[8] - ptr[0] != 8 * n) return UINT32_MAX; /* soon found */
-    return ptr[2] - ptr[1] == n && ptr[3] - ptr[2] == n && ptr[4] - ptr[3] == n && ptr[5] - ptr[4] == n && ptr[6] - ptr[5] == n &&
-                   ptr[7] - ptr[6] == n ? n : UINT32_MAX;
-}
 SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
 {
     int i = 0;
@@ -220,14 +214,6 @@ SPMV__FORCE_INLINE __m256i spmv__lengths_avx2(const uint32_t *ptr)
 SPMV__FORCE_INLINE int spmv__below_avx2(__m256i n, int most)
 {
     return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(n, _mm256_set1_epi32(most)), _mm256_set1_epi32(most))) == -1;
-}
-SPMV__FORCE_INLINE int spmv__same_avx2(__m256i n)
-{
-    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(n, _mm256_broadcastd_epi32(_mm256_castsi256_si128(n)))) == -1;
-}
-SPMV__FORCE_INLINE uint32_t spmv__alike_avx2(const uint32_t *ptr)
-{
-    return spmv__same_avx2(spmv__lengths_avx2(ptr)) ? ptr[1] - ptr[0] : UINT32_MAX;
 }
 SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
 typedef __m256 spmv__vec_f32_avx2;
@@ -422,7 +408,6 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx2,fma")
 #endif
-#define spmv__alike_avx512 spmv__alike_avx2
 #define spmv__short_avx512 spmv__short_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
@@ -511,7 +496,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
-#define spmv__alike_neon spmv__alike_plain
 #define spmv__short_neon spmv__short_plain
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
