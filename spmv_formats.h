@@ -2524,10 +2524,11 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 enum { SPMV__LENGTHS_MIXED, SPMV__LENGTHS_ALIKE, SPMV__LENGTHS_BLOCKS, SPMV__LENGTHS_FAR };
 #define SPMV__BLOCK_ROWS 64
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
-/* Of x: larger ones will not stay in the caches beside the matrix; if at least one nonzero in SPMV__FAR_ONE is far from those before it, x is
- * fetched in advance, by so many nonzeros. In measurements with 1 to 2 MB this took up to 1.4 times as long, from 4 MB on with scattered
- * columns half to all of the time. */
+/* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
+ * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
+ * are far and rows are long (0.75 to 1.0 of the time); from 4 MB on it left 0.4 to 1.0 of the time. */
 #define SPMV__FAR_BYTES 4000000
+#define SPMV__FAR_LESS 1000000
 #define SPMV__FAR_ONE 16
 #define SPMV__FAR 96
 #define SPMV__CACHE_LINE 64 /* bytes */
@@ -2616,10 +2617,11 @@ static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
     uint64_t place, i, all = 0, far = 0;
-    if (p->cols < SPMV__FAR_BYTES / size || step <= SPMV__FAR_ROWS) return 0;
+    if (p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
         for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &far);
-    return far * SPMV__FAR_ONE > all;
+    if (p->cols >= SPMV__FAR_BYTES / size) return far * SPMV__FAR_ONE > all;
+    return far * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
 /* 1 if the block of rows that begins at row i is short. */

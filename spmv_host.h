@@ -398,12 +398,12 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
 
-/* y = beta y for the n rows of a part, or for the first n elements. */
+/* y = beta y for rows first .. n - 1 of a part, or for these elements if there is none. */
 #define SPMV__SCALE(name, T)                                                                            \
-    static void spmv__scale_##name(const spmv_part *p, uint64_t n, T beta, T *y)                        \
+    static void spmv__scale_##name(const spmv_part *p, uint64_t first, uint64_t n, T beta, T *y)        \
     {                                                                                                   \
         uint64_t i;                                                                                     \
-        for (i = 0; i < n; i++) {                                                                       \
+        for (i = first; i < n; i++) {                                                                   \
             uint64_t r = p ? spmv__part_row(p, i) : i;                                                  \
             y[r] = beta == 0 ? 0 : beta * y[r];                                                         \
         }                                                                                               \
@@ -411,11 +411,20 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 SPMV__SCALE(f32, float)
 SPMV__SCALE(f64, double)
 
+/* y = beta y for the n rows of a part, or for the first n elements; in threads, if there are and that pays. */
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
+    const uint64_t shares = spmv__threads(n);
+    int64_t s;
     if (beta == 1.0) return;
-    if (t == SPMV_F32) spmv__scale_f32(list_of, n, (float)beta, (float *)y);
-    else spmv__scale_f64(list_of, n, beta, (double *)y);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (shares > 1)
+#endif
+    for (s = 0; s < (int64_t)shares; s++) {
+        const uint64_t first = spmv__even(n, SPMV__TILE, (uint64_t)s, shares), end = spmv__even(n, SPMV__TILE, (uint64_t)s + 1, shares);
+        if (t == SPMV_F32) spmv__scale_f32(list_of, first, end, (float)beta, (float *)y);
+        else spmv__scale_f64(list_of, first, end, beta, (double *)y);
+    }
 }
 
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
@@ -548,6 +557,13 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         SPMV__O(vput)(last_y, SPMV__O(vfma)(all_beta, SPMV__O(vfrom)(last_y), SPMV__O(vmul)(all_alpha, SPMV__O(vfrom)(last_sum))));
         memcpy(y + first + i, last_y, (size_t)(n - i) * sizeof *y);
         return;
+    }
+    if (p->list.count && beta == 0) {
+        const uint32_t *row = (const uint32_t *)p->list.data + first;
+        if (alpha == 1)
+            for (; i < n; i++) y[row[i]] = sum[i];
+        else
+            for (; i < n; i++) y[row[i]] = alpha * sum[i];
     }
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
