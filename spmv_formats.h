@@ -457,6 +457,11 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 8 }; /* the most that any format has */
 
+/* What the host knows of the rows of csr, which decides how it sums them: nothing (mixed); most are as long as the row before (alike); of
+ * 64 rows at a time, often none has more than four nonzeros (blocks), since a decision for each row would cost a mispredicted branch; or
+ * most of the time will be spent in waiting for x (far). */
+enum { SPMV__LENGTHS_MIXED, SPMV__LENGTHS_ALIKE, SPMV__LENGTHS_BLOCKS, SPMV__LENGTHS_FAR };
+
 typedef struct spmv_array {
     void    *data;     /* count * width bytes; NULL if count is 0 */
     uint64_t count;    /* elements */
@@ -478,7 +483,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
-    int        lengths; /* csr: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED, ...) */
+    int        lengths; /* csr: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED ...) */
     struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
 } spmv_part;
@@ -2518,11 +2523,7 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 
 /* How the host sums rows of csr, and those of formats that share its code. */
 #define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
-/* What the host knows of the rows of csr, which decides how it sums them: nothing (mixed); most are as long as the row before (alike);
- * of SPMV__BLOCK_ROWS rows at a time, often none has more than four nonzeros (blocks), since a decision for each row would cost a
- * mispredicted branch; or most of the time will be spent in waiting for x (far). */
-enum { SPMV__LENGTHS_MIXED, SPMV__LENGTHS_ALIKE, SPMV__LENGTHS_BLOCKS, SPMV__LENGTHS_FAR };
-#define SPMV__BLOCK_ROWS 64
+#define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
 /* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
  * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros

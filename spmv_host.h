@@ -573,7 +573,8 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
 SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
 {
     int r, low = 0;
-    if (SPMV__LANES == 1 || ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * 4 || (uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 > stop) return 0;
+    if (SPMV__LANES == 1 || ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * 4) return 0;
+    if ((uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 > stop) return 0;
     for (r = 0; r < SPMV__BLOCK_ROWS; r += 8) low += SPMV__L(short)(ptr + r);
     return low == SPMV__BLOCK_ROWS / 8;
 }
@@ -661,7 +662,8 @@ SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
                                                   const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                     \
     {                                                                                                                               \
         uint64_t k = ptr[i];                                                                                                        \
-        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12; i += 4, k += 16) \
+        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;        \
+             i += 4, k += 16)                                                                                                       \
             SPMV__O(qsums)(sum + i, SPMV__F(products##w)(val + k, col + k, x), SPMV__F(products##w)(val + k + 4, col + k + 4, x),   \
                            SPMV__F(products##w)(val + k + 8, col + k + 8, x), SPMV__F(products##w)(val + k + 12, col + k + 12, x)); \
         for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {                                                                     \
@@ -867,8 +869,9 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
 
 /* The same as rows where x is large and the columns are scattered: elements of x are fetched SPMV__FAR nonzeros in advance, for
  * the processor looks ahead less far. Four sums by single elements leave it more of its queues than quads do. */
-SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr,
-                                   uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
+                                   const uint32_t *SPMV__RESTRICT ptr, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,
+                                   SPMV__T *SPMV__RESTRICT sum)
 {
     uint64_t i, k = ptr[0];
     for (i = 0; i < count; i++) {
