@@ -457,9 +457,9 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 8 }; /* the most that any format has */
 
-/* What the host knows of the rows of csr, which decides how it sums them: nothing (mixed); most are as long as the row before (alike); of
- * 64 rows at a time, often none has more than four nonzeros (blocks), since a decision for each row would cost a mispredicted branch; or
- * most of the time will be spent in waiting for x (far). */
+/* What the host knows of the rows of csr, which decides how it sums them: nothing (mixed); most are as long as the row before (alike);
+ * lengths are short and change unpredictably, so that a decision for each row would cost a mispredicted branch, and 64 rows are taken at
+ * once (blocks); or most of the time will be spent in waiting for x (far). */
 enum { SPMV__LENGTHS_MIXED, SPMV__LENGTHS_ALIKE, SPMV__LENGTHS_BLOCKS, SPMV__LENGTHS_FAR };
 
 typedef struct spmv_array {
@@ -2533,6 +2533,9 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 #define SPMV__FAR_ONE 16
 #define SPMV__FAR 96
 #define SPMV__CACHE_LINE 64 /* bytes */
+/* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
+ * for the others. */
+enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13, SPMV__MISSED = 11 };
 /* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
 enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 
@@ -2633,8 +2636,32 @@ static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
     return r == i + SPMV__BLOCK_ROWS;
 }
 
-/* Sets what the host's product should know about the lengths of the rows, and about its columns. Blocks are looked for in a product if half
- * of the rows are in short ones; to look in vain takes a tenth of the time of a product with short rows. */
+/* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
+ * imitated: the length that followed the last four the last time, in rows from several places. The limit is from products with
+ * 12 matrices: a mispredicted row costs as much as SPMV__MISSED nonzeros more in an uneven block do. */
+SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
+{
+    uint8_t next[1 << SPMV__GUESS_BITS];
+    const uint64_t count = spmv__smaller(p->rows / SPMV__GUESS_PLACES, SPMV__GUESS_ROWS);
+    uint64_t place, i, missed = 0, nonzeros = 0;
+    uint32_t last = 0;
+    memset(next, 0, sizeof next);
+    for (place = 0; place < SPMV__GUESS_PLACES; place++) {
+        const uint64_t first = p->rows / SPMV__GUESS_PLACES * place;
+        for (i = first; i < first + count; i++) {
+            const uint8_t n = (uint8_t)spmv__smaller(ptr[i + 1] - ptr[i], 15);
+            uint8_t *guess = &next[(uint32_t)(last * 0x9e3779b1u) >> (32 - SPMV__GUESS_BITS)];
+            missed += *guess != n;
+            *guess = n;
+            last = (last << 4 | n) & 0xffff;
+        }
+        nonzeros += ptr[first + count] - ptr[first];
+    }
+    return missed * SPMV__MISSED > nonzeros;
+}
+
+/* Sets what the host's product should know about the lengths of the rows, and about its columns. Rows are taken in
+ * blocks if half of them are in short ones, or if their lengths are uneven. */
 static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 {
     uint64_t i, n, before = 0, changes = 0, fits = 0;
@@ -2649,7 +2676,8 @@ static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
     for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_is_short(s->ptr, i);
     if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows) p->lengths = SPMV__LENGTHS_BLOCKS;
+    else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+        p->lengths = SPMV__LENGTHS_BLOCKS;
 }
 
 /* With the key run, the runs are counted here and written by spmv__csr_lay. */

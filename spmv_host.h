@@ -573,10 +573,16 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
 SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
 {
     int r, low = 0;
-    if (SPMV__LANES == 1 || ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * 4) return 0;
+    if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * 4) return 0;
     if ((uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 > stop) return 0;
     for (r = 0; r < SPMV__BLOCK_ROWS; r += 8) low += SPMV__L(short)(ptr + r);
     return low == SPMV__BLOCK_ROWS / 8;
+}
+
+/* The sums of the first eight products of row r, in a quad. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, const uint32_t *ptr, uint64_t r)
+{
+    return SPMV__O(qeight)(product + (ptr[r] - ptr[0]), spmv__smaller(ptr[r + 1] - ptr[r], 8));
 }
 
 /* For columns of a type C, x being moved to their base; names end in w.
@@ -587,8 +593,10 @@ SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
  *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
  * fours       the sums of rows from i on that have four nonzeros each, as far as they follow one another; returns the row behind them. Four
  *             rows are summed at once; the sum of a row that is left is formed in the same order
+ * uneven_block the sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row,
+ *             without branches, the sum of the first eight, and at last the others of the rows that have more
  * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
- *             on are taken SPMV__BLOCK_ROWS at a time, by fours if all are short
+ *             on are taken SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many
  * rows_alike  the same where most rows are as long as the row before: one loop for each length
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
@@ -693,6 +701,34 @@ SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
             }                                                                                                                       \
         }                                                                                                                           \
     }                                                                                                                               \
+    SPMV__APART void SPMV__F(uneven_block##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                       \
+                                              const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,   \
+                                              SPMV__T *SPMV__RESTRICT sum)                                                          \
+    {                                                                                                                               \
+        const uint64_t first = ptr[0], n = ptr[SPMV__BLOCK_ROWS] - first, L = SPMV__LANES;                                          \
+        const uint64_t end = first + n + L - 1 <= stop ? n + L - 1 : n;                                                             \
+        SPMV__T product[SPMV__BLOCK_ROWS * SPMV__SHORT + SPMV__LANES_MOST];                                                         \
+        uint8_t longer[SPMV__BLOCK_ROWS];                                                                                           \
+        uint64_t r, k = 0, longs = 0;                                                                                               \
+        val += first;                                                                                                               \
+        col += first;                                                                                                               \
+        for (; k + L <= end; k += L) SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + k), SPMV__O(vgather##w)(x, col + k))); \
+        for (; k < n; k++) product[k] = val[k] * x[col[k]];                                                                         \
+        for (r = 0; r < SPMV__BLOCK_ROWS; r += 4)                                                                                   \
+            SPMV__O(qsums)(sum + r, SPMV__F(first_eight)(product, ptr, r), SPMV__F(first_eight)(product, ptr, r + 1),               \
+                           SPMV__F(first_eight)(product, ptr, r + 2), SPMV__F(first_eight)(product, ptr, r + 3));                   \
+        for (r = 0; r < SPMV__BLOCK_ROWS; r++) {                                                                                    \
+            longer[longs] = (uint8_t)r;                                                                                             \
+            longs += ptr[r + 1] - ptr[r] > 8;                                                                                       \
+        }                                                                                                                           \
+        while (longs--) {                                                                                                           \
+            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                  \
+            r = longer[longs];                                                                                                      \
+            for (k = ptr[r] - first + 8; k < ptr[r + 1] - first; k += 8)                                                            \
+                part = SPMV__O(qadd)(part, SPMV__O(qeight)(product + k, spmv__smaller(ptr[r + 1] - first - k, 8)));                 \
+            sum[r] += SPMV__O(qsum)(part);                                                                                          \
+        }                                                                                                                           \
+    }                                                                                                                               \
     SPMV__APART void SPMV__F(rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr, \
                                       uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,                \
                                       SPMV__T *SPMV__RESTRICT sum)                                                                  \
@@ -700,9 +736,13 @@ SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
         uint64_t i = 0, k;                                                                                                          \
         while (i < count) {                                                                                                         \
             const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);                \
-            if (i >= head && end - i == SPMV__BLOCK_ROWS && SPMV__F(block_short)(ptr + i, stop))                                    \
+            const int whole = SPMV__LANES > 1 && i >= head && end - i == SPMV__BLOCK_ROWS;                                          \
+            if (whole && SPMV__F(block_short)(ptr + i, stop))                                                                       \
                 for (; i < end; i += 4) SPMV__F(four_short##w)(val, col, ptr + i, x, sum + i);                                      \
-            else for (k = ptr[i]; i < end; i++) {                                                                                   \
+            else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {                                                \
+                SPMV__F(uneven_block##w)(val, col, ptr + i, stop, x, sum + i);                                                      \
+                i = end;                                                                                                            \
+            } else for (k = ptr[i]; i < end; i++) {                                                                                 \
                 const uint64_t next = ptr[i + 1];                                                                                   \
                 sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                     \
                 k = next;                                                                                                           \

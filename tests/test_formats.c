@@ -823,20 +823,20 @@ Test(product, strict_mode_refuses_fill)
     cr_assert(refused > 20);
 }
 
-/* Rows of lengths that csr sums in different ways; each matrix also has longer rows, and its last rows end where the arrays do. Mixed:
- * blocks of 64 rows whose lengths change often, seldom, or are all short. Alike: lengths from 0 to 9 that change every 16 rows. Blocks:
- * mostly up to four nonzeros. Far: scattered over so many columns that x does not fit the caches. */
+/* Rows of lengths that csr sums in different ways; the last rows end where the arrays do. Mixed: many nonzeros on average. Alike: lengths
+ * from 0 to 9 that change every 16 rows. Blocks: blocks of 64 rows that are short, uneven, or too long to be summed at once. Far: scattered
+ * over so many columns that x does not fit the caches. */
 static void matrix_lengths(matrix *m, int lengths, uint64_t rows, values kind)
 {
-    static const char *const names[] = { "mixed lengths", "lengths alike", "short blocks", "far columns" };
+    static const char *const names[] = { "mixed lengths", "lengths alike", "blocks of rows", "far columns" };
     uint64_t r, j;
     matrix_open(m, names[lengths], rows, lengths == SPMV__LENGTHS_FAR ? 1000003 : 300);
     for (r = 0; r < rows; r++) {
         const uint64_t block = r / 64;
         uint64_t n = rng_below(5);
         if (lengths == SPMV__LENGTHS_ALIKE) n = r / 16 % 10;
-        if (lengths == SPMV__LENGTHS_MIXED && block % 4 == 0) n = r / 8 % 10;
-        if (lengths == SPMV__LENGTHS_MIXED && block % 4 > 1) n = rng_below(9);
+        if (lengths == SPMV__LENGTHS_MIXED) n = block % 4 ? rng_below(30) : r / 8 % 10;
+        if (lengths == SPMV__LENGTHS_BLOCKS && block % 4 == 2) n = rng_below(9);
         if (lengths == SPMV__LENGTHS_FAR) n = rng_below(23);
         if (block % 4 == 3 && r % 64 / 16 == 1) n = rng_below(40);
         if (block % 8 == 7 && r % 64 == 33) n = 300;
@@ -852,7 +852,7 @@ Test(product, rows_of_all_lengths)
 {
     static const char *const texts[] = { "csr", "csr:run=1024", "csr:run=256,idx=16", "csr:rows=nonempty", "csr:rows=sorted,sigma=256",
                                          "coo", "tcsr" };
-    static const uint64_t rows[] = { 63, 64, 65, 71, 72, 512, 700, 2000 };
+    static const uint64_t rows[] = { 63, 64, 65, 71, 72, 512, 700, 2000, 2048 };
     double worst = 0;
     size_t i, j, k;
     int lengths;
