@@ -2527,15 +2527,15 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
 /* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
  * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
- * are far and rows are long (0.75 to 1.0 of the time); from 4 MB on it left 0.4 to 1.0 of the time. */
-#define SPMV__FAR_BYTES 4000000
+ * are far and rows are long (0.75 to 1.0 of the time); from 5 MB on it left 0.4 to 1.0 of the time. */
+#define SPMV__FAR_BYTES 5000000
 #define SPMV__FAR_LESS 1000000
 #define SPMV__FAR_ONE 16
 #define SPMV__FAR 96
 #define SPMV__CACHE_LINE 64 /* bytes */
 /* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
  * for the others. */
-enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13, SPMV__MISSED = 11 };
+enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13, SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
 /* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
 enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 
@@ -2638,7 +2638,7 @@ static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
 
 /* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
  * imitated: the length that followed the last four the last time, in rows from several places. The limit is from products with
- * 12 matrices: a mispredicted row costs as much as SPMV__MISSED nonzeros more in an uneven block do. */
+ * 12 matrices: a mispredicted row costs as much as so many nonzeros more in an uneven block do. */
 SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
 {
     uint8_t next[1 << SPMV__GUESS_BITS];
@@ -2657,7 +2657,7 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
         }
         nonzeros += ptr[first + count] - ptr[first];
     }
-    return missed * SPMV__MISSED > nonzeros;
+    return missed * (p->type == SPMV_F32 ? SPMV__MISSED_F32 : SPMV__MISSED_F64) > nonzeros;
 }
 
 /* Sets what the host's product should know about the lengths of the rows, and about its columns. Rows are taken in

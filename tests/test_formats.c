@@ -830,7 +830,7 @@ static void matrix_lengths(matrix *m, int lengths, uint64_t rows, values kind)
 {
     static const char *const names[] = { "mixed lengths", "lengths alike", "blocks of rows", "far columns" };
     uint64_t r, j;
-    matrix_open(m, names[lengths], rows, lengths == SPMV__LENGTHS_FAR ? 1000003 : 300);
+    matrix_open(m, names[lengths], rows, lengths == SPMV__LENGTHS_FAR ? 1300003 : 300);
     for (r = 0; r < rows; r++) {
         const uint64_t block = r / 64;
         uint64_t n = rng_below(5);
