@@ -2535,7 +2535,8 @@ static const spmv_format_layout spmv__csr_layouts[] = {
 #define SPMV__CACHE_LINE 64 /* bytes */
 /* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
  * for the others. */
-enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13, SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
+enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13 };
+enum { SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
 /* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
 enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
 
