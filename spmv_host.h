@@ -79,7 +79,8 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 /* Products of fewer slots than this stay on one thread, because starting threads takes microseconds. */
 #define SPMV__ALONE 20000
 /* Up to so many slots a thread, it gets the same share in every product, because the share may still be in its L2 cache (of 1 MB or more).
- * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others. */
+ * In larger products, threads take smaller shares one after another, so that a thread that is held up does not delay the others
+ * (spmv__run_shares). */
 #define SPMV__CACHED 100000
 #define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
@@ -90,7 +91,32 @@ enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the process
 #define SPMV__CSR_LANES 16
 #define SPMV__BCSR_LANES 8
 
-/* Calls the product for each share, in threads if the build has them. */
+/* Calls the product for each share. Threads have neighbouring shares of their own, which are the same in every product, so that their
+ * elements of y and x may still be in a thread's cache; one that is through with them takes what the others have left. */
+#if defined(_OPENMP) && _OPENMP >= 201107 /* atomic capture */
+enum { SPMV__OWNERS = 32 }; /* threads with shares of their own, at most */
+SPMV__APART void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
+{
+    struct { uint64_t next; char apart[SPMV__CACHE_LINE - sizeof(uint64_t)]; } of[SPMV__OWNERS];
+    const uint64_t owners = spmv__smaller(spmv__smaller((uint64_t)omp_get_max_threads(), SPMV__OWNERS), shares);
+    uint64_t t;
+    for (t = 0; t < owners; t++) of[t].next = shares * t / owners;
+    #pragma omp parallel
+    {
+        const uint64_t me = (uint64_t)omp_get_thread_num();
+        uint64_t i, share = 0;
+        for (i = 0; i < owners; i++) {
+            const uint64_t owner = (me + i) % owners, end = shares * (owner + 1) / owners;
+            for (;;) {
+                #pragma omp atomic capture
+                share = of[owner].next++;
+                if (share >= end) break;
+                product(job, share, shares);
+            }
+        }
+    }
+}
+#else
 static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64_t shares)
 {
     int64_t t;
@@ -99,6 +125,7 @@ static void spmv__run_shares(const spmv__job *job, spmv__product product, uint64
 #endif
     for (t = 0; t < (int64_t)shares; t++) product(job, (uint64_t)t, shares);
 }
+#endif
 
 /* Threads that a product of so many slots uses. */
 static uint64_t spmv__threads(uint64_t slots)
@@ -165,7 +192,7 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
 SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 {
     const uint64_t first = i - i % SPMV__BLOCK_ROWS;
-    if (i == first || !p->blocks || first + SPMV__BLOCK_ROWS > p->rows) return i;
+    if (i == first || p->lengths != SPMV__LENGTHS_BLOCKS || first + SPMV__BLOCK_ROWS > p->rows) return i;
     return spmv__at(&p->a[SPMV_CSR_PTR], first + SPMV__BLOCK_ROWS) - spmv__at(&p->a[SPMV_CSR_PTR], first) <= SPMV__BLOCK_ROWS * SPMV__SHORT
                ? first : i;
 }
@@ -375,12 +402,12 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 
 /* ---- products of a part ------------------------------------------------------------------------------------------- */
 
-/* y = beta y for the n rows of a part, or for the first n elements. */
+/* y = beta y for rows first .. n - 1 of a part, or for these elements if there is none. */
 #define SPMV__SCALE(name, T)                                                                            \
-    static void spmv__scale_##name(const spmv_part *p, uint64_t n, T beta, T *y)                        \
+    static void spmv__scale_##name(const spmv_part *p, uint64_t first, uint64_t n, T beta, T *y)        \
     {                                                                                                   \
         uint64_t i;                                                                                     \
-        for (i = 0; i < n; i++) {                                                                       \
+        for (i = first; i < n; i++) {                                                                   \
             uint64_t r = p ? spmv__part_row(p, i) : i;                                                  \
             y[r] = beta == 0 ? 0 : beta * y[r];                                                         \
         }                                                                                               \
@@ -388,11 +415,20 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
 SPMV__SCALE(f32, float)
 SPMV__SCALE(f64, double)
 
+/* y = beta y for the n rows of a part, or for the first n elements; in threads, if there are and that pays. */
 static void spmv__scale_rows(spmv_type t, const spmv_part *list_of, uint64_t n, double beta, void *y)
 {
+    const uint64_t shares = spmv__threads(n);
+    int64_t s;
     if (beta == 1.0) return;
-    if (t == SPMV_F32) spmv__scale_f32(list_of, n, (float)beta, (float *)y);
-    else spmv__scale_f64(list_of, n, beta, (double *)y);
+#ifdef _OPENMP
+    #pragma omp parallel for schedule(static, 1) if (shares > 1)
+#endif
+    for (s = 0; s < (int64_t)shares; s++) {
+        const uint64_t first = spmv__even(n, SPMV__TILE, (uint64_t)s, shares), end = spmv__even(n, SPMV__TILE, (uint64_t)s + 1, shares);
+        if (t == SPMV_F32) spmv__scale_f32(list_of, first, end, (float)beta, (float *)y);
+        else spmv__scale_f64(list_of, first, end, beta, (double *)y);
+    }
 }
 
 SPMV_API spmv_status spmv_scale(spmv_type t, uint64_t n, double beta, void *y)
@@ -526,36 +562,58 @@ SPMV__SHARED void SPMV__F(set_rows)(const spmv_part *p, uint64_t first, uint64_t
         memcpy(y + first + i, last_y, (size_t)(n - i) * sizeof *y);
         return;
     }
+    if (p->list.count && beta == 0) {
+        const uint32_t *row = (const uint32_t *)p->list.data + first;
+        if (alpha == 1)
+            for (; i < n; i++) y[row[i]] = sum[i];
+        else
+            for (; i < n; i++) y[row[i]] = alpha * sum[i];
+    }
     for (; i < n; i++) SPMV__F(set)(p, first + i, alpha, sum[i], beta, y);
 }
 
-/* How a block of SPMV__BLOCK_ROWS rows of csr is summed; ptr is where its nonzeros begin, stop where those end that may be read. */
-SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
+/* 1 if the SPMV__BLOCK_ROWS rows of csr whose nonzeros begin where ptr says have at most four nonzeros each, and four may be read of each
+ * before stop. */
+SPMV__FORCE_INLINE int SPMV__F(block_short)(const uint32_t *ptr, uint64_t stop)
 {
-    int r, alike = 0, low = 0;
-    if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * SPMV__SHORT) return SPMV__BLOCK_MIXED;
-    for (r = 0; r < SPMV__BLOCK_ROWS; r += SPMV__EIGHT) {
-        alike += SPMV__L(alike)(ptr + r) <= SPMV__EIGHT;
-        low += SPMV__L(short)(ptr + r);
-    }
-    if (alike >= SPMV__BLOCK_FITS) return SPMV__BLOCK_ALIKE;
-    return SPMV__LANES > 1 && low == SPMV__BLOCK_ROWS / SPMV__EIGHT && (uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 <= stop ? SPMV__BLOCK_SHORT
-                                                                                                             : SPMV__BLOCK_MIXED;
+    int r, low = 0;
+    if (ptr[SPMV__BLOCK_ROWS] - ptr[0] > SPMV__BLOCK_ROWS * 4) return 0;
+    if ((uint64_t)ptr[SPMV__BLOCK_ROWS - 1] + 4 > stop) return 0;
+    for (r = 0; r < SPMV__BLOCK_ROWS; r += 8) low += SPMV__L(short)(ptr + r);
+    return low == SPMV__BLOCK_ROWS / 8;
+}
+
+/* The sums of the first eight products of row r, in a quad. */
+SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, const uint32_t *ptr, uint64_t r)
+{
+    return SPMV__O(qeight)(product + (ptr[r] - ptr[0]), spmv__smaller(ptr[r + 1] - ptr[r], 8));
 }
 
 /* For columns of a type C, x being moved to their base; names end in w.
  * row         the sum of values k to end - 1 times the elements of x that their columns name
  * far_dot     the same for the first n values, as a call
- * eight_alike the sums of eight rows, if they have the same length up to eight; else 0
+ * fixed       the sum of a row of n nonzeros, 1 to 7, n being a constant
  * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
  *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
+ * fours       the sums of rows from i on that have four nonzeros each, as far as they follow one another; returns the row behind them. Four
+ *             rows are summed at once; the sum of a row that is left is formed in the same order
+ * uneven_block the sums of SPMV__BLOCK_ROWS rows with at most SPMV__SHORT nonzeros each on average: first all products, then for each row,
+ *             without branches, the sum of the first eight, and at last the others of the rows that have more
  * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
- *             on are taken SPMV__BLOCK_ROWS at a time, in the way that suits the kind of the block
+ *             on are taken SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many
+ * rows_alike  the same where most rows are as long as the row before: one loop for each length
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * columns     the sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL:
  *             there are no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding
  * slice       the sums of height rows of a slice with so many slots, in registers */
+#define SPMV__LENGTH(n, w)                                                                                                          \
+    case n:                                                                                                                         \
+        do {                                                                                                                        \
+            sum[i] = SPMV__F(fixed##w)(val + k, col + k, n, x);                                                                     \
+            k += n;                                                                                                                 \
+        } while (++i < count && ptr[i + 1] - k == n);                                                                               \
+        break;
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
                                             const SPMV__T *SPMV__RESTRICT x)                                                        \
@@ -585,42 +643,19 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
     {                                                                                                                               \
         return SPMV__O(qfirst)(SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)()), n);            \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,           \
-                                                const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                       \
+    SPMV__FORCE_INLINE SPMV__T SPMV__F(fixed##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, int n,             \
+                                                 const SPMV__T *SPMV__RESTRICT x)                                                   \
     {                                                                                                                               \
-        int r;                                                                                                                      \
-        for (r = 0; r < SPMV__EIGHT; r++, val += n, col += n) {                                                                     \
-            SPMV__T s;                                                                                                              \
-            SPMV__NO_VECTORS(val);                                                                                                  \
-            s = val[0] * x[col[0]];                                                                                                 \
-            if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);                                                            \
-            if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);                                                            \
-            if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);                                                            \
-            if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);                                                            \
-            if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);                                                            \
-            if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);                                                            \
-            if (n > 7) s = SPMV__O(efma)((SPMV__T)val[7], x[col[7]], s);                                                            \
-            sum[r] = s;                                                                                                             \
-        }                                                                                                                           \
-    }                                                                                                                               \
-    SPMV__FORCE_INLINE int SPMV__F(eight_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
-                                                const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
-                                                SPMV__T *SPMV__RESTRICT sum)                                                        \
-    {                                                                                                                               \
-        val += ptr[0];                                                                                                              \
-        col += ptr[0];                                                                                                              \
-        switch (SPMV__L(alike)(ptr)) {                                                                                              \
-        case 0: memset(sum, 0, SPMV__EIGHT * sizeof *sum); return 1;                                                                \
-        case 1: SPMV__F(rows_alike##w)(val, col, 1, x, sum); return 1;                                                              \
-        case 2: SPMV__F(rows_alike##w)(val, col, 2, x, sum); return 1;                                                              \
-        case 3: SPMV__F(rows_alike##w)(val, col, 3, x, sum); return 1;                                                              \
-        case 4: SPMV__F(rows_alike##w)(val, col, 4, x, sum); return 1;                                                              \
-        case 5: SPMV__F(rows_alike##w)(val, col, 5, x, sum); return 1;                                                              \
-        case 6: SPMV__F(rows_alike##w)(val, col, 6, x, sum); return 1;                                                              \
-        case 7: SPMV__F(rows_alike##w)(val, col, 7, x, sum); return 1;                                                              \
-        case 8: SPMV__F(rows_alike##w)(val, col, 8, x, sum); return 1;                                                              \
-        default: return 0;                                                                                                          \
-        }                                                                                                                           \
+        SPMV__T s;                                                                                                                  \
+        SPMV__NO_VECTORS(val);                                                                                                      \
+        s = val[0] * x[col[0]];                                                                                                     \
+        if (n > 1) s = SPMV__O(efma)((SPMV__T)val[1], x[col[1]], s);                                                                \
+        if (n > 2) s = SPMV__O(efma)((SPMV__T)val[2], x[col[2]], s);                                                                \
+        if (n > 3) s = SPMV__O(efma)((SPMV__T)val[3], x[col[3]], s);                                                                \
+        if (n > 4) s = SPMV__O(efma)((SPMV__T)val[4], x[col[4]], s);                                                                \
+        if (n > 5) s = SPMV__O(efma)((SPMV__T)val[5], x[col[5]], s);                                                                \
+        if (n > 6) s = SPMV__O(efma)((SPMV__T)val[6], x[col[6]], s);                                                                \
+        return s;                                                                                                                   \
     }                                                                                                                               \
     SPMV__FORCE_INLINE void SPMV__F(four_short##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
                                                 const uint32_t *SPMV__RESTRICT ptr, const SPMV__T *SPMV__RESTRICT x,                \
@@ -631,6 +666,75 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
                        SPMV__F(row_end##w)(val + ptr[2], col + ptr[2], ptr[3] - ptr[2], x),                                         \
                        SPMV__F(row_end##w)(val + ptr[3], col + ptr[3], ptr[4] - ptr[3], x));                                        \
     }                                                                                                                               \
+    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(products##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,           \
+                                                          const SPMV__T *SPMV__RESTRICT x)                                          \
+    {                                                                                                                               \
+        return SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)());                                \
+    }                                                                                                                               \
+    SPMV__FORCE_INLINE uint64_t SPMV__F(fours##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
+                                                  const uint32_t *SPMV__RESTRICT ptr, uint64_t i, uint64_t count,                   \
+                                                  const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                     \
+    {                                                                                                                               \
+        uint64_t k = ptr[i];                                                                                                        \
+        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;        \
+             i += 4, k += 16)                                                                                                       \
+            SPMV__O(qsums)(sum + i, SPMV__F(products##w)(val + k, col + k, x), SPMV__F(products##w)(val + k + 4, col + k + 4, x),   \
+                           SPMV__F(products##w)(val + k + 8, col + k + 8, x), SPMV__F(products##w)(val + k + 12, col + k + 12, x)); \
+        for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {                                                                     \
+            const SPMV__O(quad) one = SPMV__F(products##w)(val + k, col + k, x);                                                    \
+            SPMV__T all[4];                                                                                                         \
+            SPMV__O(qsums)(all, one, one, one, one);                                                                                \
+            sum[i] = all[0];                                                                                                        \
+        }                                                                                                                           \
+        return i;                                                                                                                   \
+    }                                                                                                                               \
+    SPMV__APART void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                         \
+                                            const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,    \
+                                            SPMV__T *SPMV__RESTRICT sum)                                                            \
+    {                                                                                                                               \
+        uint64_t i = 0, k = ptr[0];                                                                                                 \
+        while (i < count) {                                                                                                         \
+            switch (ptr[i + 1] - k) {                                                                                               \
+            case 0: do sum[i] = 0; while (++i < count && ptr[i + 1] == k); break;                                                   \
+            SPMV__LENGTH(1, w)                                                                                                      \
+            SPMV__LENGTH(2, w)                                                                                                      \
+            SPMV__LENGTH(3, w)                                                                                                      \
+            case 4: i = SPMV__F(fours##w)(val, col, ptr, i, count, x, sum); k = ptr[i]; break;                                      \
+            SPMV__LENGTH(5, w)                                                                                                      \
+            SPMV__LENGTH(6, w)                                                                                                      \
+            SPMV__LENGTH(7, w)                                                                                                      \
+            default: sum[i] = SPMV__F(row##w)(val, col, k, ptr[i + 1], x); k = ptr[++i];                                            \
+            }                                                                                                                       \
+        }                                                                                                                           \
+    }                                                                                                                               \
+    SPMV__APART void SPMV__F(uneven_block##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                       \
+                                              const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,   \
+                                              SPMV__T *SPMV__RESTRICT sum)                                                          \
+    {                                                                                                                               \
+        const uint64_t first = ptr[0], n = ptr[SPMV__BLOCK_ROWS] - first, L = SPMV__LANES;                                          \
+        const uint64_t end = first + n + L - 1 <= stop ? n + L - 1 : n;                                                             \
+        SPMV__T product[SPMV__BLOCK_ROWS * SPMV__SHORT + SPMV__LANES_MOST];                                                         \
+        uint8_t longer[SPMV__BLOCK_ROWS];                                                                                           \
+        uint64_t r, k = 0, longs = 0;                                                                                               \
+        val += first;                                                                                                               \
+        col += first;                                                                                                               \
+        for (; k + L <= end; k += L) SPMV__O(vput)(product + k, SPMV__O(vmul)(SPMV__F(vload)(val + k), SPMV__O(vgather##w)(x, col + k))); \
+        for (; k < n; k++) product[k] = val[k] * x[col[k]];                                                                         \
+        for (r = 0; r < SPMV__BLOCK_ROWS; r += 4)                                                                                   \
+            SPMV__O(qsums)(sum + r, SPMV__F(first_eight)(product, ptr, r), SPMV__F(first_eight)(product, ptr, r + 1),               \
+                           SPMV__F(first_eight)(product, ptr, r + 2), SPMV__F(first_eight)(product, ptr, r + 3));                   \
+        for (r = 0; r < SPMV__BLOCK_ROWS; r++) {                                                                                    \
+            longer[longs] = (uint8_t)r;                                                                                             \
+            longs += ptr[r + 1] - ptr[r] > 8;                                                                                       \
+        }                                                                                                                           \
+        while (longs--) {                                                                                                           \
+            SPMV__O(quad) part = SPMV__O(qzero)();                                                                                  \
+            r = longer[longs];                                                                                                      \
+            for (k = ptr[r] - first + 8; k < ptr[r + 1] - first; k += 8)                                                            \
+                part = SPMV__O(qadd)(part, SPMV__O(qeight)(product + k, spmv__smaller(ptr[r + 1] - first - k, 8)));                 \
+            sum[r] += SPMV__O(qsum)(part);                                                                                          \
+        }                                                                                                                           \
+    }                                                                                                                               \
     SPMV__APART void SPMV__F(rows##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, const uint32_t *SPMV__RESTRICT ptr, \
                                       uint64_t head, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,                \
                                       SPMV__T *SPMV__RESTRICT sum)                                                                  \
@@ -638,23 +742,16 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
         uint64_t i = 0, k;                                                                                                          \
         while (i < count) {                                                                                                         \
             const uint64_t end = i < head ? spmv__smaller(head, count) : spmv__smaller(i + SPMV__BLOCK_ROWS, count);                \
-            const int whole = i >= head && end - i == SPMV__BLOCK_ROWS;                                                             \
-            switch (whole ? SPMV__F(block_kind)(ptr + i, stop) : SPMV__BLOCK_MIXED) {                                               \
-            case SPMV__BLOCK_ALIKE:                                                                                                 \
-                for (; i < end; i += SPMV__EIGHT)                                                                                   \
-                    if (!SPMV__F(eight_alike##w)(val, col, ptr + i, x, sum + i))                                                    \
-                        for (k = i; k < i + SPMV__EIGHT; k++)                                                                       \
-                            sum[k] = SPMV__F(far_dot##w)(val + ptr[k], col + ptr[k], ptr[k + 1] - ptr[k], x);                       \
-                break;                                                                                                              \
-            case SPMV__BLOCK_SHORT:                                                                                                 \
+            const int whole = SPMV__LANES > 1 && i >= head && end - i == SPMV__BLOCK_ROWS;                                          \
+            if (whole && SPMV__F(block_short)(ptr + i, stop))                                                                       \
                 for (; i < end; i += 4) SPMV__F(four_short##w)(val, col, ptr + i, x, sum + i);                                      \
-                break;                                                                                                              \
-            default:                                                                                                                \
-                for (k = ptr[i]; i < end; i++) {                                                                                    \
-                    const uint64_t next = ptr[i + 1];                                                                               \
-                    sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                 \
-                    k = next;                                                                                                       \
-                }                                                                                                                   \
+            else if (whole && ptr[end] - ptr[i] <= SPMV__BLOCK_ROWS * SPMV__SHORT) {                                                \
+                SPMV__F(uneven_block##w)(val, col, ptr + i, stop, x, sum + i);                                                      \
+                i = end;                                                                                                            \
+            } else for (k = ptr[i]; i < end; i++) {                                                                                 \
+                const uint64_t next = ptr[i + 1];                                                                                   \
+                sum[i] = SPMV__F(row##w)(val, col, k, next, x);                                                                     \
+                k = next;                                                                                                           \
             }                                                                                                                       \
         }                                                                                                                           \
     }                                                                                                                               \
@@ -775,6 +872,7 @@ SPMV__FORCE_INLINE int SPMV__F(block_kind)(const uint32_t *ptr, uint64_t stop)
 SPMV__COLUMNS(uint32_t, SPMV_PAD, )
 SPMV__COLUMNS(uint16_t, SPMV_PAD16, 16)
 #undef SPMV__COLUMNS
+#undef SPMV__LENGTH
 
 #ifndef SPMV_NO_DENSE
 #define SPMV__HOST_DENSE { SPMV__PRODUCTS(dense), SPMV__NONE }
@@ -884,14 +982,48 @@ static void SPMV__F(csr_piece)(const spmv__job *job, uint64_t share, uint64_t sh
     SPMV__F(set)(p, job->row, alpha, sum, beta, y);
 }
 
+/* The same as rows where x is large and the columns are scattered: elements of x are fetched SPMV__FAR nonzeros in advance, for
+ * the processor looks ahead less far. Four sums by single elements leave it more of its queues than quads do. */
+SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
+                                   const uint32_t *SPMV__RESTRICT ptr, uint64_t count, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,
+                                   SPMV__T *SPMV__RESTRICT sum)
+{
+    uint64_t i, k = ptr[0];
+    for (i = 0; i < count; i++) {
+        const uint64_t end = ptr[i + 1];
+        const uint32_t *ahead = col + k + (end + SPMV__FAR <= stop ? SPMV__FAR : 0);
+        SPMV__T s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        for (; k + 4 <= end; k += 4, ahead += 4) {
+            SPMV__NEAR(x + ahead[0]);
+            SPMV__NEAR(x + ahead[1]);
+            SPMV__NEAR(x + ahead[2]);
+            SPMV__NEAR(x + ahead[3]);
+            s0 = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], s0);
+            s1 = SPMV__O(efma)((SPMV__T)val[k + 1], x[col[k + 1]], s1);
+            s2 = SPMV__O(efma)((SPMV__T)val[k + 2], x[col[k + 2]], s2);
+            s3 = SPMV__O(efma)((SPMV__T)val[k + 3], x[col[k + 3]], s3);
+        }
+        for (s0 = (s0 + s1) + (s2 + s3); k < end; k++, ahead++) {
+            SPMV__NEAR(x + *ahead);
+            s0 = SPMV__O(efma)((SPMV__T)val[k], x[col[k]], s0);
+        }
+        sum[i] = s0;
+    }
+}
+
 /* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. */
 static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, uint64_t count, const SPMV__T *x,
                                  SPMV__T *sum)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + at;
-    const void *col = p->a[SPMV_CSR_COL].data;
-    if (p->a[SPMV_CSR_BASE].count) SPMV__F(rows16)(val, (const uint16_t *)col + at, ptr, head, count, p->nnz - at, x, sum);
-    else SPMV__F(rows)(val, (const uint32_t *)col + at, ptr, head, count, p->nnz - at, x, sum);
+    const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data + at;
+    const uint16_t *narrow = (const uint16_t *)p->a[SPMV_CSR_COL].data + at;
+    const int is_narrow = p->a[SPMV_CSR_BASE].count != 0;
+    if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, count, x, sum);
+    else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, p->nnz - at, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, p->nnz - at, x, sum);
+    else SPMV__F(rows)(val, col, ptr, head, count, p->nnz - at, x, sum);
 }
 
 /* The same where the pointers have 64 bits: they are counted from the first. */
@@ -925,7 +1057,8 @@ SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64
             i++;
             continue;
         }
-        SPMV__F(csr_sums)(p, i, !p->blocks ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x, buffer ? buffer : y + i);
+        SPMV__F(csr_sums)(p, i, p->lengths != SPMV__LENGTHS_BLOCKS ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x,
+                          buffer ? buffer : y + i);
         if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
         i = next;
     }
@@ -955,7 +1088,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     }
     for (; i < row[run + 1]; i = next) {
         next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
-        SPMV__F(csr_sums)(p, i, p->blocks ? 0 : next - i, next - i, x, sum);
+        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, next - i, x, sum);
         SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
     }
 }

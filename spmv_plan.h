@@ -1149,13 +1149,17 @@ SPMV_API uint64_t spmv_store_slots(const spmv_store *s)
 
 SPMV_API spmv_status spmv_store_mul(const spmv_store *st, double alpha, const void *x, double beta, void *y)
 {
-    int i, covered;
+    int i, sets, covered;
+    const spmv_part *first;
     const char *missing = st ? spmv__vector_missing(st->rows, st->cols, alpha, x, y) : "s";
     spmv_status s = SPMV_OK;
     if (missing) return spmv__null(st ? &st->hooks : NULL, "spmv_store_mul", missing, NULL, 0);
-    covered = st->count && spmv_part_covers(&st->part[0], st->rows);
+    first = st->count ? &st->part[0] : NULL;
+    sets = first && !(spmv_format_flags(first->spec.format) & SPMV_ADDS_ONLY);
+    covered = sets && first->rows == st->rows; /* a list of all rows names each once */
     if (!covered) s = spmv_scale(st->type, st->rows, beta, y);
-    for (i = 0; !s && i < st->count; i++) s = spmv_part_mul(&st->part[i], alpha, x, i || !covered ? 1.0 : beta, y);
+    for (i = 0; !s && i < st->count; i++) /* the first part need not read zeros */
+        s = spmv_part_mul(&st->part[i], alpha, x, i || !sets || (!covered && beta != 0) ? 1.0 : beta, y);
     return s;
 }
 

@@ -23,10 +23,11 @@
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
+ *                            added to that four behind it
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
  *
  * and for each level:
- *   spmv__alike_<level>(ptr) the number of nonzeros of each of eight rows of CSR, or UINT32_MAX if it is not the same
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
@@ -45,11 +46,13 @@
 #define SPMV__FORCE_INLINE static inline
 #endif
 
-/* Prefetches memory into the L2 cache. */
+/* Prefetches memory into the L2 cache, or into the L1 cache (near). */
 #ifdef __GNUC__
 #define SPMV__AHEAD(p) __builtin_prefetch(p, 0, 2)
+#define SPMV__NEAR(p) __builtin_prefetch(p, 0, 3)
 #else
 #define SPMV__AHEAD(p) ((void)(p))
+#define SPMV__NEAR(p) ((void)(p))
 #endif
 
 /* Keeps a compiler from making vectors of a loop over p: from strided loads it makes shuffles that take twice as long. */
@@ -121,6 +124,15 @@
         spmv__quad_##S v = { n > 0 ? q.a : 0, n > 1 ? q.b : 0, n > 2 ? q.c : 0, n > 3 ? q.d : 0 };                                 \
         return v;                                                                                                                  \
     }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qeight_##S(const T *p, uint64_t n)                                                     \
+    {                                                                                                                              \
+        spmv__quad_##S q;                                                                                                          \
+        q.a = (n > 0 ? p[0] : 0) + (n > 4 ? p[4] : 0);                                                                             \
+        q.b = (n > 1 ? p[1] : 0) + (n > 5 ? p[5] : 0);                                                                             \
+        q.c = (n > 2 ? p[2] : 0) + (n > 6 ? p[6] : 0);                                                                             \
+        q.d = (n > 3 ? p[3] : 0) + (n > 7 ? p[7] : 0);                                                                             \
+        return q;                                                                                                                  \
+    }                                                                                                                              \
     SPMV__FORCE_INLINE void spmv__qsums_##S(T *to, spmv__quad_##S a, spmv__quad_##S b, spmv__quad_##S c, spmv__quad_##S d)         \
     {                                                                                                                              \
         to[0] = spmv__qsum_##S(a);                                                                                                 \
@@ -129,13 +141,6 @@
         to[3] = spmv__qsum_##S(d);                                                                                                 \
     }
 
-SPMV__FORCE_INLINE uint32_t spmv__alike_plain(const uint32_t *ptr)
-{
-    const uint32_t n = ptr[1] - ptr[0];
-    if (ptr[8] - ptr[0] != 8 * n) return UINT32_MAX; /* soon found */
-    return ptr[2] - ptr[1] == n && ptr[3] - ptr[2] == n && ptr[4] - ptr[3] == n && ptr[5] - ptr[4] == n && ptr[6] - ptr[5] == n &&
-                   ptr[7] - ptr[6] == n ? n : UINT32_MAX;
-}
 SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
 {
     int i = 0;
@@ -220,14 +225,6 @@ SPMV__FORCE_INLINE __m256i spmv__lengths_avx2(const uint32_t *ptr)
 SPMV__FORCE_INLINE int spmv__below_avx2(__m256i n, int most)
 {
     return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(n, _mm256_set1_epi32(most)), _mm256_set1_epi32(most))) == -1;
-}
-SPMV__FORCE_INLINE int spmv__same_avx2(__m256i n)
-{
-    return _mm256_movemask_epi8(_mm256_cmpeq_epi32(n, _mm256_broadcastd_epi32(_mm256_castsi256_si128(n)))) == -1;
-}
-SPMV__FORCE_INLINE uint32_t spmv__alike_avx2(const uint32_t *ptr)
-{
-    return spmv__same_avx2(spmv__lengths_avx2(ptr)) ? ptr[1] - ptr[0] : UINT32_MAX;
 }
 SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
 typedef __m256 spmv__vec_f32_avx2;
@@ -314,6 +311,16 @@ SPMV__FORCE_INLINE __m128 spmv__qfirst_f32_avx2(__m128 q, uint64_t n)
     static const int32_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(first + 4 - n))));
 }
+SPMV__FORCE_INLINE __m256i spmv__mask_avx2(uint64_t n) /* of eight words, the first n */
+{
+    static const int32_t first[16] = { -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0 };
+    return _mm256_loadu_si256((const __m256i *)(first + 8 - n));
+}
+SPMV__FORCE_INLINE __m128 spmv__qeight_f32_avx2(const float *p, uint64_t n)
+{
+    const __m256 v = _mm256_and_ps(_mm256_loadu_ps(p), _mm256_castsi256_ps(spmv__mask_avx2(n)));
+    return _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+}
 SPMV__FORCE_INLINE void spmv__qsums_f32_avx2(float *to, __m128 a, __m128 b, __m128 c, __m128 d)
 {
     _mm_storeu_ps(to, _mm_hadd_ps(_mm_hadd_ps(a, b), _mm_hadd_ps(c, d)));
@@ -397,6 +404,14 @@ SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
     static const int64_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(first + 4 - n))));
 }
+SPMV__FORCE_INLINE __m256d spmv__qeight_f64_avx2(const double *p, uint64_t n)
+{
+    const __m256i mask = spmv__mask_avx2(n);
+    const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(mask));
+    const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(mask, 1));
+    return _mm256_add_pd(_mm256_and_pd(_mm256_loadu_pd(p), _mm256_castsi256_pd(low)),
+                         _mm256_and_pd(_mm256_loadu_pd(p + 4), _mm256_castsi256_pd(high)));
+}
 SPMV__FORCE_INLINE void spmv__qsums_f64_avx2(double *to, __m256d a, __m256d b, __m256d c, __m256d d)
 {
     const __m256d ab = _mm256_hadd_pd(a, b), cd = _mm256_hadd_pd(c, d);
@@ -422,7 +437,6 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx2,fma")
 #endif
-#define spmv__alike_avx512 spmv__alike_avx2
 #define spmv__short_avx512 spmv__short_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
@@ -461,6 +475,7 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 #define spmv__qgather_f32_avx512 spmv__qgather_f32_avx2
 #define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
 #define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
+#define spmv__qeight_f32_avx512 spmv__qeight_f32_avx2
 #define spmv__qsums_f32_avx512 spmv__qsums_f32_avx2
 #define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
 #define spmv__qadd_f32_avx512 spmv__qadd_f32_avx2
@@ -493,6 +508,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
 #define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
 #define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
+#define spmv__qeight_f64_avx512 spmv__qeight_f64_avx2
 #define spmv__qsums_f64_avx512 spmv__qsums_f64_avx2
 #define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
 #define spmv__qadd_f64_avx512 spmv__qadd_f64_avx2
@@ -511,7 +527,6 @@ SPMV__PICKS(f64_avx512, double, 8)
 
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
-#define spmv__alike_neon spmv__alike_plain
 #define spmv__short_neon spmv__short_plain
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
@@ -562,6 +577,10 @@ SPMV__FORCE_INLINE float32x4_t spmv__qfirst_f32_neon(float32x4_t q, uint64_t n)
 {
     static const uint32_t first[8] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0 };
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(first + 4 - n)));
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qeight_f32_neon(const float *p, uint64_t n)
+{
+    return vaddq_f32(spmv__qfirst_f32_neon(vld1q_f32(p), n < 4 ? n : 4), spmv__qfirst_f32_neon(vld1q_f32(p + 4), n < 4 ? 0 : n - 4));
 }
 SPMV__FORCE_INLINE void spmv__qsums_f32_neon(float *to, float32x4_t a, float32x4_t b, float32x4_t c, float32x4_t d)
 {
@@ -643,6 +662,11 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfirst_f64_neon(spmv__quad_f64_neon
     q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(first + 4 - n)));
     q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(first + 6 - n)));
     return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qeight_f64_neon(const double *p, uint64_t n)
+{
+    return spmv__qadd_f64_neon(spmv__qfirst_f64_neon(spmv__qload_f64_neon(p, 4), n < 4 ? n : 4),
+                               spmv__qfirst_f64_neon(spmv__qload_f64_neon(p + 4, 4), n < 4 ? 0 : n - 4));
 }
 SPMV__FORCE_INLINE void spmv__qsums_f64_neon(double *to, spmv__quad_f64_neon a, spmv__quad_f64_neon b, spmv__quad_f64_neon c,
                                              spmv__quad_f64_neon d)

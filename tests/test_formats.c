@@ -867,49 +867,65 @@ Test(product, strict_mode_refuses_fill)
     cr_assert(refused > 20);
 }
 
-/* Rows that csr sums by eights: blocks of 64 rows whose eights all have one length, up to nine, or mixed short lengths, and blocks with
- * longer rows between them. The last rows end where the arrays do. */
-static void matrix_eights(matrix *m, uint64_t rows, values kind)
+/* Rows of lengths that csr sums in different ways; the last rows end where the arrays do. Mixed: many nonzeros on average. Alike: lengths
+ * from 0 to 9 that change every 16 rows. Blocks: blocks of 64 rows that are short, uneven, or too long to be summed at once. Far: scattered
+ * over so many columns that x does not fit the caches. */
+static void matrix_lengths(matrix *m, int lengths, uint64_t rows, values kind)
 {
-    uint64_t r;
-    matrix_open(m, "eights", rows, 300);
+    static const char *const names[] = { "mixed lengths", "lengths alike", "blocks of rows", "far columns" };
+    uint64_t r, j;
+    matrix_open(m, names[lengths], rows, lengths == SPMV__LENGTHS_FAR ? 1300003 : 300);
     for (r = 0; r < rows; r++) {
         const uint64_t block = r / 64;
-        uint64_t n = block % 4 == 0 ? r / 8 % 10 : block % 4 == 1 ? rng_below(5) : block % 4 == 2 ? rng_below(9) : r / 8 % 4;
+        uint64_t n = rng_below(5);
+        if (lengths == SPMV__LENGTHS_ALIKE) n = r / 16 % 10;
+        if (lengths == SPMV__LENGTHS_MIXED) n = block % 4 ? rng_below(30) : r / 8 % 10;
+        if (lengths == SPMV__LENGTHS_BLOCKS && block % 4 == 2) n = rng_below(9);
+        if (lengths == SPMV__LENGTHS_FAR) n = rng_below(23);
         if (block % 4 == 3 && r % 64 / 16 == 1) n = rng_below(40);
         if (block % 8 == 7 && r % 64 == 33) n = 300;
-        matrix_random_row(m, n);
+        if (lengths != SPMV__LENGTHS_FAR) matrix_random_row(m, n);
+        else
+            for (j = 0; j < n; j++) matrix_add(m, j * (m->cols / n) + rng_below(m->cols / n));
         m->ptr[r + 1] = m->nnz;
     }
     matrix_close(m, kind);
 }
 
-Test(product, short_rows_by_eights)
+Test(product, rows_of_all_lengths)
 {
-    static const char *const texts[] = { "csr", "csr:run=1024", "csr:run=256,idx=16", "csr:rows=nonempty", "coo", "tcsr" };
-    static const uint64_t rows[] = { 63, 64, 65, 71, 72, 512, 700, 2000 };
+    static const char *const texts[] = { "csr", "csr:run=1024", "csr:run=256,idx=16", "csr:rows=nonempty", "csr:rows=sorted,sigma=256",
+                                         "coo", "tcsr" };
+    static const uint64_t rows[] = { 63, 64, 65, 71, 72, 512, 700, 2000, 2048 };
     double worst = 0;
     size_t i, j, k;
-    for (i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (k = 0; k < 3; k++) {
-            matrix m;
-            spmv_csr a;
-            vectors v;
-            matrix_eights(&m, rows[i], INTEGERS);
-            a = matrix_csr(&m, types[k]);
-            v = vectors_new(&m, types[k], 0);
-            for (j = 0; j < sizeof texts / sizeof *texts; j++) exact_products(&m, &a, texts[j], types[k], &v);
-            vectors_free(&v);
-            spmv_csr_free(&a);
-            matrix_free(&m);
-            matrix_eights(&m, rows[i], REALS);
-            a = matrix_csr(&m, types[k]);
-            v = vectors_new(&m, types[k], 1);
-            for (j = 0; j < sizeof texts / sizeof *texts; j++) bounded_product(&m, &a, texts[j], types[k], &v, -2.5, 0.3, &worst);
-            vectors_free(&v);
-            spmv_csr_free(&a);
-            matrix_free(&m);
-        }
+    int lengths;
+    for (lengths = SPMV__LENGTHS_MIXED; lengths <= SPMV__LENGTHS_FAR; lengths++)
+        for (i = lengths == SPMV__LENGTHS_FAR ? 7 : 0; i < sizeof rows / sizeof *rows; i++)
+            for (k = 0; k < 3; k++) {
+                matrix m;
+                spmv_csr a;
+                spmv_part p;
+                vectors v;
+                matrix_lengths(&m, lengths, rows[i], INTEGERS);
+                a = matrix_csr(&m, types[k]);
+                if (built(&p, "csr", &m, &a, types[k], 0)) {
+                    CHECK(rows[i] < 2000 || p.lengths == lengths, "%s: taken for %d", m.name, p.lengths);
+                    spmv_part_free(&p);
+                }
+                v = vectors_new(&m, types[k], 0);
+                for (j = 0; j < sizeof texts / sizeof *texts; j++) exact_products(&m, &a, texts[j], types[k], &v);
+                vectors_free(&v);
+                spmv_csr_free(&a);
+                matrix_free(&m);
+                matrix_lengths(&m, lengths, rows[i], REALS);
+                a = matrix_csr(&m, types[k]);
+                v = vectors_new(&m, types[k], 1);
+                for (j = 0; j < sizeof texts / sizeof *texts; j++) bounded_product(&m, &a, texts[j], types[k], &v, -2.5, 0.3, &worst);
+                vectors_free(&v);
+                spmv_csr_free(&a);
+                matrix_free(&m);
+            }
     cr_assert(checks_done > 100000 && worst > 0 && worst < 1, "worst error over bound: %g", worst);
 }
 
@@ -919,11 +935,11 @@ Test(product, same_bits_for_any_number_of_threads)
     static const double densities[] = { 0.15, 0.9 };
     matrix m;
     int i, j, k, n;
-    for (i = 0; i < 5; i++) { /* the fourth has rows that threads share */
+    for (i = 0; i < 7; i++) { /* the fourth has rows that threads share */
         if (i < 2) matrix_random(&m, "large", i ? 260 : 700, i ? 300 : 640, densities[i]);
         else if (i == 2) matrix_skewed(&m, "skewed", 3000, 900, 800);
         else if (i == 3) matrix_random(&m, "long rows", 5, 40000, 0.8);
-        else matrix_eights(&m, 15000, REALS);
+        else matrix_lengths(&m, i - 3, i < 6 ? 20000 : 6000, REALS);
         if (i < 4) matrix_close(&m, REALS);
         CHECK(m.nnz > 60000, "too small to start threads");
         for (k = 0; k < 3; k++) {
