@@ -212,6 +212,10 @@ build/permuted: bench/permuted.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
+build/prepare: bench/prepare.c bench/clock.h $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lm && mv $(NEW) $@
+
 build/groups: bench/groups.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@

@@ -1089,7 +1089,7 @@ SPMV__SHARED void *spmv__large_block(size_t bytes)
 #ifdef SPMV__LARGE_PAGES
     const size_t page = 1u << 21, tail = bytes % page; /* bytes: of a large page, and of the last one that are needed */
     void *block = NULL;
-    if (bytes >= page && bytes <= SIZE_MAX / 2) {
+    if (bytes >= page / 2 && bytes <= SIZE_MAX / 2) {
         if (tail >= page / 2) bytes += page - tail; /* else single small pages at the end waste less */
         if (posix_memalign(&block, page, bytes) != 0) return NULL;
         (void)madvise(block, bytes, SPMV__HUGEPAGE); /* if it fails, pages stay small */
