@@ -59,7 +59,7 @@ typedef struct spmv_tune_row {
     spmv_type      type;
     spmv_tune_kind kind;
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": the defaults */
-    float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
+    float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured. NULL in spmv_tuning_host */
     float         *curve;                      /* what spmv_tuning_rate reads, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
@@ -130,6 +130,9 @@ SPMV_API void spmv_tuning_free(spmv_tuning *t);
  *   length        becomes the bytes of the text; may be NULL
  *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
+/* The bundled table for products on the host, which need not be read: it is part of the program, and any number of threads may use it. Its
+ * rows have curves but no rates (rate is NULL). NULL: it was left out of this build (SPMV_NO_TUNING). Must not be freed. */
+SPMV_API const spmv_tuning *spmv_tuning_host(void);
 /* The number of bundled tables, and the text of each: zeros stand between some of its lines and after the last. length may be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
@@ -541,12 +544,14 @@ static double spmv__log2(double v)
 /* 2 to the power of v, to the last few bits. */
 static double spmv__exp2(double v)
 {
-    double scale = 1, t, term = 1, sum = 1;
+    static const double inverse[] = { 1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11,
+                                      1.0 / 12, 1.0 / 13 };
+    double scale = 1, t, sum = 1;
     int i;
     while (v >= 1) v--, scale *= 2;
     while (v < 0) v++, scale /= 2;
     t = v * 0.6931471805599453;
-    for (i = 1; i < 14; i++) sum += term *= t / i;
+    for (i = (int)(sizeof inverse / sizeof *inverse); i-- > 0;) sum = 1 + sum * t * inverse[i]; /* Horner's rule for the exponential */
     return scale * sum;
 }
 
@@ -780,6 +785,15 @@ SPMV_API void spmv_tuning_free(spmv_tuning *t)
 }
 
 /* ---- tuning tables: look-up ---------------------------------------------------------------------------------------- */
+
+SPMV_API const spmv_tuning *spmv_tuning_host(void)
+{
+#ifdef SPMV__READY
+    return SPMV__READY;
+#else
+    return NULL;
+#endif
+}
 
 SPMV_API size_t spmv_tuning_count(void)
 {
