@@ -96,6 +96,7 @@ typedef struct spmv__chooser {
     const spmv_build_hints *hints;
     spmv_choice            *out;
     double                  flat; /* the least predicted seconds of a flat format for the whole matrix */
+    double                  least; /* those of any flat format if it stored no slot but the nonzeros: hardly any plan of them takes less */
 } spmv__chooser;
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -275,6 +276,28 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
     return best;
 }
 
+/* Predicted seconds of a flat candidate if it stored no slot but the nonzeros of the view, which it hardly takes less than. 0: nothing is
+ * known. */
+static double spmv__least_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f)
+{
+    spmv__load load;
+    memset(&load, 0, sizeof load);
+    load.rows = k->layout->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
+    load.nnz = load.slots = (double)f->nnz;
+    load.gather = f->gather;
+    load.spread = f->uneven;
+    load.longest = f->mean;
+    return spmv__cost(&c->e, k, &load);
+}
+
+/* May plans of several flat parts be left out, as even the fastest of their formats, without any padding, would not be preferred to the
+ * best option so far? Not if several options are measured, as then any may win. */
+static int spmv__parts_are_behind(const spmv__chooser *c)
+{
+    if (!c->out->count || !(c->least > 0) || (c->hints && c->hints->measure && c->hints->refine > 1)) return 0;
+    return c->least * (1 + spmv__risk_of_part(c->e.t)) >= c->out->option[0].cost;
+}
+
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
 static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
 {
@@ -284,7 +307,7 @@ static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64
     if (s) return s;
     *reach = (uint64_t *)block;
     for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
+        if (spmv__look_len(l, r) > most) most = spmv__look_len(l, r);
         if (++i < h && r + 1 < rows) continue;
         (*reach)[most]++;
         i = most = 0;
@@ -376,6 +399,7 @@ static int spmv__suits(spmv_format format, const spmv_features *f)
  * others. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
+    const double behind = 1.25; /* times as long as csr: an estimate of the padding, which costs a pass over the rows, changes nothing */
     size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the candidate with the least time for a slot */
     double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
@@ -388,6 +412,11 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
         if (!spmv__suits(spec.format, f)) continue;
+        if (!prefix->count) {
+            t = spmv__least_seconds(c, k, l, f);
+            if (t > 0 && c->out->csr > 0 && t > behind * c->out->csr) continue;
+            if (t > 0 && (c->least <= 0 || t < c->least)) c->least = t;
+        }
         if (!spmv__load_of(&c->e, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
@@ -409,7 +438,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
     }
     if (!prefix->count) c->flat = flat;
     for (i = 0; i < SPMV_FORMAT_COUNT && !s; i++)
-        if (best[i]) s = spmv__offer_width(c, &c->e.cand[best[i] - 1], l, f, prefix);
+        if (best[i] && (prefix->count || !spmv__parts_are_behind(c))) s = spmv__offer_width(c, &c->e.cand[best[i] - 1], l, f, prefix);
     return s;
 }
 
@@ -606,15 +635,26 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__offer(c, &m);
 }
 
-/* Offers the plan of every builder. */
+/* Is every candidate of a flat format predicted to take that many times as long as csr, whatever the rows are like? */
+static int spmv__format_is_behind(const spmv__chooser *c, spmv_format format, double times, const spmv__look *l, const spmv_features *f)
+{
+    size_t i;
+    for (i = 0; i < c->e.cands; i++)
+        if (c->e.cand[i].layout->format == format && !(spmv__least_seconds(c, &c->e.cand[i], l, f) > times * c->out->csr)) return 0;
+    return c->out->csr > 0;
+}
+
+/* Offers the plan of every builder that may become the best option. cmrs makes one part, the others make several. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
+    const double behind = 1.25; /* as in spmv__offer_flat */
     spmv_build_hints none;
     int b;
     spmv_status s = SPMV_OK;
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
+        if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, behind, l, f) : spmv__parts_are_behind(c)) continue;
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }

@@ -66,7 +66,7 @@ static void print_curves(const spmv_tuning *t)
     size_t k;
     int i;
     char text[40];
-    printf("static const float spmv__ready_curve[][%d] = {\n", t->rows * t->per_row);
+    printf("static const float spmv__curves[][%d] = {\n", t->rows * t->per_row);
     for (k = 0; k < t->count; k++) {
         if (!t->row[k].curve) continue;
         puts("    {");
@@ -91,7 +91,7 @@ static size_t print_rows(const spmv_tuning *t)
         if (!r->curve) continue;
         begin_row(&r->layout, r->type);
         upper(kind, spmv_tune_kind_name(r->kind));
-        printf("SPMV_TUNE_%s, \"%s\", NULL, (float *)spmv__ready_curve[%u] },\n", kind, r->variant, (unsigned)n++);
+        printf("SPMV_TUNE_%s, \"%s\", NULL, (float *)spmv__curves[%u] },\n", kind, r->variant, (unsigned)n++);
     }
     puts("};");
     return n;
