@@ -96,7 +96,8 @@ typedef struct spmv__chooser {
     const spmv_build_hints *hints;
     spmv_choice            *out;
     double                  flat; /* the least predicted seconds of a flat format for the whole matrix */
-    double                  least; /* those of any flat format if it stored no slot but the nonzeros: hardly any plan of them takes less */
+    double                  least; /* the same if padded formats, with their rows in order, needed no padding: hardly any plan of several
+                                      flat parts takes less */
 } spmv__chooser;
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -290,12 +291,38 @@ static double spmv__least_seconds(const spmv__chooser *c, const spmv__candidate 
     return spmv__cost(&c->e, k, &load);
 }
 
-/* May plans of several flat parts be left out, as even the fastest of their formats, without any padding, would not be preferred to the
- * best option so far? Not if several options are measured, as then any may win. */
-static int spmv__parts_are_behind(const spmv__chooser *c)
+/* Lowers *least to seconds if these are known (not 0) and fewer, or if *least is not known. */
+static void spmv__lower(double *least, double seconds)
 {
-    if (!c->out->count || !(c->least > 0) || (c->hints && c->hints->measure && c->hints->refine > 1)) return 0;
-    return c->least * (1 + spmv__risk_of_part(c->e.t)) >= c->out->option[0].cost;
+    if (seconds > 0 && (*least <= 0 || seconds < *least)) *least = seconds;
+}
+
+/* Is an option of one part that takes so many seconds clearly behind the best one so far? */
+static int spmv__is_behind(const spmv__chooser *c, double seconds)
+{
+    const double clearly = 1.1;
+    spmv_option o;
+    if (!c->out->count) return 0;
+    memset(&o, 0, sizeof o);
+    o.predicted = seconds;
+    return spmv__option_cost(c, &o, 1, 0) > clearly * c->out->option[0].cost;
+}
+
+/* May plans of several parts be left out, as none would be preferred to the best option so far even if it took only so many seconds? Not if
+ * several options are measured, as then any may win. */
+static int spmv__several_are_behind(const spmv__chooser *c, double seconds)
+{
+    if (!c->out->count || (c->hints && c->hints->measure && c->hints->refine > 1)) return 0;
+    return seconds * (1 + spmv__risk_of_part(c->e.t)) >= c->out->option[0].cost;
+}
+
+/* The same of plans whose parts are flat, which hardly take less than the fastest of these formats without padding. */
+static int spmv__parts_are_behind(const spmv__chooser *c) { return c->least > 0 && spmv__several_are_behind(c, c->least); }
+
+/* The same of plans that begin with a part of another format, which would take so many seconds for all nonzeros if it had no fill. */
+static int spmv__prefix_is_behind(const spmv__chooser *c, double seconds)
+{
+    return c->least > 0 && spmv__several_are_behind(c, seconds < c->least ? seconds : c->least);
 }
 
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
@@ -399,7 +426,6 @@ static int spmv__suits(spmv_format format, const spmv_features *f)
  * others. */
 static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const spmv_features *f, const spmv__mix *prefix)
 {
-    const double behind = 1.25; /* times as long as csr: an estimate of the padding, which costs a pass over the rows, changes nothing */
     size_t i, best[SPMV_FORMAT_COUNT] = { 0 }; /* of each padded format: 1 + the candidate with the least time for a slot */
     double least[SPMV_FORMAT_COUNT] = { 0 }, flat = 0;
     spmv_status s = SPMV_OK;
@@ -414,8 +440,8 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         if (!spmv__suits(spec.format, f)) continue;
         if (!prefix->count) {
             t = spmv__least_seconds(c, k, l, f);
-            if (t > 0 && c->out->csr > 0 && t > behind * c->out->csr) continue;
-            if (t > 0 && (c->least <= 0 || t < c->least)) c->least = t;
+            if (spec.format != SPMV_CSR && spmv__is_behind(c, t)) continue; /* counting its slots takes a pass over the rows */
+            if (spmv__is_padded(spec.format) && !spec.key[SPMV_KEY_ROWS]) spmv__lower(&c->least, t);
         }
         if (!spmv__load_of(&c->e, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
@@ -430,7 +456,8 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
                 best[own] = i + 1;
             }
         }
-        if (flat <= 0 || t < flat) flat = t;
+        spmv__lower(&flat, t);
+        if (!prefix->count && !spmv__is_padded(spec.format)) spmv__lower(&c->least, t);
         if (m.count && spmv_format_takes_key(spec.format, SPMV_KEY_ROWS) && !spec.key[SPMV_KEY_ROWS] && l->rows * 2 < f->rows)
             spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
         spmv__mix_add(c, &m, &spec, k->variant, t, (double)l->rows);
@@ -496,7 +523,7 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     load.rows = rows;
     load.nnz = load.slots = rows * (f->mean > 1 ? f->mean : 1);
     t = spmv__cost(&c->e, k, &load);
-    if (t <= 0) return;
+    if (t <= 0 || spmv__prefix_is_behind(c, t)) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
     if (threshold >= 1) return;
     p.spec = *k->layout;
@@ -537,7 +564,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     load.longest = b->widest * (double)b->bw;
     load.uneven = f->uneven;
     t = spmv__cost(&c->e, k, &load);
-    if (t <= 0) return;
+    if (t <= 0 || spmv__prefix_is_behind(c, t)) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
     if (threshold >= 1) return;
     p.spec = *k->layout;
@@ -635,26 +662,25 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__offer(c, &m);
 }
 
-/* Is every candidate of a flat format predicted to take that many times as long as csr, whatever the rows are like? */
-static int spmv__format_is_behind(const spmv__chooser *c, spmv_format format, double times, const spmv__look *l, const spmv_features *f)
+/* Is every candidate of a flat format clearly behind the best option, whatever the rows are like? */
+static int spmv__format_is_behind(const spmv__chooser *c, spmv_format format, const spmv__look *l, const spmv_features *f)
 {
     size_t i;
     for (i = 0; i < c->e.cands; i++)
-        if (c->e.cand[i].layout->format == format && !(spmv__least_seconds(c, &c->e.cand[i], l, f) > times * c->out->csr)) return 0;
-    return c->out->csr > 0;
+        if (c->e.cand[i].layout->format == format && !spmv__is_behind(c, spmv__least_seconds(c, &c->e.cand[i], l, f))) return 0;
+    return 1;
 }
 
 /* Offers the plan of every builder that may become the best option. cmrs makes one part, the others make several. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
-    const double behind = 1.25; /* as in spmv__offer_flat */
     spmv_build_hints none;
     int b;
     spmv_status s = SPMV_OK;
     memset(&none, 0, sizeof none);
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
-        if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, behind, l, f) : spmv__parts_are_behind(c)) continue;
+        if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, l, f) : spmv__parts_are_behind(c)) continue;
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }
@@ -692,9 +718,30 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
  * of estimates. */
 #define SPMV__PREFIX_GAIN 0.02
 
+/* Predicted seconds of the fastest flat format without padding for a share of the nonzeros that is left by other parts, if these lie anywhere
+ * in the rows. It is never less than the share of the time of the whole matrix. */
+static double spmv__rest_at_least(const spmv__chooser *c, double share)
+{
+    const double per_row = share * c->out->features.mean, nats = 1.4426950408889634; /* log2 of e */
+    double least = 0;
+    spmv__load load;
+    size_t i;
+    memset(&load, 0, sizeof load);
+    load.nnz = load.slots = share * (double)c->e.a->nnz;
+    load.rows = (double)c->e.a->rows * (1 - spmv__exp2(-per_row * nats)); /* those that have any, by Poisson's distribution */
+    load.gather = c->out->features.gather;
+    load.longest = per_row;
+    for (i = 0; i < c->e.cands; i++) {
+        const spmv_spec *spec = c->e.cand[i].layout;
+        if (spmv__is_flat(spec->format) && !spec->key[SPMV_KEY_ROWS]) spmv__lower(&least, spmv__cost(&c->e, &c->e.cand[i], &load));
+    }
+    if (c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) least *= SPMV__ROW_LIST_TIMES;
+    return spmv__longer(least, c->flat * share);
+}
+
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
- * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest only takes
- * its share of the best flat format's time and is converted as fast as csr; but if several options are measured, any may win. */
+ * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest takes as
+ * little as it can and is converted as fast as csr; but if several options are measured, any may win. */
 static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const *p, int count, double least)
 {
     const double all = (double)c->e.a->nnz;
@@ -710,7 +757,7 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
         rest -= p[i]->nnz / all;
     }
     if (c->hints && c->hints->measure && c->hints->refine > 1) return 1;
-    if (rest > 0) o.predicted += c->flat * rest;
+    if (rest > 0) o.predicted += spmv__rest_at_least(c, rest);
     return spmv__option_cost(c, &o, count + 1, 0) < c->out->option[0].cost;
 }
 

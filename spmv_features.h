@@ -19,7 +19,7 @@ extern "C" {
  * read, are estimated from samples.
  *   out      the features; on failure zeroed
  *   v        the view; its row list is ignored
- *   sample   nonzeros in the sample for each block size; 0: a 64th of them and 4096 more, at most 2^16. Shares found in blocks err by
+ *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
  *            about 1 / sqrt(slices in the sample)
  *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
  *   hooks    may be NULL
@@ -287,7 +287,7 @@ enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 3
 /* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
 static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
 {
-    const uint64_t numbers = a->rows + a->cols, cache = 1u << 15; /* places that stay in the second-level cache */
+    const uint64_t numbers = a->rows + a->cols, cache = 1u << 14; /* places that stay in the second-level cache */
     memset(t, 0, sizeof *t);
     t->most = spmv__smaller(most, numbers);
     for (t->places = 64; t->places < 2 * t->most || (t->places < 4 * t->most && t->places < cache);) t->places *= 2;
@@ -618,14 +618,14 @@ static uint64_t spmv__look_columns(spmv__blocks *w, uint64_t first, uint64_t end
 
 enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default height of slices of sbell, so that their padding shows */ };
 
-/* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
- * the block row. Returns the number of entries that were read. */
-static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, double weight, double share,
+/* Adds the blocks of one slice of height block rows to b, each as weight blocks. share: the share of the columns that is read; what is
+ * found there is scaled to the block row. Returns the number of entries that were read. */
+static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, uint64_t height, double weight, double share,
                                  spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, row = slice * SPMV__LOOK_SLICE * bh, looked = 0;
-    uint64_t stop = spmv__smaller(row + SPMV__LOOK_SLICE * bh, a->rows);
+    uint64_t bh = (uint64_t)b->bh, row = slice * height * bh, looked = 0;
+    uint64_t stop = spmv__smaller(row + height * bh, a->rows);
     double most = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
@@ -640,7 +640,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint6
         b->blocks += weight * found;
         if (found > most) most = found;
     }
-    b->slots += weight * most * (double)SPMV__LOOK_SLICE;
+    b->slots += weight * most * (double)height;
     if (most > b->widest) b->widest = most;
     return looked;
 }
@@ -667,12 +667,12 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t stretches, uint64_t step, uint64_t most,
+static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t stretches, uint64_t step, uint64_t most,
                               spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
-    uint64_t rows = SPMV__LOOK_SLICE * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
+    uint64_t rows = height * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
     for (group = 0; group < stretches + step; group += step) { /* the last one is past the end and only completes a slice */
         uint64_t next = UINT64_MAX;
         i = group + group / step % step;
@@ -682,7 +682,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(l, slice, rows);
-            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
+            b->sampled += (double)spmv__look_slice(l, t, slice, height, (double)times * stretch / entries, (double)most / entries, b);
             times = 0;
         }
         slice = next;
@@ -717,24 +717,25 @@ static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t
     b->widest = blocks;
 }
 
-/* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
-static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
+/* Fills in b for one block size from slices of height block rows with about sample entries, or from all, scaled to the nonzeros of the
+ * view. */
+static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t sample, spmv_block_features *b)
 {
     const uint64_t least_picks = 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
-    const uint64_t uneven = 4; /* times the mean: no more entries than that are read of one slice */
+    const uint64_t uneven = 2; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
+    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, height * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
     if (a->nnz > sample) {
         /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
-        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
+        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, height), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
+        spmv__look_picked(l, t, height, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
-        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, height, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
@@ -745,21 +746,49 @@ static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 
-/* Fills in b for one block size. A small sample comes first, whose error is about a seventh at most; where it shows that the blocks are nearly
- * empty, as those of most matrices are, it is enough. */
+/* Are the blocks so empty that they are not worth a closer look? A product reads all slots of a block: beyond three for each nonzero it takes
+ * longer than with csr. */
+static int spmv__blocks_are_sparse(const spmv__look *l, const spmv_block_features *b)
+{
+    const double sparse = 3; /* slots for each nonzero */
+    return b->blocks * (double)(b->bh * b->bw) > sparse * (double)l->nnz;
+}
+
+/* Fills in b for one block size. A small sample, with an error of about a seventh, comes first; where it shows that the blocks are nearly
+ * empty, as in most matrices, it is enough. */
 static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t few = 512;  /* entries */
-    const double   sparse = 3; /* slots for each nonzero: more never pay, and the products of fewer are some percent slower than of csr */
+    const uint64_t few = 512, low = 8; /* entries and block rows of the small sample */
     const int bh = b->bh, bw = b->bw;
     if (l->v->a->nnz > sample && sample > 4 * few) {
-        spmv__look_blocks(l, t, few, b);
-        if (b->slots > sparse * (double)l->nnz) return;
+        spmv__look_blocks(l, t, low, few, b);
+        if (spmv__blocks_are_sparse(l, b)) return;
         memset(b, 0, sizeof *b);
         b->bh = bh;
         b->bw = bw;
     }
-    spmv__look_blocks(l, t, sample, b);
+    spmv__look_blocks(l, t, SPMV__LOOK_SLICE, sample, b);
+}
+
+/* Is the size one whose blocks no smaller size of the list divides? */
+static int spmv__block_is_small(const spmv_block_features *b) { return b->bh * b->bw < 8 || b->bh % 2; }
+
+/* Finds out without a look whether blocks are sparse: one of a size that consists of blocks of a smaller size has at least as many slots for
+ * a nonzero as those. small: the features of all sizes, of which the small ones are there. Then b gets what it has if each of the smaller
+ * blocks lies in one of its own, as they do where nonzeros are scattered. Returns 1 if it is sparse. */
+static int spmv__look_divisors(const spmv__look *l, const spmv_block_features *small, spmv_block_features *b)
+{
+    int i;
+    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
+        const spmv_block_features *d = &small[i];
+        if (d == b || !spmv__block_is_small(d) || b->bh % d->bh || b->bw % d->bw || !spmv__blocks_are_sparse(l, d)) continue;
+        b->slots = d->slots * (double)(b->bh * b->bw) / (double)(d->bh * d->bw);
+        b->blocks = d->blocks;
+        b->widest = d->widest;
+        b->sampled = d->sampled;
+        return 1;
+    }
+    return 0;
 }
 
 /* The bits of all formats of a class. */
@@ -782,6 +811,7 @@ typedef struct spmv__look_samples {
     spmv_features    *f;
     uint64_t          sample, every; /* nonzeros; every so many windows of rows are read for diagonals, 0: no sample of them is needed */
     int               blocks;        /* 1: blocks are wanted */
+    int               larger;        /* 1: it is the turn of the block sizes that smaller ones divide */
     spmv__tally       tally;
     uint32_t         *tag;           /* for spmv__look_gather */
     spmv__look_table *table;         /* for each thread, if blocks are wanted */
@@ -790,12 +820,17 @@ typedef struct spmv__look_samples {
 static void spmv__look_sample_share(void *job, uint64_t share)
 {
     spmv__look_samples *c = (spmv__look_samples *)job;
-    if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, c->sample, c->tag);
+    const uint64_t gather_most = 1u << 14; /* nonzeros: the share that misses is then known to less than a hundredth */
+    if (share >= SPMV__SAMPLE_BLOCKS && c->blocks) {
+        spmv_block_features *b = &c->f->block[share - SPMV__SAMPLE_BLOCKS];
+        if (spmv__block_is_small(b) == c->larger || (c->larger && spmv__look_divisors(c->l, c->f->block, b))) return;
+        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, b);
+    } else if (c->larger) return;
+    else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);
         spmv__look_histogram(c->l, &c->tally, c->every, c->f);
-    } else if (share >= SPMV__SAMPLE_BLOCKS && c->blocks)
-        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+    }
 }
 
 /* Finds the features that samples show: x locality, blocks if c->blocks, and diagonals if c->every. */
@@ -814,7 +849,7 @@ static spmv_status spmv__look_sample(spmv__look_samples *c)
     c->tally.place = (uint64_t *)block;
     c->tag = (uint32_t *)(void *)(c->tally.place + c->tally.places);
     c->table = c->blocks ? spmv__look_lay(c->tag + SPMV__GATHER_LINES, threads, places) : NULL;
-    spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
+    for (c->larger = 0; c->larger <= c->blocks; c->larger++) spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
     spmv_free(c->l->h, block);
     return SPMV_OK;
 }
@@ -836,7 +871,7 @@ static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_fe
     c.f = f;
     c.sample = sample;
     c.every = diagonals && !small ? l->nnz / diagonal_sample : 0;
-    c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK));
+    c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
     s = spmv__look_sample(&c);
     if (s || !diagonals) return s;
     if (small) return spmv__look_all_diagonals(l, l->nnz, f);
@@ -855,7 +890,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     spmv__beyond_w all;
     int i;
     memset(f, 0, sizeof *f);
-    if (!sample) sample = spmv__smaller(1u << 16, 4096 + l->nnz / 64);
+    if (!sample) sample = spmv__smaller(1u << 15, 4096 + l->nnz / 128);
     f->rows = l->v->a->rows;
     f->cols = l->v->a->cols;
     f->nnz = l->nnz;
