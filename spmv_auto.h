@@ -731,8 +731,10 @@ static double spmv__rest_at_least(const spmv__chooser *c, double share)
     load.rows = (double)c->e.a->rows * (1 - spmv__exp2(-per_row * nats)); /* those that have any, by Poisson's distribution */
     load.gather = c->out->features.gather;
     load.longest = per_row;
+    load.spread = c->out->features.uneven;
     for (i = 0; i < c->e.cands; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
+        load.uneven = spmv__is_padded(spec->format) ? 0 : load.spread;
         if (spmv__is_flat(spec->format) && !spec->key[SPMV_KEY_ROWS]) spmv__lower(&least, spmv__cost(&c->e, &c->e.cand[i], &load));
     }
     if (c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) least *= SPMV__ROW_LIST_TIMES;

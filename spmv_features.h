@@ -721,7 +721,7 @@ static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t
  * view. */
 static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t least_picks = 8;
+    const uint64_t least_picks = height < SPMV__LOOK_SLICE ? 24 : 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
     const uint64_t uneven = 2; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = l->v->a;
@@ -758,7 +758,7 @@ static int spmv__blocks_are_sparse(const spmv__look *l, const spmv_block_feature
  * empty, as in most matrices, it is enough. */
 static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t few = 512, low = 8; /* entries and block rows of the small sample */
+    const uint64_t few = 1024, low = 4; /* entries and block rows of the small sample */
     const int bh = b->bh, bw = b->bw;
     if (l->v->a->nnz > sample && sample > 4 * few) {
         spmv__look_blocks(l, t, low, few, b);
@@ -768,27 +768,6 @@ static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint
         b->bw = bw;
     }
     spmv__look_blocks(l, t, SPMV__LOOK_SLICE, sample, b);
-}
-
-/* Is the size one whose blocks no smaller size of the list divides? */
-static int spmv__block_is_small(const spmv_block_features *b) { return b->bh * b->bw < 8 || b->bh % 2; }
-
-/* Finds out without a look whether blocks are sparse: one of a size that consists of blocks of a smaller size has at least as many slots for
- * a nonzero as those. small: the features of all sizes, of which the small ones are there. Then b gets what it has if each of the smaller
- * blocks lies in one of its own, as they do where nonzeros are scattered. Returns 1 if it is sparse. */
-static int spmv__look_divisors(const spmv__look *l, const spmv_block_features *small, spmv_block_features *b)
-{
-    int i;
-    for (i = 0; i < SPMV_BLOCK_SIZES; i++) {
-        const spmv_block_features *d = &small[i];
-        if (d == b || !spmv__block_is_small(d) || b->bh % d->bh || b->bw % d->bw || !spmv__blocks_are_sparse(l, d)) continue;
-        b->slots = d->slots * (double)(b->bh * b->bw) / (double)(d->bh * d->bw);
-        b->blocks = d->blocks;
-        b->widest = d->widest;
-        b->sampled = d->sampled;
-        return 1;
-    }
-    return 0;
 }
 
 /* The bits of all formats of a class. */
@@ -811,7 +790,6 @@ typedef struct spmv__look_samples {
     spmv_features    *f;
     uint64_t          sample, every; /* nonzeros; every so many windows of rows are read for diagonals, 0: no sample of them is needed */
     int               blocks;        /* 1: blocks are wanted */
-    int               larger;        /* 1: it is the turn of the block sizes that smaller ones divide */
     spmv__tally       tally;
     uint32_t         *tag;           /* for spmv__look_gather */
     spmv__look_table *table;         /* for each thread, if blocks are wanted */
@@ -821,12 +799,10 @@ static void spmv__look_sample_share(void *job, uint64_t share)
 {
     spmv__look_samples *c = (spmv__look_samples *)job;
     const uint64_t gather_most = 1u << 14; /* nonzeros: the share that misses is then known to less than a hundredth */
-    if (share >= SPMV__SAMPLE_BLOCKS && c->blocks) {
-        spmv_block_features *b = &c->f->block[share - SPMV__SAMPLE_BLOCKS];
-        if (spmv__block_is_small(b) == c->larger || (c->larger && spmv__look_divisors(c->l, c->f->block, b))) return;
-        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, b);
-    } else if (c->larger) return;
-    else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
+    if (share >= SPMV__SAMPLE_BLOCKS) {
+        if (!c->blocks) return;
+        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+    } else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);
         spmv__look_histogram(c->l, &c->tally, c->every, c->f);
@@ -849,7 +825,7 @@ static spmv_status spmv__look_sample(spmv__look_samples *c)
     c->tally.place = (uint64_t *)block;
     c->tag = (uint32_t *)(void *)(c->tally.place + c->tally.places);
     c->table = c->blocks ? spmv__look_lay(c->tag + SPMV__GATHER_LINES, threads, places) : NULL;
-    for (c->larger = 0; c->larger <= c->blocks; c->larger++) spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
+    spmv__share_among(spmv__look_sample_share, c, SPMV__SAMPLES, threads);
     spmv_free(c->l->h, block);
     return SPMV_OK;
 }
