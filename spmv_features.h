@@ -746,11 +746,11 @@ static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
 }
 
-/* Are the blocks so empty that they are not worth a closer look? A product reads all slots of a block: beyond three for each nonzero it takes
- * longer than with csr. */
+/* Are the blocks so empty that they are not worth a closer look? A product reads all slots of a block: with two of them for each nonzero
+ * these are at least as many bytes as csr has. If such blocks are preferred nonetheless, they are counted. */
 static int spmv__blocks_are_sparse(const spmv__look *l, const spmv_block_features *b)
 {
-    const double sparse = 3; /* slots for each nonzero */
+    const double sparse = 2; /* slots for each nonzero */
     return b->blocks * (double)(b->bh * b->bw) > sparse * (double)l->nnz;
 }
 
