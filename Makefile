@@ -69,7 +69,8 @@ help:
 
 # ---- programs ----
 # Each .c file of tools/ is compiled by itself, those for pictures only with cairo. The .d file beside an object lists its sources.
-TOOLS   = $(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c))
+# tools/ready.c is a program of its own.
+TOOLS   = $(filter-out ready,$(patsubst tools/%.c,%,$(wildcard tools/*.c tools/[!gp]*/*.c)))
 DRAWN   = $(patsubst tools/%.c,%,$(wildcard tools/picture/*.c))
 TOOL_CC = $(CC) $(C99) $(OPT) $(OMP) $(WARN) -pedantic -Wshadow -Wconversion -Wmissing-prototypes -DSPMV_REPRODUCIBLE $(CFLAGS)
 OBJECTS = $(patsubst %,build/obj/%.o,$(TOOLS) $(if $(CAIRO),$(DRAWN)))
@@ -218,6 +219,10 @@ build/two_devices: bench/two_devices.c bench/clock.h $(HEADERS)
 build/permuted: bench/permuted.c bench/clock.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
+
+build/prepare: bench/prepare.c bench/clock.h $(HEADERS)
+	@mkdir -p build
+	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lm && mv $(NEW) $@
 
 build/groups: bench/groups.c bench/clock.h $(HEADERS)
 	@mkdir -p build

@@ -96,6 +96,8 @@ typedef struct spmv__chooser {
     const spmv_build_hints *hints;
     spmv_choice            *out;
     double                  flat; /* the least predicted seconds of a flat format for the whole matrix */
+    double                  least; /* the same if padded formats, with their rows in order, needed no padding: hardly any plan of several
+                                      flat parts takes less */
 } spmv__chooser;
 
 /* ---- options -------------------------------------------------------------------------------------------------------- */
@@ -275,6 +277,54 @@ static const spmv__candidate *spmv__policy_csr_or_coo(const spmv__chooser *c, co
     return best;
 }
 
+/* Predicted seconds of a flat candidate if it stored no slot but the nonzeros of the view, which it hardly takes less than. 0: nothing is
+ * known. */
+static double spmv__least_seconds(const spmv__chooser *c, const spmv__candidate *k, const spmv__look *l, const spmv_features *f)
+{
+    spmv__load load;
+    memset(&load, 0, sizeof load);
+    load.rows = k->layout->key[SPMV_KEY_ROWS] ? (double)l->rows : (double)f->rows;
+    load.nnz = load.slots = (double)f->nnz;
+    load.gather = f->gather;
+    load.spread = f->uneven;
+    load.longest = f->mean;
+    return spmv__cost(&c->e, k, &load);
+}
+
+/* Lowers *least to seconds if these are known (not 0) and fewer, or if *least is not known. */
+static void spmv__lower(double *least, double seconds)
+{
+    if (seconds > 0 && (*least <= 0 || seconds < *least)) *least = seconds;
+}
+
+/* Is an option of one part that takes so many seconds clearly behind the best one so far? */
+static int spmv__is_behind(const spmv__chooser *c, double seconds)
+{
+    const double clearly = 1.1;
+    spmv_option o;
+    if (!c->out->count) return 0;
+    memset(&o, 0, sizeof o);
+    o.predicted = seconds;
+    return spmv__option_cost(c, &o, 1, 0) > clearly * c->out->option[0].cost;
+}
+
+/* May plans of several parts be left out, as none would be preferred to the best option so far even if it took only so many seconds? Not if
+ * several options are measured, as then any may win. */
+static int spmv__several_are_behind(const spmv__chooser *c, double seconds)
+{
+    if (!c->out->count || (c->hints && c->hints->measure && c->hints->refine > 1)) return 0;
+    return seconds * (1 + spmv__risk_of_part(c->e.t)) >= c->out->option[0].cost;
+}
+
+/* The same of plans whose parts are flat, which hardly take less than the fastest of these formats without padding. */
+static int spmv__parts_are_behind(const spmv__chooser *c) { return c->least > 0 && spmv__several_are_behind(c, c->least); }
+
+/* The same of plans that begin with a part of another format, which would take so many seconds for all nonzeros if it had no fill. */
+static int spmv__prefix_is_behind(const spmv__chooser *c, double seconds)
+{
+    return c->least > 0 && spmv__several_are_behind(c, seconds < c->least ? seconds : c->least);
+}
+
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
 static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
 {
@@ -284,7 +334,7 @@ static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64
     if (s) return s;
     *reach = (uint64_t *)block;
     for (r = 0; r < rows; r++) {
-        if (l->len[r] > most) most = l->len[r];
+        if (spmv__look_len(l, r) > most) most = spmv__look_len(l, r);
         if (++i < h && r + 1 < rows) continue;
         (*reach)[most]++;
         i = most = 0;
@@ -388,6 +438,11 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
         int own = (int)spec.format;
         if (!spmv__is_flat(spec.format) || m.count >= SPMV_MAX_PARTS) continue;
         if (!spmv__suits(spec.format, f)) continue;
+        if (!prefix->count) {
+            t = spmv__least_seconds(c, k, l, f);
+            if (spec.format != SPMV_CSR && spmv__is_behind(c, t)) continue; /* counting its slots takes a pass over the rows */
+            if (spmv__is_padded(spec.format) && !spec.key[SPMV_KEY_ROWS]) spmv__lower(&c->least, t);
+        }
         if (!spmv__load_of(&c->e, &spec, l, f, &load, &s)) {
             if (spmv__is_padded(spec.format) && !s && !spec.key[SPMV_KEY_IDX] && least[own] <= 0) best[own] = i + 1;
             continue;
@@ -401,7 +456,8 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
                 best[own] = i + 1;
             }
         }
-        if (flat <= 0 || t < flat) flat = t;
+        spmv__lower(&flat, t);
+        if (!prefix->count && !spmv__is_padded(spec.format)) spmv__lower(&c->least, t);
         if (m.count && spmv_format_takes_key(spec.format, SPMV_KEY_ROWS) && !spec.key[SPMV_KEY_ROWS] && l->rows * 2 < f->rows)
             spec.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
         spmv__mix_add(c, &m, &spec, k->variant, t, (double)l->rows);
@@ -409,7 +465,7 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
     }
     if (!prefix->count) c->flat = flat;
     for (i = 0; i < SPMV_FORMAT_COUNT && !s; i++)
-        if (best[i]) s = spmv__offer_width(c, &c->e.cand[best[i] - 1], l, f, prefix);
+        if (best[i] && (prefix->count || !spmv__parts_are_behind(c))) s = spmv__offer_width(c, &c->e.cand[best[i] - 1], l, f, prefix);
     return s;
 }
 
@@ -467,7 +523,7 @@ static void spmv__policy_diagonals(spmv__chooser *c, const spmv_features *f, con
     load.rows = rows;
     load.nnz = load.slots = rows * (f->mean > 1 ? f->mean : 1);
     t = spmv__cost(&c->e, k, &load);
-    if (t <= 0) return;
+    if (t <= 0 || spmv__prefix_is_behind(c, t)) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
     if (threshold >= 1) return;
     p.spec = *k->layout;
@@ -508,7 +564,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     load.longest = b->widest * (double)b->bw;
     load.uneven = f->uneven;
     t = spmv__cost(&c->e, k, &load);
-    if (t <= 0) return;
+    if (t <= 0 || spmv__prefix_is_behind(c, t)) return;
     threshold = flat_rate / (2e-9 * load.slots / t);
     if (threshold >= 1) return;
     p.spec = *k->layout;
@@ -606,7 +662,17 @@ static void spmv__offer_plan(spmv__chooser *c, const spmv_plan *plan, const spmv
     spmv__offer(c, &m);
 }
 
-/* Offers the plan of every builder but panels, whose parts are not of columns that rows reach; what panels gain is not estimated. */
+/* Is every candidate of a flat format clearly behind the best option, whatever the rows are like? */
+static int spmv__format_is_behind(const spmv__chooser *c, spmv_format format, const spmv__look *l, const spmv_features *f)
+{
+    size_t i;
+    for (i = 0; i < c->e.cands; i++)
+        if (c->e.cand[i].layout->format == format && !spmv__is_behind(c, spmv__least_seconds(c, &c->e.cand[i], l, f))) return 0;
+    return 1;
+}
+
+/* Offers the plan of every builder that may become the best option, but not of panels, whose parts are not of columns that rows reach:
+ * what panels gain is not estimated. cmrs makes one part, the others make several. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv_build_hints none;
@@ -616,6 +682,7 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
     for (b = 0; b < SPMV_BUILDER_COUNT && !s; b++) {
         spmv_plan plan;
         if (b == SPMV_BUILDER_PANELS) continue;
+        if (b == SPMV_BUILDER_CMRS ? spmv__format_is_behind(c, SPMV_CMRS, l, f) : spmv__parts_are_behind(c)) continue;
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }
@@ -653,9 +720,32 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
  * of estimates. */
 #define SPMV__PREFIX_GAIN 0.02
 
+/* Predicted seconds of the fastest flat format without padding for a share of the nonzeros that is left by other parts, if these lie anywhere
+ * in the rows. It is never less than the share of the time of the whole matrix. */
+static double spmv__rest_at_least(const spmv__chooser *c, double share)
+{
+    const double per_row = share * c->out->features.mean, nats = 1.4426950408889634; /* log2 of e */
+    double least = 0;
+    spmv__load load;
+    size_t i;
+    memset(&load, 0, sizeof load);
+    load.nnz = load.slots = share * (double)c->e.a->nnz;
+    load.rows = (double)c->e.a->rows * (1 - spmv__exp2(-per_row * nats)); /* those that have any, by Poisson's distribution */
+    load.gather = c->out->features.gather;
+    load.longest = per_row;
+    load.spread = c->out->features.uneven;
+    for (i = 0; i < c->e.cands; i++) {
+        const spmv_spec *spec = c->e.cand[i].layout;
+        load.uneven = spmv__is_padded(spec->format) ? 0 : load.spread;
+        if (spmv__is_flat(spec->format) && !spec->key[SPMV_KEY_ROWS]) spmv__lower(&least, spmv__cost(&c->e, &c->e.cand[i], &load));
+    }
+    if (c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) least *= SPMV__ROW_LIST_TIMES;
+    return spmv__longer(least, c->flat * share);
+}
+
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
- * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest only takes
- * its share of the best flat format's time and is converted as fast as csr; but if several options are measured, any may win. */
+ * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest takes as
+ * little as it can and is converted as fast as csr; but if several options are measured, any may win. */
 static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const *p, int count, double least)
 {
     const double all = (double)c->e.a->nnz;
@@ -671,7 +761,7 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
         rest -= p[i]->nnz / all;
     }
     if (c->hints && c->hints->measure && c->hints->refine > 1) return 1;
-    if (rest > 0) o.predicted += c->flat * rest;
+    if (rest > 0) o.predicted += spmv__rest_at_least(c, rest);
     return spmv__option_cost(c, &o, count + 1, 0) < c->out->option[0].cost;
 }
 

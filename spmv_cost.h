@@ -232,12 +232,13 @@ static spmv_status spmv__bundled_table(spmv_tuning *out, int *exact, const spmv_
     return spmv_tuning_read(out, text, length, "the bundled tuning table", h);
 }
 
-/* Finds the table to go by: the caller's, one that was read before, or the bundled one. */
+/* Finds the table to go by: the caller's, one that was read before, or the bundled one, which for the host is there without being read. */
 static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *target, const spmv_tuning *given)
 {
+    const int host = !target || (target->device_class == SPMV_DEVICE_CLASS_HOST && (!target->device || !strcmp(target->device, "host")));
     e->exact = 1;
-    e->t = given;
-    if (given) return SPMV_OK;
+    e->t = given || !host ? given : spmv_tuning_host();
+    if (e->t) return SPMV_OK;
     if (target && target->table) {
         e->t = target->table;
         e->exact = target->exact;

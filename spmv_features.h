@@ -19,7 +19,7 @@ extern "C" {
  * read, are estimated from samples.
  *   out      the features; on failure zeroed
  *   v        the view; its row list is ignored
- *   sample   nonzeros in the sample for each block size; 0: a 64th of them and 8192 more, at most 2^16. Shares found in blocks err by
+ *   sample   nonzeros in the sample for each block size; 0: a 128th of them and 4096 more, at most 2^15. Shares found in blocks err by
  *            about 1 / sqrt(slices in the sample)
  *   without  bits 1u << SPMV_DIA of formats that will not be used; features that only they need are left zero
  *   hooks    may be NULL
@@ -47,9 +47,13 @@ static void spmv__look_free(spmv__look *l)
 /* What the shares of spmv__look_make find: the nonzeros and the rows that are not empty of each, and its longest row. */
 typedef struct spmv__look_totals {
     spmv__look *l;
-    uint64_t    shares, nnz[SPMV__MOST_SHARES], rows[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
-    uint32_t   *with; /* for each share: how many of its rows have each length */
+    uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
+    uint32_t   *with;  /* for each share: how many of its rows have each length */
+    uint32_t   *brief; /* the same in the first pass, twice [SPMV__BRIEF]: of rows with even and with odd numbers, as two counters that
+                          take turns need not wait for each other. The last place is of that length and all longer ones */
 } spmv__look_totals;
+
+enum { SPMV__BRIEF = 256 /* lengths: those of most matrices are all shorter, and need one pass */ };
 
 /* The first row of a share. */
 static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
@@ -65,19 +69,18 @@ static void spmv__look_share(void *job, uint64_t share)
     spmv__look_totals *t = (spmv__look_totals *)job;
     const spmv_view *v = t->l->v;
     const uint64_t *ptr = v->a->ptr;
-    uint32_t *len = t->l->len;
-    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, rows = 0, longest = 0;
+    uint32_t *len = t->l->len, *brief = t->brief + share * 2 * SPMV__BRIEF; /* len: NULL if the view shows all */
+    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, longest = 0;
     for (; r < end; r++) {
         uint64_t n = ptr[r + 1] - ptr[r];
         if (v->owner)
             for (n = 0, k = ptr[r]; k < ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
-        len[r] = (uint32_t)n;
+        if (len) len[r] = (uint32_t)n;
         nnz += n;
-        rows += n != 0;
         longest = n > longest ? n : longest;
+        brief[(r & 1) * SPMV__BRIEF + (n < SPMV__BRIEF ? n : SPMV__BRIEF - 1)]++;
     }
     t->nnz[share] = nnz;
-    t->rows[share] = rows;
     t->longest[share] = longest;
 }
 
@@ -88,7 +91,7 @@ static void spmv__look_lengths_share(void *job, uint64_t share)
     uint32_t *with = t->with + share * (t->l->longest + 1);
     const uint64_t end = spmv__look_begin(t, share + 1);
     uint64_t r;
-    for (r = spmv__look_begin(t, share); r < end; r++) with[t->l->len[r]]++;
+    for (r = spmv__look_begin(t, share); r < end; r++) with[spmv__look_len(t->l, r)]++;
 }
 
 /* The square root by Newton's method; 0 for what is not positive. */
@@ -123,21 +126,29 @@ static double spmv__look_uneven(const spmv__look *l)
     return sum > 0 ? spmv__square_root(squares / rows - sum / rows * (sum / rows)) * rows / sum : 0;
 }
 
-/* Reads all rows, in shares, and adds up what they find. */
-static void spmv__look_read(spmv__look_totals *t)
+/* Reads all rows, in shares, and adds up what they find. t->brief must be freed. */
+static spmv_status spmv__look_read(spmv__look_totals *t)
 {
     spmv__look *l = t->l;
     uint64_t i;
+    void *brief;
+    spmv_status s;
     t->shares = spmv__share_count(l->v->a->rows + (l->v->owner ? l->v->a->nnz : 0));
+    s = spmv__new(l->h, &brief, t->shares * 2 * SPMV__BRIEF, sizeof *t->brief, 0);
+    t->brief = (uint32_t *)brief;
+    if (s) return s;
     spmv__share_out(spmv__look_share, t, t->shares);
+    l->rows = l->v->a->rows;
     for (i = 0; i < t->shares; i++) {
         l->nnz += t->nnz[i];
-        l->rows += t->rows[i];
         if (t->longest[i] > l->longest) l->longest = t->longest[i];
+        l->rows -= t->brief[2 * i * SPMV__BRIEF] + t->brief[(2 * i + 1) * SPMV__BRIEF];
     }
+    return SPMV_OK;
 }
 
-/* Makes l->longer. Each share counts by itself, unless the lengths are too many for that to pay. */
+/* Makes l->longer, by the counts of the first pass if they have every length. Else each share counts by itself, unless the lengths are too
+ * many for that to pay. */
 static spmv_status spmv__look_count(spmv__look_totals *t)
 {
     spmv__look *l = t->l;
@@ -147,7 +158,10 @@ static spmv_status spmv__look_count(spmv__look_totals *t)
     spmv_status s = spmv__new(l->h, &longer, lengths + 1, 8, 0);
     l->longer = (uint64_t *)longer;
     if (s) return s;
-    if (t->shares > 1 && t->shares * lengths <= l->v->a->rows / 4) {
+    if (lengths < SPMV__BRIEF) {
+        for (i = 0; i < 2 * t->shares; i++)
+            for (r = 0; r < lengths; r++) l->longer[r] += t->brief[i * SPMV__BRIEF + r];
+    } else if (t->shares > 1 && t->shares * lengths <= l->v->a->rows / 4) {
         s = spmv__new(l->h, &with, t->shares * lengths, 4, 0);
         if (s) return s;
         t->with = (uint32_t *)with;
@@ -156,7 +170,7 @@ static spmv_status spmv__look_count(spmv__look_totals *t)
             for (r = 0; r < lengths; r++) l->longer[r] += t->with[i * lengths + r];
         spmv_free(l->h, with);
     } else
-        for (r = 0; r < l->v->a->rows; r++) l->longer[l->len[r]]++;
+        for (r = 0; r < l->v->a->rows; r++) l->longer[spmv__look_len(l, r)]++;
     for (i = lengths; i-- > 1;) l->longer[i - 1] += l->longer[i];
     return SPMV_OK;
 }
@@ -166,12 +180,12 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
 {
     const uint64_t rows = v->a->rows, groups = spmv__ceil_div(rows, SPMV__LOOK_GROUP);
     spmv__look_totals t;
-    void *len, *known;
-    spmv_status s;
+    void *len = NULL, *known;
+    spmv_status s = SPMV_OK;
     memset(l, 0, sizeof *l);
     l->v = v;
     l->h = h;
-    s = spmv__room(h, &len, rows + 1, 4);
+    if (v->owner) s = spmv__room(h, &len, rows + 1, 4);
     l->len = (uint32_t *)len;
     if (!s) {
         s = spmv__room(h, &known, 1, sizeof *l->known + groups * 8);
@@ -182,8 +196,9 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
         l->known->low = (uint32_t *)(void *)(l->known + 1);
         l->known->high = l->known->low + groups;
         t.l = l;
-        spmv__look_read(&t);
-        s = spmv__look_count(&t);
+        s = spmv__look_read(&t);
+        if (!s) s = spmv__look_count(&t);
+        spmv_free(h, t.brief);
     }
     if (s) spmv__look_free(l);
     return s;
@@ -272,7 +287,7 @@ enum { SPMV__TALLY_BITS = 31 /* sizes are below 2^32 each, so a number + 1 has 3
 /* Sets the size of a table for so many diagonals at most, of a matrix with so many rows and columns. */
 static void spmv__tally_size(spmv__tally *t, const spmv_csr *a, uint64_t most)
 {
-    const uint64_t numbers = a->rows + a->cols, cache = 1u << 15; /* places that stay in the second-level cache */
+    const uint64_t numbers = a->rows + a->cols, cache = 1u << 14; /* places that stay in the second-level cache */
     memset(t, 0, sizeof *t);
     t->most = spmv__smaller(most, numbers);
     for (t->places = 64; t->places < 2 * t->most || (t->places < 4 * t->most && t->places < cache);) t->places *= 2;
@@ -603,14 +618,14 @@ static uint64_t spmv__look_columns(spmv__blocks *w, uint64_t first, uint64_t end
 
 enum { SPMV__LOOK_SLICE = 32 /* block rows that are read together: the default height of slices of sbell, so that their padding shows */ };
 
-/* Adds the blocks of one slice to b, each as weight blocks. share: the share of the columns that is read; what is found there is scaled to
- * the block row. Returns the number of entries that were read. */
-static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, double weight, double share,
+/* Adds the blocks of one slice of height block rows to b, each as weight blocks. share: the share of the columns that is read; what is
+ * found there is scaled to the block row. Returns the number of entries that were read. */
+static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint64_t slice, uint64_t height, double weight, double share,
                                  spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, row = slice * SPMV__LOOK_SLICE * bh, looked = 0;
-    uint64_t stop = spmv__smaller(row + SPMV__LOOK_SLICE * bh, a->rows);
+    uint64_t bh = (uint64_t)b->bh, row = slice * height * bh, looked = 0;
+    uint64_t stop = spmv__smaller(row + height * bh, a->rows);
     double most = 0;
     for (; row < stop; row += bh) {
         uint64_t end = spmv__smaller(row + bh, a->rows), all = a->ptr[end] - a->ptr[row], entries = all;
@@ -625,7 +640,7 @@ static uint64_t spmv__look_slice(const spmv__look *l, spmv__look_table *t, uint6
         b->blocks += weight * found;
         if (found > most) most = found;
     }
-    b->slots += weight * most * (double)SPMV__LOOK_SLICE;
+    b->slots += weight * most * (double)height;
     if (most > b->widest) b->widest = most;
     return looked;
 }
@@ -652,12 +667,12 @@ static uint64_t spmv__row_of(const spmv_csr *a, uint64_t first, uint64_t k)
  * that differs from stretch to stretch; the slice around it is read. So no slice is in every sample, no pattern of the matrix hides from
  * it, and other block heights read the same rows, which are then in the cache. A slice is picked in proportion to its entries, and its
  * weight makes up for that: its blocks count for the entries that it stands for. most: the most entries that are read of one slice. */
-static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t stretches, uint64_t step, uint64_t most,
+static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t stretches, uint64_t step, uint64_t most,
                               spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
     const double stretch = (double)a->nnz / (double)stretches;
-    uint64_t rows = SPMV__LOOK_SLICE * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
+    uint64_t rows = height * (uint64_t)b->bh, i, row = 0, slice = UINT64_MAX, times = 0, group;
     for (group = 0; group < stretches + step; group += step) { /* the last one is past the end and only completes a slice */
         uint64_t next = UINT64_MAX;
         i = group + group / step % step;
@@ -667,7 +682,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
         }
         if (next != slice && times) {
             double entries = (double)spmv__slice_entries(l, slice, rows);
-            b->sampled += (double)spmv__look_slice(l, t, slice, (double)times * stretch / entries, (double)most / entries, b);
+            b->sampled += (double)spmv__look_slice(l, t, slice, height, (double)times * stretch / entries, (double)most / entries, b);
             times = 0;
         }
         slice = next;
@@ -679,7 +694,7 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
 static uint64_t spmv__look_longest(const spmv__look *l)
 {
     uint64_t r = 0;
-    while (r + 1 < l->v->a->rows && l->len[r] < l->longest) r++;
+    while (r + 1 < l->v->a->rows && spmv__look_len(l, r) < l->longest) r++;
     return r;
 }
 
@@ -702,24 +717,25 @@ static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t
     b->widest = blocks;
 }
 
-/* Fills in b for one block size from slices with about sample entries, or from all, scaled to the nonzeros of the view. */
-static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
+/* Fills in b for one block size from slices of height block rows with about sample entries, or from all, scaled to the nonzeros of the
+ * view. */
+static void spmv__look_blocks(const spmv__look *l, spmv__look_table *t, uint64_t height, uint64_t sample, spmv_block_features *b)
 {
-    const uint64_t least_picks = 8;
+    const uint64_t least_picks = height < SPMV__LOOK_SLICE ? 24 : 8;
     const uint64_t least_stretches = 72; /* well above the picks, so that heights with few picks have them in different stretches */
-    const uint64_t uneven = 4; /* times the mean: no more entries than that are read of one slice */
+    const uint64_t uneven = 2; /* times the mean: no more entries than that are read of one slice */
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, SPMV__LOOK_SLICE * bh), slice, stretches, picks;
+    uint64_t bh = (uint64_t)b->bh, slices = spmv__ceil_div(a->rows, height * bh), slice, stretches, picks;
     double held = 0, scale;
     int n;
     if (a->nnz > sample) {
         /* slices picked by their entries hold more of them than the mean, on graphs up to twice as many, so half the picks suffice */
-        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, SPMV__LOOK_SLICE), sample / 2) / a->nnz + 1;
+        stretches = spmv__sat_mul(spmv__ceil_div(a->rows, height), sample / 2) / a->nnz + 1;
         picks = stretches / bh < least_picks ? least_picks : stretches / bh;
         if (stretches < least_stretches) stretches = least_stretches;
-        spmv__look_picked(l, t, stretches, stretches / picks, uneven * sample / picks + 1, b);
+        spmv__look_picked(l, t, height, stretches, stretches / picks, uneven * sample / picks + 1, b);
     } else
-        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, 1, 1, b);
+        for (slice = 0; slice < slices; slice++) b->sampled += (double)spmv__look_slice(l, t, slice, height, 1, 1, b);
     for (n = 0; n <= SPMV_FILL_BINS; n++) held += n * b->at[n];
     scale = held > 0 ? (double)l->nnz / held : 0;
     b->sampled /= (double)a->nnz;
@@ -728,6 +744,30 @@ static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint
     if (b->sampled < 1) spmv__look_widest(l, t, sample, b);
     b->slots *= (double)(b->bh * b->bw);
     for (n = 0; n <= SPMV_FILL_BINS; n++) b->at[n] *= scale;
+}
+
+/* Are the blocks so empty that they are not worth a closer look? A product reads all slots of a block: with two of them for each nonzero
+ * these are at least as many bytes as csr has. If such blocks are preferred nonetheless, they are counted. */
+static int spmv__blocks_are_sparse(const spmv__look *l, const spmv_block_features *b)
+{
+    const double sparse = 2; /* slots for each nonzero */
+    return b->blocks * (double)(b->bh * b->bw) > sparse * (double)l->nnz;
+}
+
+/* Fills in b for one block size. A small sample, with an error of about a seventh, comes first; where it shows that the blocks are nearly
+ * empty, as in most matrices, it is enough. */
+static void spmv__look_block_size(const spmv__look *l, spmv__look_table *t, uint64_t sample, spmv_block_features *b)
+{
+    const uint64_t few = 1024, low = 4; /* entries and block rows of the small sample */
+    const int bh = b->bh, bw = b->bw;
+    if (l->v->a->nnz > sample && sample > 4 * few) {
+        spmv__look_blocks(l, t, low, few, b);
+        if (spmv__blocks_are_sparse(l, b)) return;
+        memset(b, 0, sizeof *b);
+        b->bh = bh;
+        b->bw = bw;
+    }
+    spmv__look_blocks(l, t, SPMV__LOOK_SLICE, sample, b);
 }
 
 /* The bits of all formats of a class. */
@@ -758,12 +798,15 @@ typedef struct spmv__look_samples {
 static void spmv__look_sample_share(void *job, uint64_t share)
 {
     spmv__look_samples *c = (spmv__look_samples *)job;
-    if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, c->sample, c->tag);
+    const uint64_t gather_most = 1u << 14; /* nonzeros: the share that misses is then known to less than a hundredth */
+    if (share >= SPMV__SAMPLE_BLOCKS) {
+        if (!c->blocks) return;
+        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+    } else if (share == SPMV__SAMPLE_GATHER) c->f->gather = spmv__look_gather(c->l, spmv__smaller(c->sample, gather_most), c->tag);
     else if (share == SPMV__SAMPLE_DIAGONALS && c->every) {
         spmv__diagonals_sample(&c->tally, c->l->v, c->every);
         spmv__look_histogram(c->l, &c->tally, c->every, c->f);
-    } else if (share >= SPMV__SAMPLE_BLOCKS && c->blocks)
-        spmv__look_block_size(c->l, &c->table[spmv__share_thread()], c->sample, &c->f->block[share - SPMV__SAMPLE_BLOCKS]);
+    }
 }
 
 /* Finds the features that samples show: x locality, blocks if c->blocks, and diagonals if c->every. */
@@ -790,10 +833,10 @@ static spmv_status spmv__look_sample(spmv__look_samples *c)
 /* Fills in the features that are not about rows. Of a large matrix, every diagonal is counted only if a sample shows so few that the whole
  * matrix could be stored by diagonals, and there are no more than that. Otherwise the features of diagonals are those of the sample: a
  * diagonal that is filled to p is estimated with a standard error of sqrt(p (1 - p) / n), where n, the number of rows in the sample, is
- * about a thousand unless rows are very long. Diagonals with few nonzeros may then be missing. */
+ * some hundreds unless rows are very long. Diagonals with few nonzeros may then be missing. */
 static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_features *f, uint64_t sample, unsigned without)
 {
-    const uint64_t diagonal_sample = 1u << 16; /* nonzeros */
+    const uint64_t diagonal_sample = 1u << 13; /* nonzeros */
     const double   dense = 3;                  /* slots for each nonzero: more are never worth it */
     const int      diagonals = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_DIAGONAL));
     const int      small = l->nnz < 2 * diagonal_sample;
@@ -804,7 +847,7 @@ static spmv_status spmv__look_samples_and_diagonals(const spmv__look *l, spmv_fe
     c.f = f;
     c.sample = sample;
     c.every = diagonals && !small ? l->nnz / diagonal_sample : 0;
-    c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK));
+    c.blocks = f->nnz && (~without & spmv__class_bits(SPMV_CLASS_BLOCK)) != 0;
     s = spmv__look_sample(&c);
     if (s || !diagonals) return s;
     if (small) return spmv__look_all_diagonals(l, l->nnz, f);
@@ -823,7 +866,7 @@ static spmv_status spmv__look_features(const spmv__look *l, spmv_features *f, ui
     spmv__beyond_w all;
     int i;
     memset(f, 0, sizeof *f);
-    if (!sample) sample = spmv__smaller(1u << 16, 8192 + l->nnz / 64);
+    if (!sample) sample = spmv__smaller(1u << 15, 4096 + l->nnz / 128);
     f->rows = l->v->a->rows;
     f->cols = l->v->a->cols;
     f->nnz = l->nnz;

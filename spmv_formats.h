@@ -1099,7 +1099,7 @@ SPMV__SHARED void *spmv__large_block(size_t bytes)
 #ifdef SPMV__LARGE_PAGES
     const size_t page = 1u << 21, tail = bytes % page; /* bytes: of a large page, and of the last one that are needed */
     void *block = NULL;
-    if (bytes >= page && bytes <= SIZE_MAX / 2) {
+    if (bytes >= page / 2 && bytes <= SIZE_MAX / 2) {
         if (tail >= page / 2) bytes += page - tail; /* else single small pages at the end waste less */
         if (posix_memalign(&block, page, bytes) != 0) return NULL;
         (void)madvise(block, bytes, SPMV__HUGEPAGE); /* if it fails, pages stay small */
@@ -2024,7 +2024,7 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
 typedef struct spmv__look {
     const spmv_view  *v;
     const spmv_hooks *h;
-    uint32_t         *len;    /* the nonzeros of each row of the matrix */
+    uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
     struct spmv__look_known *known;       /* what estimates have found out so far */
@@ -2259,6 +2259,12 @@ SPMV__SHARED int spmv__span_fits(uint64_t low, uint64_t high) { return low > hig
 
 /* ---- estimates that several formats share -------------------------------------------------------------------------- */
 
+/* The nonzeros of a row of the view. */
+SPMV__SHARED uint64_t spmv__look_len(const spmv__look *l, uint64_t r)
+{
+    return l->len ? l->len[r] : l->v->a->ptr[r + 1] - l->v->a->ptr[r];
+}
+
 /* Finds the result for a key. 0: it is not known. */
 SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
 {
@@ -2316,7 +2322,7 @@ SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
         uint64_t low = UINT64_MAX, high = 0, group = first / SPMV__LOOK_GROUP;
         end = spmv__smaller(first + SPMV__LOOK_GROUP, stop);
         for (r = first; r < end; r++)
-            if (c->l->len[r]) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
+            if (spmv__look_len(c->l, r)) spmv__span_entries(c->l->v, a->ptr[r], a->ptr[r + 1], &low, &high);
         if (!spmv__span_fits(low, high)) return;
         known->low[group] = low > high ? 1 : (uint32_t)low;
         known->high[group] = (uint32_t)high;
@@ -3486,12 +3492,13 @@ static spmv_status spmv__sell_size(spmv_part *p, spmv__source *s)
 static void spmv__slots_share(void *job, uint64_t share)
 {
     spmv__look_pass *c = (spmv__look_pass *)job;
-    const uint32_t *len = c->l->len;
     uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
     while (r < end) {
-        uint64_t stop = end - r < c->h ? end : r + c->h;
-        uint32_t most = 0;
-        for (; r < stop; r++) most = len[r] > most ? len[r] : most;
+        uint64_t stop = end - r < c->h ? end : r + c->h, most = 0;
+        for (; r < stop; r++) {
+            const uint64_t n = spmv__look_len(c->l, r);
+            most = n > most ? n : most;
+        }
         widths += most;
     }
     c->result[share] = widths;
@@ -3542,7 +3549,7 @@ static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t s
         uint64_t most = 0;
         end = rows - begin < sigma ? rows : begin + sigma;
         for (r = begin; r < end; r++) {
-            uint64_t n = l->len[r];
+            uint64_t n = spmv__look_len(l, r);
             c->with[n]++;
             c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
             if (n > most) most = n;
@@ -5007,8 +5014,10 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
     uint64_t tile = spmv__tile_slots(spec), at = 0, r;
     spmv__estimate_entries(f, out);
     if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
-        for (r = 0; r < l->v->a->rows; r++)
-            if (l->len[r]) at = spmv__tile_slot(tile, at, l->len[r]) + l->len[r];
+        for (r = 0; r < l->v->a->rows; r++) {
+            const uint64_t n = spmv__look_len(l, r);
+            if (n) at = spmv__tile_slot(tile, at, n) + n;
+        }
         out->slots = (double)(spmv__ceil_div(at, tile) * tile);
         spmv__look_keep(&l->known->tiles, tile, out->slots);
     }

@@ -59,7 +59,7 @@ typedef struct spmv_tune_row {
     spmv_type      type;
     spmv_tune_kind kind;
     char           variant[SPMV_TUNE_VARIANT]; /* knobs as text, "": the defaults */
-    float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured */
+    float         *rate;                       /* GFLOP/s, [rows][per_row] of the table; 0: not measured. NULL in spmv_tuning_host */
     float         *curve;                      /* what spmv_tuning_rate reads, with the gaps filled; NULL: nothing was measured */
 } spmv_tune_row;
 
@@ -130,6 +130,9 @@ SPMV_API void spmv_tuning_free(spmv_tuning *t);
  *   length        becomes the bytes of the text; may be NULL
  *   exact         becomes 1 if the table is for that very device, else 0; may be NULL */
 SPMV_API const char *spmv_tuning_bundled(const char *device, spmv_device_class device_class, size_t *length, int *exact);
+/* The bundled table for products on the host, which need not be read: it is part of the program, and any number of threads may use it. Its
+ * rows have curves but no rates (rate is NULL). NULL: it was left out of this build (SPMV_NO_TUNING). Must not be freed. */
+SPMV_API const spmv_tuning *spmv_tuning_host(void);
 /* The number of bundled tables, and the text of each: zeros stand between some of its lines and after the last. length may be NULL. */
 SPMV_API size_t spmv_tuning_count(void);
 SPMV_API const char *spmv_tuning_text(size_t i, size_t *length);
@@ -205,11 +208,13 @@ static int spmv__blank(char c) { return c == ' ' || c == '\t' || c == '\r' || !c
  * valid one is that long. */
 static size_t spmv__next_word(spmv__lines *l)
 {
+    const char *at = l->at, *const end = l->end;
     size_t n = 0;
-    while (l->at < l->end && spmv__blank(*l->at)) l->at++;
-    for (; l->at < l->end && *l->at != '\n' && !spmv__blank(*l->at); l->at++)
-        if (n + 1 < sizeof l->word) l->word[n++] = *l->at;
+    while (at < end && spmv__blank(*at)) at++;
+    for (; at < end && (*at > ' ' || (*at != '\n' && !spmv__blank(*at))); at++)
+        if (n + 1 < sizeof l->word) l->word[n++] = *at;
     l->word[n] = 0;
+    l->at = at;
     return n;
 }
 
@@ -539,12 +544,14 @@ static double spmv__log2(double v)
 /* 2 to the power of v, to the last few bits. */
 static double spmv__exp2(double v)
 {
-    double scale = 1, t, term = 1, sum = 1;
+    static const double inverse[] = { 1, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8, 1.0 / 9, 1.0 / 10, 1.0 / 11,
+                                      1.0 / 12, 1.0 / 13 };
+    double scale = 1, t, sum = 1;
     int i;
     while (v >= 1) v--, scale *= 2;
     while (v < 0) v++, scale /= 2;
     t = v * 0.6931471805599453;
-    for (i = 1; i < 14; i++) sum += term *= t / i;
+    for (i = (int)(sizeof inverse / sizeof *inverse); i-- > 0;) sum = 1 + sum * t * inverse[i]; /* Horner's rule for the exponential */
     return scale * sum;
 }
 
@@ -588,16 +595,22 @@ static void spmv__tune_peaks(spmv_tuning *t)
     int i;
     t->far_peak = t->read;
     t->near_peak = t->cache_read > t->read ? t->cache_read : t->read;
-    for (k = 0; k < t->count; k++)
+    for (k = 0; k < t->count; k++) {
+        const spmv_tune_row *r = &t->row[k];
+        const int dense = spmv_format_class_of(r->layout.format) == SPMV_CLASS_DENSE;
+        const double slot = spmv__layout_bytes(r->type, &r->layout, 1, 0), element = (double)spmv_vector_size(r->type);
         for (i = 0; i < t->rows * t->per_row; i++) {
-            const spmv_tune_row *r = &t->row[k];
-            double rows = (double)t->rows_at[i / t->per_row], per_row = (double)t->per_row_at[i % t->per_row], nnz = rows * per_row;
-            double x = spmv_format_class_of(r->layout.format) == SPMV_CLASS_DENSE ? per_row : rows; /* elements: columns */
-            double bytes = spmv__layout_bytes(r->type, &r->layout, nnz, rows) + x * (double)spmv_vector_size(r->type);
-            double speed = bytes * (double)r->rate[i] / (2 * nnz); /* GB/s */
+            double rows, per_row, nnz, bytes, speed; /* speed: GB/s */
+            if (!(r->rate[i] > 0)) continue;
+            rows = (double)t->rows_at[i / t->per_row];
+            per_row = (double)t->per_row_at[i % t->per_row];
+            nnz = rows * per_row;
+            bytes = nnz * slot + (rows + (dense ? per_row : rows)) * element; /* x has as many elements as there are columns */
+            speed = bytes * (double)r->rate[i] / (2 * nnz);
             if (speed > t->near_peak) t->near_peak = speed;
-            if (!spmv__is_near(t, bytes) && speed > t->far_peak) t->far_peak = speed;
+            if (speed > t->far_peak && !spmv__is_near(t, bytes)) t->far_peak = speed;
         }
+    }
     if (!(t->cache > 0)) t->far_peak = t->near_peak;
 }
 
@@ -616,7 +629,6 @@ typedef struct spmv__filling {
     const spmv_tuning *t;
     int                points;
     float             *near_by;  /* [points][points]: the weight of the second point in a gap at the first */
-    float             *measured; /* what is being filled, with its gaps */
     float             *all;      /* the best of a type and kind */
     float             *format[SPMV_FORMAT_COUNT]; /* the best of each format, of a type and kind */
 } spmv__filling;
@@ -625,11 +637,13 @@ typedef struct spmv__filling {
 static void spmv__fill_weigh(const spmv__filling *f)
 {
     const spmv_tuning *t = f->t;
+    double rows[SPMV_TUNE_AXIS], per_row[SPMV_TUNE_AXIS];
     int a, b;
+    for (a = 0; a < t->rows; a++) rows[a] = spmv__log2((double)t->rows_at[a]);
+    for (a = 0; a < t->per_row; a++) per_row[a] = spmv__log2((double)t->per_row_at[a]);
     for (a = 0; a < f->points; a++)
         for (b = 0; b < f->points; b++) {
-            double x = spmv__log2((double)t->rows_at[a / t->per_row] / (double)t->rows_at[b / t->per_row]);
-            double y = spmv__log2((double)t->per_row_at[a % t->per_row] / (double)t->per_row_at[b % t->per_row]);
+            double x = rows[a / t->per_row] - rows[b / t->per_row], y = per_row[a % t->per_row] - per_row[b % t->per_row];
             double d = (x + y) * (x + y) + 10 * y * y;
             f->near_by[a * f->points + b] = (float)(1 / (d * d + 1e-3));
         }
@@ -648,38 +662,33 @@ static void spmv__fill_samples(const spmv__filling *f, const spmv_tune_row *r)
     }
 }
 
-/* Sets f->measured to the best curves of a type, kind and format (SPMV_FORMAT_COUNT: of all formats). 0: there are none. */
-static int spmv__fill_best(const spmv__filling *f, spmv_type type, spmv_tune_kind kind, spmv_format format)
+/* Raises best to the curve where that is higher. */
+static void spmv__fill_raise(const spmv__filling *f, float *best, const float *curve)
 {
-    size_t k;
-    int i, any = 0;
-    for (i = 0; i < f->points; i++) f->measured[i] = SPMV__GAP;
-    for (k = 0; k < f->t->count; k++) {
-        const spmv_tune_row *r = &f->t->row[k];
-        if (r->type != type || r->kind != kind || !r->curve || (format != SPMV_FORMAT_COUNT && r->layout.format != format)) continue;
-        for (i = 0; i < f->points; i++) {
-            if (r->curve[i] > f->measured[i]) f->measured[i] = r->curve[i];
-        }
-        any = 1;
-    }
-    return any;
+    int i;
+    for (i = 0; i < f->points; i++) best[i] = curve[i] > best[i] ? curve[i] : best[i];
 }
 
-/* Copies f->measured to out and fills the gaps: as far below like as f->measured is at the points around. like NULL: below 0. */
-static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *out)
+/* Fills the gaps of a curve: as far below like as the curve is at the points around. like NULL: below 0. A curve without any sample stays
+ * as it is. */
+static void spmv__fill_gaps(const spmv__filling *f, const float *like, float *curve)
 {
-    int i, j;
+    float below[SPMV_TUNE_AXIS * SPMV_TUNE_AXIS];
+    int at[SPMV_TUNE_AXIS * SPMV_TUNE_AXIS], count = 0, i, j;
     for (i = 0; i < f->points; i++) {
+        if (!(curve[i] > SPMV__GAP)) continue;
+        below[count] = curve[i] - (like ? like[i] : 0);
+        at[count++] = i;
+    }
+    for (i = 0; i < f->points && count; i++) {
         const float *w = f->near_by + (size_t)i * (size_t)f->points;
         double sum = 0, weights = 0;
-        out[i] = f->measured[i];
-        if (f->measured[i] > SPMV__GAP) continue;
-        for (j = 0; j < f->points; j++) {
-            if (!(f->measured[j] > SPMV__GAP)) continue;
-            sum += (double)w[j] * (double)(f->measured[j] - (like ? like[j] : 0));
-            weights += (double)w[j];
+        if (curve[i] > SPMV__GAP) continue;
+        for (j = 0; j < count; j++) {
+            sum += (double)w[at[j]] * (double)below[j];
+            weights += (double)w[at[j]];
         }
-        out[i] = (float)(sum / weights) + (like ? like[i] : 0);
+        curve[i] = (float)(sum / weights) + (like ? like[i] : 0);
     }
 }
 
@@ -689,15 +698,19 @@ static void spmv__fill_kind(const spmv__filling *f, spmv_type type, spmv_tune_ki
     const spmv_tuning *t = f->t;
     size_t k;
     int i;
-    if (!spmv__fill_best(f, type, kind, SPMV_FORMAT_COUNT)) return;
-    spmv__fill_gaps(f, NULL, f->all);
-    for (i = 0; i < SPMV_FORMAT_COUNT; i++)
-        if (spmv__fill_best(f, type, kind, (spmv_format)i)) spmv__fill_gaps(f, f->all, f->format[i]);
+    for (i = 0; i < f->points * (1 + SPMV_FORMAT_COUNT); i++) f->all[i] = SPMV__GAP; /* the formats' follow it */
     for (k = 0; k < t->count; k++) {
-        spmv_tune_row *r = &t->row[k];
+        const spmv_tune_row *r = &t->row[k];
         if (r->type != type || r->kind != kind || !r->curve) continue;
-        memcpy(f->measured, r->curve, (size_t)f->points * sizeof *f->measured);
-        spmv__fill_gaps(f, f->format[r->layout.format], r->curve);
+        spmv__fill_samples(f, r);
+        spmv__fill_raise(f, f->format[r->layout.format], r->curve);
+    }
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) spmv__fill_raise(f, f->all, f->format[i]);
+    spmv__fill_gaps(f, NULL, f->all);
+    for (i = 0; i < SPMV_FORMAT_COUNT; i++) spmv__fill_gaps(f, f->all, f->format[i]);
+    for (k = 0; k < t->count; k++) {
+        const spmv_tune_row *r = &t->row[k];
+        if (r->type == type && r->kind == kind && r->curve) spmv__fill_gaps(f, f->format[r->layout.format], r->curve);
     }
 }
 
@@ -708,19 +721,15 @@ static spmv_status spmv__fill_curves(const spmv_tuning *t)
     void *block;
     float *at;
     int i, type, kind;
-    size_t k;
     uint64_t n = (uint64_t)t->rows * (uint64_t)t->per_row;
-    spmv_status s = spmv__new(&t->hooks, &block, n * (n + 2 + SPMV_FORMAT_COUNT) + 1, sizeof *at, 0);
+    spmv_status s = spmv__room(&t->hooks, &block, n * (n + 1 + SPMV_FORMAT_COUNT) + 1, sizeof *at);
     if (s) return s;
     f.t = t;
     f.points = (int)n;
     f.near_by = at = (float *)block;
-    f.measured = at += n * n;
-    f.all = at += n;
+    f.all = at += n * n;
     for (i = 0; i < SPMV_FORMAT_COUNT; i++) f.format[i] = at += n;
     spmv__fill_weigh(&f);
-    for (k = 0; k < t->count; k++)
-        if (t->row[k].curve) spmv__fill_samples(&f, &t->row[k]);
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         for (kind = 0; kind < SPMV_TUNE_KIND_COUNT; kind++) spmv__fill_kind(&f, (spmv_type)type, (spmv_tune_kind)kind);
     spmv_free(&t->hooks, block);
@@ -776,6 +785,15 @@ SPMV_API void spmv_tuning_free(spmv_tuning *t)
 }
 
 /* ---- tuning tables: look-up ---------------------------------------------------------------------------------------- */
+
+SPMV_API const spmv_tuning *spmv_tuning_host(void)
+{
+#ifdef SPMV__READY
+    return SPMV__READY;
+#else
+    return NULL;
+#endif
+}
 
 SPMV_API size_t spmv_tuning_count(void)
 {

@@ -326,6 +326,51 @@ Test(tuning, zeros_are_blanks)
 
 /* ---- what is bundled ---------------------------------------------------------------------------------------------- */
 
+/* The table of the host that is part of the program is the one that reading its text gives. */
+Test(tuning, host_table_is_ready)
+{
+    const spmv_tuning *ready = spmv_tuning_host();
+    spmv_tuning t;
+    size_t length, k, j = 0;
+    int i, exact = 0;
+    const char *text = spmv_tuning_bundled("host", SPMV_DEVICE_CLASS_HOST, &length, &exact);
+    cr_assert(ready && text && exact);
+    cr_assert_eq(spmv_tuning_read(&t, text, length, "host", NULL), SPMV_OK);
+    cr_assert_str_eq(ready->device, "host");
+    cr_assert_str_eq(ready->driver, t.driver);
+    cr_assert_eq(ready->device_class, t.device_class);
+    cr_assert(ready->rows == t.rows && ready->per_row == t.per_row && ready->fits == t.fits && ready->fits > 100);
+    for (i = 0; i < SPMV_TUNE_AXIS; i++) CHECK(ready->rows_at[i] == t.rows_at[i] && ready->per_row_at[i] == t.per_row_at[i], "%d", i);
+    near(ready->read, t.read);
+    near(ready->cache, t.cache);
+    near(ready->launch * 1e9, t.launch * 1e9);
+    near(ready->near_peak, t.near_peak);
+    near(ready->far_peak, t.far_peak);
+    near(ready->left_out, t.left_out);
+    near(ready->high[SPMV_TERM_SPREAD], t.high[SPMV_TERM_SPREAD]);
+    near(-ready->low[SPMV_TERM_MODEL], -t.low[SPMV_TERM_MODEL]);
+    for (k = 0; k < t.count; k++) {
+        const spmv_tune_row *a = &t.row[k], *b = &ready->row[j];
+        if (!a->curve) continue;
+        CHECK(j < ready->count && a->type == b->type && a->kind == b->kind && !strcmp(a->variant, b->variant) && !b->rate, "row %d", (int)k);
+        CHECK(a->layout.format == b->layout.format && !memcmp(a->layout.key, b->layout.key, sizeof a->layout.key), "row %d", (int)k);
+        for (i = 0; i < t.rows * t.per_row; i++)
+            CHECK(fabs((double)(a->curve[i] - b->curve[i])) < 1e-5, "row %d, size %d: %g, not %g", (int)k, i, (double)b->curve[i],
+                  (double)a->curve[i]);
+        j++;
+    }
+    cr_assert_eq(j, ready->count);
+    for (k = 0; k < t.fits; k++) {
+        const spmv_tune_fit *a = &t.fit[k], *b = &ready->fit[k];
+        CHECK(a->type == b->type && a->layout.format == b->layout.format && !strcmp(a->variant, b->variant), "fit %d", (int)k);
+        CHECK(!memcmp(a->layout.key, b->layout.key, sizeof a->layout.key), "fit %d", (int)k);
+        for (i = 0; i < SPMV_TERM_COUNT; i++) CHECK(fabs(a->factor[i] - b->factor[i]) < 1e-9, "fit %d, term %d", (int)k, i);
+        CHECK(fabs(a->error - b->error) < 1e-9, "fit %d", (int)k);
+    }
+    spmv_tuning_free(&t);
+    cr_assert_gt(checks_done, 5000);
+}
+
 Test(tuning, bundled_tables)
 {
     size_t i, k, length, characters;
