@@ -58,6 +58,9 @@ typedef struct spmv_choice {
     double        csr;                       /* predicted seconds of a product of the fastest csr */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
+    double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
+                                                measured times */
+    int           rivals;                    /* options that were measured because their predictions were close to that of the first */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
@@ -171,10 +174,16 @@ static double spmv__risk_of_part(const spmv_tuning *t)
     return t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU;
 }
 
+/* Products that are expected. */
+static double spmv__calls(const spmv_build_hints *hints)
+{
+    return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
+}
+
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
-    double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
+    double calls = spmv__calls(c->hints), cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
     cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
@@ -519,6 +528,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
         nnz += b->at[n] * n;
         if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
         load.slots = blocks * size * (pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
+        load.skipped = load.slots - blocks * size;
         load.nnz = nnz;
         p.spec.key[SPMV_KEY_D] = spmv__millionths((double)n / size - 0.005);
         p.nnz = nnz;
@@ -733,12 +743,63 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
+/* The most options that are measured because their predictions are close to that of the first. */
+enum { SPMV__RIVALS = 2 };
+
+/* Products that measuring an option takes: one that fills the caches and three rows of two (spmv__host_seconds of spmv.h). */
+#define SPMV__RIVAL_PRODUCTS 7
+
+/* What the products are expected to save by measuring an option must be so many times what measuring costs. */
+#define SPMV__RIVAL_PAYS 2
+
+/* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
+#define SPMV__BUILD_SECONDS 0.2
+
+/* The error of tables that do not say it, as log2: those that do have 0.38 to 0.81. */
+#define SPMV__ERROR_UNKNOWN 0.5
+
+/* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */
+#define SPMV__LOGISTIC 0.5513
+
+/* The share of the time of best that the faster of both is expected to save. The errors of two predictions for one matrix are alike by half,
+ * so that their difference errs as much as one; with a logistic distribution the expectation has a closed form. */
+static double spmv__expected_gain(const spmv_choice *c, const spmv_option *best, const spmv_option *o)
+{
+    double scale = SPMV__LOGISTIC * c->error, later = spmv__log2(o->predicted / best->predicted);
+    return 1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale)));
+}
+
+/* The fastest option that was measured; NULL: none was. */
+static const spmv_option *spmv__fastest_option(const spmv_choice *c)
+{
+    const spmv_option *best = NULL;
+    int i;
+    for (i = 0; i < c->count; i++)
+        if (c->option[i].measured > 0 && (!best || c->option[i].measured < best->measured)) best = &c->option[i];
+    return best;
+}
+
+/* The place of the next option that is worth being measured beside those that were; build: the seconds of building its kernels. -1: there
+ * is none. */
+static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
+{
+    const spmv_option *best = spmv__fastest_option(c);
+    int i;
+    if (!best || c->rivals >= SPMV__RIVALS || !(c->error > 0)) return -1;
+    for (i = 0; i < c->count; i++) {
+        const spmv_option *o = &c->option[i];
+        double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build;
+        if (o->measured != 0 || !(o->predicted > 0)) continue;
+        if (spmv__expected_gain(c, best, o) * best->measured * spmv__calls(hints) >= SPMV__RIVAL_PAYS * cost) return i;
+    }
+    return -1;
+}
+
 /* May the choice be checked by a clock, if there is one? */
 static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
 {
     spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
-    uint64_t calls = hints && hints->expected_calls ? hints->expected_calls : (uint64_t)SPMV_EXPECTED_CALLS;
-    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && calls >= SPMV_VERIFY_CALLS);
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= SPMV_VERIFY_CALLS);
 }
 
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */
@@ -795,10 +856,19 @@ static void spmv__refine(spmv__chooser *c)
 static void spmv__verify(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
-    int csr;
+    const spmv_option *best;
+    int csr, i;
+    double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     if (!c->hints || !c->hints->measure || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
-    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
     spmv__measure_option(c, &out->option[0]);
+    while ((i = spmv__next_rival(out, c->hints, build)) >= 0) {
+        spmv__measure_option(c, &out->option[i]);
+        out->rivals++;
+        if (!(out->option[i].measured > 0)) out->option[i].measured = -1;
+    }
+    best = spmv__fastest_option(out);
+    if (best) spmv__to_front(out, (int)(best - out->option));
+    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
     if (!spmv__is_slow(out, out->option[0].measured)) return;
     out->slow = out->option[0].measured;
     csr = spmv__csr_option(out);
@@ -981,6 +1051,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s) memcpy(out->table, c.e.t->device, sizeof out->table);
     out->exact = c.e.exact;
+    if (!s) out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
     if (!s && cocktail) s = spmv__choose_cocktail(&c, &keys);
     if (!s && !cocktail) s = spmv__find_candidates(&c.e);
     if (!s && !cocktail && a->nnz) s = spmv__choose_all(&c);
@@ -1207,6 +1278,9 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 static void spmv__explain_check(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0];
+    if (c->rivals)
+        SPMV__SAY(t, "%d further option%s measured, as the predictions are close for a table that errs by a factor of %.2f.\n", c->rivals,
+                  c->rivals > 1 ? "s were" : " was", spmv__exp2(c->error));
     if (!(c->slow > 0)) return;
     if (spmv__is_csr_alone(o))
         SPMV__SAY(t, "The first choice took %.*f us, more than %.2f times what csr was predicted to take, so csr was measured, which is "

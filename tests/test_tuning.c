@@ -12,7 +12,7 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nterms all spread fill model gather bands chain\nlow 1 0 0 -1 0 0 1\nhigh 1 2 3 1.5 1 4 1\nregret f64 1.08 1.7\n"
+    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\nlow 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 {
@@ -129,8 +129,8 @@ static const fault faults[] = {
     {4, HEAD "left_out 0.2 46\n"},
     {4, HEAD "left_out x 46 5120\n"},
     {4, HEAD "terms all spread\n"},
-    {4, HEAD "terms all spread fill model gather bands chain more\n"},
-    {4, HEAD "terms all fill spread model gather bands chain\n"},
+    {4, HEAD "terms all spread fill pads model gather bands chain more\n"},
+    {4, HEAD "terms all fill spread pads model gather bands chain\n"},
     {4, HEAD "low 1 0 0 -1 0 0\n"},
     {4, HEAD "high 1 0 0 x 0 0 1\n"},
     {4, HEAD "regret f16 1.1 2\n"},
