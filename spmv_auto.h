@@ -761,12 +761,20 @@ enum { SPMV__RIVALS = 2 };
 /* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */
 #define SPMV__LOGISTIC 0.5513
 
-/* The share of the time of best that the faster of both is expected to save. The errors of two predictions for one matrix are alike by half,
- * so that their difference errs as much as one; with a logistic distribution the expectation has a closed form. */
-static double spmv__expected_gain(const spmv_choice *c, const spmv_option *best, const spmv_option *o)
+/* The seconds of a product by an option with what uncertainty costs, but without conversion. */
+static double spmv__risked_seconds(const spmv_choice *c, const spmv_option *o, double calls)
 {
-    double scale = SPMV__LOGISTIC * c->error, later = spmv__log2(o->predicted / best->predicted);
-    return 1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale)));
+    return o->cost - o->convert * c->csr / calls;
+}
+
+/* The seconds that all products are expected to save if the faster of both is known. The errors of two predictions for one matrix are alike
+ * by half, so that their difference errs as much as one; with a logistic distribution the expectation has a closed form. */
+static double spmv__expected_gain(const spmv_choice *c, const spmv_option *best, const spmv_option *o, double calls)
+{
+    double own = spmv__risked_seconds(c, best, calls), other = spmv__risked_seconds(c, o, calls), scale = SPMV__LOGISTIC * c->error, later;
+    if (!(own > 0) || !(other > 0)) return 0;
+    later = spmv__log2(other / own);
+    return calls * own * (1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale))));
 }
 
 /* The fastest option that was measured; NULL: none was. */
@@ -790,7 +798,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
         const spmv_option *o = &c->option[i];
         double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
-        if (spmv__expected_gain(c, best, o) * best->measured * spmv__calls(hints) >= SPMV__RIVAL_PAYS * cost) return i;
+        if (spmv__expected_gain(c, best, o, spmv__calls(hints)) >= SPMV__RIVAL_PAYS * cost) return i;
     }
     return -1;
 }
@@ -861,7 +869,7 @@ static void spmv__verify(spmv__chooser *c)
     double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     if (!c->hints || !c->hints->measure || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
     spmv__measure_option(c, &out->option[0]);
-    while ((i = spmv__next_rival(out, c->hints, build)) >= 0) {
+    while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints, build)) >= 0) {
         spmv__measure_option(c, &out->option[i]);
         out->rivals++;
         if (!(out->option[i].measured > 0)) out->option[i].measured = -1;

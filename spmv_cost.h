@@ -37,6 +37,7 @@ typedef struct spmv_estimate {
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
     double   term[SPMV_TERM_COUNT]; /* of the fits */
     uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
+    double   skipped;      /* of the slots: padding of which a product reads only the column; estimated if blocks were sampled */
 } spmv_estimate;
 
 /* Predicts the time of a product by a plan, part by part. The matrix is split, and the arrays of each part are counted, not built.
@@ -545,6 +546,7 @@ static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec 
     spmv__cost_terms(e, k, &load, out);
     out->slots = counted.slots;
     out->bytes = counted.bytes;
+    out->skipped = load.skipped;
     return SPMV_OK;
 }
 
