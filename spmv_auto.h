@@ -116,6 +116,10 @@ typedef struct spmv__mix {
  * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
 #define SPMV__ROW_LIST_TIMES 1.4
 
+/* What dividing the matrix adds to the conversion for each part after the first, in products of csr: its nonzeros are marked in one pass and
+ * skipped in another. */
+#define SPMV__CONVERT_PART 4
+
 /* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
@@ -125,7 +129,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
     m->seconds += seconds;
-    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
+    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? SPMV__CONVERT_PART : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
@@ -426,6 +430,11 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
 
 enum { SPMV__PREFIXES = 2 /* that are kept of the diagonals, and of the blocks */ };
 
+/* Shares of the nonzeros between which a first part of blocks makes sense: fewer save less than a part more costs, and with more nothing is
+ * left for a second part. */
+#define SPMV__PREFIX_LEAST 0.02
+#define SPMV__PREFIX_MOST  0.999
+
 /* A first part that takes some of the matrix, found by the histograms. */
 typedef struct spmv__prefix {
     spmv_spec   spec;
@@ -526,7 +535,7 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     for (n = b->bh * b->bw; n > 0 && n > spmv__threshold_end(threshold) * size; n--) {
         blocks += b->at[n];
         nnz += b->at[n] * n;
-        if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
+        if (b->at[n] <= 0 || nnz <= SPMV__PREFIX_LEAST * (double)f->nnz || nnz >= SPMV__PREFIX_MOST * (double)f->nnz) continue;
         load.slots = blocks * size * (pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
         load.skipped = load.slots - blocks * size;
         load.nnz = nnz;
@@ -787,6 +796,38 @@ static const spmv_option *spmv__fastest_option(const spmv_choice *c)
     return best;
 }
 
+/* The part as it counts where plans are compared: leaving out empty rows changes little. */
+static spmv_spec spmv__with_empty_rows(const spmv_spec *part)
+{
+    spmv_spec s = *part;
+    if (s.key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) s.key[SPMV_KEY_ROWS] = 0;
+    return s;
+}
+
+/* Do two plans run alike: have they the same parts, apart from heights, widths, thresholds, empty rows and the columns' bits? Then their
+ * predictions err alike, and little is learned by measuring both. */
+static int spmv__plans_alike(const char *a, const char *b)
+{
+    spmv_plan one, two;
+    int i, alike;
+    if (spmv_plan_parse(&one, a, NULL, NULL) || spmv_plan_parse(&two, b, NULL, NULL)) return 0;
+    alike = one.count == two.count;
+    for (i = 0; i < one.count && alike; i++) {
+        spmv_spec left = spmv__with_empty_rows(&one.part[i]), right = spmv__with_empty_rows(&two.part[i]);
+        alike = spmv__runs_alike(&left, &right) && left.key[SPMV_KEY_B] == right.key[SPMV_KEY_B];
+    }
+    return alike;
+}
+
+/* Was an option measured whose plan runs alike? */
+static int spmv__alike_is_measured(const spmv_choice *c, const spmv_option *o)
+{
+    int i;
+    for (i = 0; i < c->count; i++)
+        if (c->option[i].measured != 0 && spmv__plans_alike(c->option[i].plan, o->plan)) return 1;
+    return 0;
+}
+
 /* The place of the next option that is worth being measured beside those that were; build: the seconds of building its kernels. -1: there
  * is none. */
 static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
@@ -798,7 +839,8 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
         const spmv_option *o = &c->option[i];
         double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
-        if (spmv__expected_gain(c, best, o, spmv__calls(hints)) >= SPMV__RIVAL_PAYS * cost) return i;
+        if (spmv__expected_gain(c, best, o, spmv__calls(hints)) < SPMV__RIVAL_PAYS * cost) continue;
+        if (!spmv__alike_is_measured(c, o)) return i;
     }
     return -1;
 }
