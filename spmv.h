@@ -521,48 +521,158 @@ static double spmv__product_seconds(const spmv_matrix *m, spmv_type type)
     spmv_buffer_free(m->device, y);
     return s ? 0 : seconds;
 }
+#endif
 
-/* Checks the choice by the device's events, as spmv_verify says: prepares csr as well if the plan is slow, and keeps the faster. It is no
- * failure if csr cannot be prepared beside the plan. */
-SPMV__APART void spmv__verify_on_device(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+/* Is there a clock for products on the host? */
+static int spmv__has_clock(const spmv_build_hints *hints)
 {
+#ifdef _OPENMP
+    (void)hints;
+    return 1;
+#else
+    return hints && hints->clock;
+#endif
+}
+
+/* Seconds by that clock. */
+static double spmv__clock_now(const spmv_build_hints *hints)
+{
+    if (hints && hints->clock) return hints->clock(hints->clock_user);
+#ifdef _OPENMP
+    return omp_get_wtime();
+#else
+    return 0;
+#endif
+}
+
+/* Seconds of a product on the host, the least of three rows of products; 0 if there is no clock or no memory for the vectors. */
+static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints)
+{
+    const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
+    enum { ROWS = 3, LEAST = 2, MOST = 100 }; /* products in a row */
+    uint64_t size = spmv_vector_size(m->store.type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
+    void *x = NULL, *y = NULL;
+    double least = 0, took = 0;
+    int i, k, n = LEAST;
+    spmv_status s;
+    if (!spmv__has_clock(hints)) return 0;
+    s = spmv__room(&m->store.hooks, &x, x_bytes + 1, 1);
+    if (!s) s = spmv__room(&m->store.hooks, &y, y_bytes + 1, 1);
+    if (!s) {
+        memset(x, 0, (size_t)x_bytes);
+        memset(y, 0, (size_t)y_bytes);
+    }
+    for (i = 0; i <= ROWS && !s; i++) { /* the first is one product, which fills the caches and shows how many make a row */
+        double begin = spmv__clock_now(hints);
+        for (k = 0; k < (i ? n : 1) && !s; k++) s = spmv_store_mul(&m->store, 1, x, 0, y);
+        took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
+        if (!i) while (n < MOST && n * took < row) n++;
+        else if (i == 1 || took < least) least = took;
+    }
+    spmv_free(&m->store.hooks, x);
+    spmv_free(&m->store.hooks, y);
+    return s || !(least > 0) ? 0 : least;
+}
+
+/* Seconds of a product by the clock that there is; 0: there is none. */
+static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d)
+{
+#ifdef SPMV_DEVICE_H
+    if (m->device) return spmv__product_seconds(m, m->store.type);
+#endif
+    return spmv__host_seconds(m, d->hints);
+}
+
+/* Exchanges what two matrices with the same nonzeros are stored as. */
+static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
+{
+    spmv_matrix first = *a;
+    a->store = b->store;
+    b->store = first.store;
+#ifdef SPMV_DEVICE_H
+    a->on_device = b->on_device;
+    a->exec = b->exec;
+    b->on_device = first.on_device;
+    b->exec = first.exec;
+#endif
+}
+
+/* Prepares another option, measures it, and keeps it in place of the matrix if a product takes less than seconds. It is no failure if it
+ * cannot be prepared beside the matrix. Returns the seconds of the one that is kept. */
+static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option,
+                              double seconds)
+{
+    spmv_option *o = &c->option[option];
     spmv_matrix other;
-    const spmv_option *o;
-    char text[SPMV_CHOICE_TEXT];
-    double other_seconds = 0;
-    if (d->plan && spmv__is_cocktail(d->plan)) return;
-    if (c->plan.count == 1 && c->plan.part[0].format == SPMV_CSR) return;
-    if (!m->device || d->variant || (d->hints && (d->hints->measure || d->hints->without >> SPMV_CSR & 1u))) return;
-    if (!spmv__verifies(d->hints, how->reproducible) || !spmv_format_built(SPMV_CSR)) return;
-    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    c->slow = spmv__product_seconds(m, how->type);
-    if (!spmv__is_slow(c, c->slow)) return;
-    o = &c->option[spmv__csr_option(c)];
     memset(&other, 0, sizeof other);
     other.updatable = m->updatable;
-    if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return;
+    o->measured = -1;
+    if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return seconds;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
     if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
+        double now;
         spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        other_seconds = spmv__product_seconds(&other, how->type);
+        now = spmv__prepared_seconds(&other, d);
+        if (now > 0) o->measured = now;
     }
-    if (other_seconds > 0 && other_seconds < c->slow) {
-        spmv_matrix slow = *m;
-        spmv_plan_print(&m->store.plan, text, sizeof text);
-        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us, more than %.2f times what csr was predicted to take (%.*f us); csr takes "
-                 "%.*f us and is kept", text, SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW, SPMV__FIGURE(c->csr * 1e6),
-                 SPMV__FIGURE(other_seconds * 1e6));
-        m->store = other.store;
-        m->on_device = other.on_device;
-        m->exec = other.exec;
-        other.store = slow.store;
-        other.on_device = slow.on_device;
-        other.exec = slow.exec;
+    if (o->measured > 0 && o->measured < seconds) {
+        spmv__exchange_stores(m, &other);
+        seconds = o->measured;
     }
     spmv__off_device(&other);
     spmv_store_free(&other.store);
+    return seconds;
 }
-#endif
+
+/* Says which plan is kept in place of the first, which took c->slow seconds. Without a log of the caller's this is only said of devices,
+ * which take as long as predicted: hosts differ from the one that the table was measured on. */
+static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_choice *c, const char *first, double seconds)
+{
+    char kept[SPMV_CHOICE_TEXT];
+    spmv_plan_print(&m->store.plan, kept, sizeof kept);
+    if (!strcmp(first, kept) || (!m->device && !d->hooks.log)) return;
+    if (spmv__is_slow(c, c->slow))
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us, more than %.2f times what csr was predicted to take (%.*f us); \"%s\" "
+                 "takes %.*f us and is kept", first, SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW, SPMV__FIGURE(c->csr * 1e6), kept,
+                 SPMV__FIGURE(seconds * 1e6));
+    else if (d->hooks.log)
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us; \"%s\" takes %.*f us and is kept", first, SPMV__FIGURE(c->slow * 1e6), kept,
+                 SPMV__FIGURE(seconds * 1e6));
+}
+
+/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. */
+static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, double build, int at)
+{
+    int rival;
+    if (!spmv__is_csr_alone(&c->option[at])) return 1;
+    c->option[at].measured = c->option[at].predicted;
+    rival = spmv__next_rival(c, hints, build);
+    c->option[at].measured = 0;
+    return rival >= 0;
+}
+
+/* Checks the choice by a clock, as spmv_verify says: prepares and measures options whose predictions are close, and csr if the plan is slow,
+ * and keeps the fastest. */
+SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    char first[SPMV_CHOICE_TEXT];
+    double seconds, build = m->device ? SPMV__BUILD_SECONDS : 0;
+    int i = 0;
+    if ((d->plan && spmv__is_cocktail(d->plan)) || d->variant || (d->hints && d->hints->measure)) return;
+    if (!spmv__verifies(d->hints, how->reproducible)) return;
+    while (i < c->count && c->option[i].measured < 0) i++; /* these could not be built */
+    if (i == c->count || !spmv__check_matters(c, d->hints, build, i)) return;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    spmv_plan_print(&m->store.plan, first, sizeof first);
+    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d);
+    if (!(seconds > 0)) return;
+    for (; (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
+    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) && spmv__is_slow(c, seconds)) {
+        i = spmv__csr_option(c);
+        if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
+    }
+    spmv__say_kept(m, d, c, first, seconds);
+}
 
 /* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
  * at the end. */
@@ -578,6 +688,7 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         if (!spmv__try_next(s) || ++i >= count) return s;
         spmv__off_device(m);
         spmv_store_free(&m->store);
+        c->option[i - 1].measured = -1;
         next = i < c->count ? c->option[i].plan : "csr";
         spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" could not be built; trying \"%s\"", c->option[i - 1].plan, next);
         s = spmv_plan_parse(&c->plan, next, NULL, &d->hooks);
@@ -643,9 +754,7 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
 #endif
     if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
     if (!s) s = spmv__store_choice(m, d, csr, how, c);
-#ifdef SPMV_DEVICE_H
-    if (!s) spmv__verify_on_device(m, d, csr, how, c);
-#endif
+    if (!s) spmv__verify_prepared(m, d, csr, how, c);
     spmv_free(&d->hooks, c);
     return s;
 }

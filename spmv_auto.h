@@ -58,6 +58,9 @@ typedef struct spmv_choice {
     double        csr;                       /* predicted seconds of a product of the fastest csr */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
+    double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
+                                                measured times */
+    int           rivals;                    /* options that were measured because their predictions were close to that of the first */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
@@ -115,6 +118,10 @@ typedef struct spmv__mix {
  * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
 #define SPMV__ROW_LIST_TIMES 1.4
 
+/* What dividing the matrix adds to the conversion for each part after the first, in products of csr: its nonzeros are marked in one pass and
+ * skipped in another. */
+#define SPMV__CONVERT_PART 4
+
 /* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
@@ -124,7 +131,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
     m->seconds += seconds;
-    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? 4 : 0);
+    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? SPMV__CONVERT_PART : 0);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
@@ -173,10 +180,16 @@ static double spmv__risk_of_part(const spmv_tuning *t)
     return t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__RISK_PART_GPU : SPMV__RISK_PART_CPU;
 }
 
+/* Products that are expected. */
+static double spmv__calls(const spmv_build_hints *hints)
+{
+    return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
+}
+
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
-    double calls = c->hints && c->hints->expected_calls ? (double)c->hints->expected_calls : (double)SPMV_EXPECTED_CALLS, cost;
+    double calls = spmv__calls(c->hints), cost;
     int host = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST;
     cost = o->predicted * (1 + spmv__risk_of_part(c->e.t) * (parts - 1));
     if ((!c->e.exact || host) && !csr) cost *= 1 + SPMV__RISK_DEVICE;
@@ -473,6 +486,11 @@ static spmv_status spmv__offer_flat(spmv__chooser *c, const spmv__look *l, const
 
 enum { SPMV__PREFIXES = 2 /* that are kept of the diagonals, and of the blocks */ };
 
+/* Shares of the nonzeros between which a first part of blocks makes sense: fewer save less than a part more costs, and with more nothing is
+ * left for a second part. */
+#define SPMV__PREFIX_LEAST 0.02
+#define SPMV__PREFIX_MOST  0.999
+
 /* A first part that takes some of the matrix, found by the histograms. */
 typedef struct spmv__prefix {
     spmv_spec   spec;
@@ -573,8 +591,9 @@ static void spmv__policy_blocks(spmv__chooser *c, const spmv_features *f, const 
     for (n = b->bh * b->bw; n > 0 && n > spmv__threshold_end(threshold) * size; n--) {
         blocks += b->at[n];
         nnz += b->at[n] * n;
-        if (b->at[n] <= 0 || nnz <= 0.02 * (double)f->nnz || nnz >= 0.999 * (double)f->nnz) continue;
+        if (b->at[n] <= 0 || nnz <= SPMV__PREFIX_LEAST * (double)f->nnz || nnz >= SPMV__PREFIX_MOST * (double)f->nnz) continue;
         load.slots = blocks * size * (pads == SPMV__PADS_SLICES ? b->slots / (b->blocks * size) : 1);
+        load.skipped = load.slots - blocks * size;
         load.nnz = nnz;
         p.spec.key[SPMV_KEY_D] = spmv__millionths((double)n / size - 0.005);
         p.nnz = nnz;
@@ -824,12 +843,104 @@ static int spmv__is_csr_alone(const spmv_option *o)
  * estimates. */
 #define SPMV__SLOW 1.25
 
+/* The most options that are measured because their predictions are close to that of the first. */
+enum { SPMV__RIVALS = 2 };
+
+/* Products that measuring an option takes: one that fills the caches and three rows of two (spmv__host_seconds of spmv.h). */
+#define SPMV__RIVAL_PRODUCTS 7
+
+/* What the products are expected to save by measuring an option must be so many times what measuring costs. */
+#define SPMV__RIVAL_PAYS 2
+
+/* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
+#define SPMV__BUILD_SECONDS 0.2
+
+/* The error of tables that do not say it, as log2: those that do have 0.38 to 0.81. */
+#define SPMV__ERROR_UNKNOWN 0.5
+
+/* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */
+#define SPMV__LOGISTIC 0.5513
+
+/* The seconds of a product by an option with what uncertainty costs, but without conversion. */
+static double spmv__risked_seconds(const spmv_choice *c, const spmv_option *o, double calls)
+{
+    return o->cost - o->convert * c->csr / calls;
+}
+
+/* The seconds that all products are expected to save if the faster of both is known. The errors of two predictions for one matrix are alike
+ * by half, so that their difference errs as much as one; with a logistic distribution the expectation has a closed form. */
+static double spmv__expected_gain(const spmv_choice *c, const spmv_option *best, const spmv_option *o, double calls)
+{
+    double own = spmv__risked_seconds(c, best, calls), other = spmv__risked_seconds(c, o, calls), scale = SPMV__LOGISTIC * c->error, later;
+    if (!(own > 0) || !(other > 0)) return 0;
+    later = spmv__log2(other / own);
+    return calls * own * (1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale))));
+}
+
+/* The fastest option that was measured; NULL: none was. */
+static const spmv_option *spmv__fastest_option(const spmv_choice *c)
+{
+    const spmv_option *best = NULL;
+    int i;
+    for (i = 0; i < c->count; i++)
+        if (c->option[i].measured > 0 && (!best || c->option[i].measured < best->measured)) best = &c->option[i];
+    return best;
+}
+
+/* The part as it counts where plans are compared: leaving out empty rows changes little. */
+static spmv_spec spmv__with_empty_rows(const spmv_spec *part)
+{
+    spmv_spec s = *part;
+    if (s.key[SPMV_KEY_ROWS] == SPMV_ROWS_NONEMPTY) s.key[SPMV_KEY_ROWS] = 0;
+    return s;
+}
+
+/* Do two plans run alike: have they the same parts, apart from heights, widths, thresholds, empty rows and the columns' bits? Then their
+ * predictions err alike, and little is learned by measuring both. */
+static int spmv__plans_alike(const char *a, const char *b)
+{
+    spmv_plan one, two;
+    int i, alike;
+    if (spmv_plan_parse(&one, a, NULL, NULL) || spmv_plan_parse(&two, b, NULL, NULL)) return 0;
+    alike = one.count == two.count;
+    for (i = 0; i < one.count && alike; i++) {
+        spmv_spec left = spmv__with_empty_rows(&one.part[i]), right = spmv__with_empty_rows(&two.part[i]);
+        alike = spmv__runs_alike(&left, &right) && left.key[SPMV_KEY_B] == right.key[SPMV_KEY_B];
+    }
+    return alike;
+}
+
+/* Was an option measured whose plan runs alike? */
+static int spmv__alike_is_measured(const spmv_choice *c, const spmv_option *o)
+{
+    int i;
+    for (i = 0; i < c->count; i++)
+        if (c->option[i].measured != 0 && spmv__plans_alike(c->option[i].plan, o->plan)) return 1;
+    return 0;
+}
+
+/* The place of the next option that is worth being measured beside those that were; build: the seconds of building its kernels. -1: there
+ * is none. */
+static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
+{
+    const spmv_option *best = spmv__fastest_option(c);
+    int i;
+    if (!best || c->rivals >= SPMV__RIVALS || !(c->error > 0)) return -1;
+    for (i = 0; i < c->count; i++) {
+        const spmv_option *o = &c->option[i];
+        double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build;
+        if (o->measured != 0 || !(o->predicted > 0)) continue;
+        if (spmv__expected_gain(c, best, o, spmv__calls(hints)) < SPMV__RIVAL_PAYS * cost) continue;
+        if (!spmv__alike_is_measured(c, o)) return i;
+    }
+    return -1;
+}
+
 /* May the choice be checked by a clock, if there is one? */
 static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
 {
     spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
-    uint64_t calls = hints && hints->expected_calls ? hints->expected_calls : (uint64_t)SPMV_EXPECTED_CALLS;
-    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && calls >= SPMV_VERIFY_CALLS);
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= SPMV_VERIFY_CALLS);
 }
 
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */
@@ -886,10 +997,19 @@ static void spmv__refine(spmv__chooser *c)
 static void spmv__verify(spmv__chooser *c)
 {
     spmv_choice *out = c->out;
-    int csr;
+    const spmv_option *best;
+    int csr, i;
+    double build = c->e.t->device_class == SPMV_DEVICE_CLASS_HOST ? 0 : SPMV__BUILD_SECONDS;
     if (!c->hints || !c->hints->measure || !out->count || !spmv__verifies(c->hints, c->e.how->reproducible)) return;
-    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
     spmv__measure_option(c, &out->option[0]);
+    while (c->hints->refine < 1 && (i = spmv__next_rival(out, c->hints, build)) >= 0) {
+        spmv__measure_option(c, &out->option[i]);
+        out->rivals++;
+        if (!(out->option[i].measured > 0)) out->option[i].measured = -1;
+    }
+    best = spmv__fastest_option(out);
+    if (best) spmv__to_front(out, (int)(best - out->option));
+    if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
     if (!spmv__is_slow(out, out->option[0].measured)) return;
     out->slow = out->option[0].measured;
     csr = spmv__csr_option(out);
@@ -1072,6 +1192,7 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     s = spmv__estimator_make(&c.e, a, how, target, hints ? hints->tuning : NULL, hints ? hints->without : 0, hooks);
     if (!s) memcpy(out->table, c.e.t->device, sizeof out->table);
     out->exact = c.e.exact;
+    if (!s) out->error = c.e.t->left_out > 0 ? c.e.t->left_out : SPMV__ERROR_UNKNOWN;
     if (!s && cocktail) s = spmv__choose_cocktail(&c, &keys);
     if (!s && !cocktail) s = spmv__find_candidates(&c.e);
     if (!s && !cocktail && a->nnz) s = spmv__choose_all(&c);
@@ -1298,6 +1419,9 @@ static void spmv__explain_reason(spmv__text *t, const spmv_choice *c)
 static void spmv__explain_check(spmv__text *t, const spmv_choice *c)
 {
     const spmv_option *o = &c->option[0];
+    if (c->rivals)
+        SPMV__SAY(t, "%d further option%s measured, as the predictions are close for a table that errs by a factor of %.2f.\n", c->rivals,
+                  c->rivals > 1 ? "s were" : " was", spmv__exp2(c->error));
     if (!(c->slow > 0)) return;
     if (spmv__is_csr_alone(o))
         SPMV__SAY(t, "The first choice took %.*f us, more than %.2f times what csr was predicted to take, so csr was measured, which is "

@@ -37,6 +37,7 @@ typedef struct spmv_estimate {
     double   error;        /* of the prediction, by the table's fits: the standard deviation of log2 of predicted over measured times */
     double   term[SPMV_TERM_COUNT]; /* of the fits */
     uint64_t slots, bytes; /* of its arrays, counted, with rows that only fill them up */
+    double   skipped;      /* of the slots: padding of which a product reads only the column; estimated if blocks were sampled */
 } spmv_estimate;
 
 /* Predicts the time of a product by a plan, part by part. The matrix is split, and the arrays of each part are counted, not built.
@@ -366,6 +367,13 @@ static double spmv__chain_seconds(const spmv__estimator *e, const spmv__candidat
 /* Bytes that one scattered read of x moves: a sector of a GPU's cache, a line of a processor's. */
 enum { SPMV__SECTOR = 32, SPMV__LINE = 64 };
 
+/* The slots that a product reads, where one of whose column alone is read counts as the share of its bytes that the column takes. */
+static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *layout, const spmv__load *l)
+{
+    double index = spmv__spec_index_bytes(layout);
+    return l->slots - l->skipped * (1 - index / (index + (double)spmv_value_size(e->how->type)));
+}
+
 /* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
  * access. */
@@ -373,7 +381,7 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = e->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
-    double bytes = spmv__layout_bytes(e->how->type, k->layout, l->slots, l->rows) + l->extra + x, beyond = 0;
+    double bytes = spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x, beyond = 0;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;
@@ -384,10 +392,12 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
  * samples that were fitted, it counts as the last of them: what happens further on is not known. */
 static void spmv__terms(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l, double rates, double term[SPMV_TERM_COUNT])
 {
+    double read = l->slots - l->skipped;
     int i;
     term[SPMV_TERM_ALL] = term[SPMV_TERM_CHAIN] = 1;
     term[SPMV_TERM_SPREAD] = spmv__log2(1 + l->spread);
-    term[SPMV_TERM_FILL] = l->nnz > 0 && l->slots > l->nnz ? spmv__log2(l->slots / l->nnz) : 0;
+    term[SPMV_TERM_FILL] = l->nnz > 0 && read > l->nnz ? spmv__log2(read / l->nnz) : 0;
+    term[SPMV_TERM_PADS] = read > 0 && l->skipped > 0 ? spmv__log2(l->slots / read) : 0;
     term[SPMV_TERM_MODEL] = spmv__log2((e->t->launch + spmv__memory_seconds(e, k, l)) / rates);
     term[SPMV_TERM_GATHER] = l->gather;
     term[SPMV_TERM_BANDS] = l->bands > 1 ? spmv__log2(l->bands) : 0;
@@ -416,15 +426,15 @@ static double spmv__fitted_chain(const spmv__candidate *k) { return k->fit ? spm
 static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured (tools/tune/workload.c) */
-    double rows = l->rows > 0 ? l->rows : 1, per_row = l->slots / rows, cols = e->cols;
-    double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, l->slots), base = plain, other;
+    double rows = l->rows > 0 ? l->rows : 1, slots = spmv__busy_slots(e, k->layout, l), per_row = slots / rows, cols = e->cols;
+    double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
-    if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, l->slots);
+    if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, slots);
     else if (other > 0) {
         double more = other - spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, cols, per_row, l->nnz);
         if (more > 0) base += more * l->gather;
     }
-    other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, l->slots) : 0;
+    other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, slots) : 0;
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
     return base > 0 ? base : -1;
@@ -518,7 +528,7 @@ static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec 
     spmv__load load;
     spmv_hooks quiet = { NULL, NULL, NULL, NULL };
     spmv_estimate counted;
-    double seconds;
+    double seconds, held;
     spmv_status s = spmv__spec_estimate(spec, l, f, &load);
     memset(out, 0, sizeof *out);
     if (!s) {
@@ -529,12 +539,17 @@ static spmv_status spmv__part_counted(const spmv__estimator *e, const spmv_spec 
     if (s == SPMV_ERR_UNSUPPORTED || s == SPMV_ERR_TOO_LARGE || s == SPMV_ERR_OVERFLOW || s == SPMV_ERR_STRICT) return SPMV_OK;
     if (s) return s;
     counted = *out;
-    if (spmv__is_block(spec->format)) load.slots = spmv__read_slots(spec, (double)out->slots, (double)l->v->a->rows);
+    if (spmv__is_block(spec->format)) {
+        held = load.slots - load.skipped;
+        load.slots = spmv__read_slots(spec, (double)out->slots, (double)l->v->a->rows);
+        load.skipped = load.skipped > 0 && load.slots > held ? load.slots - held : 0;
+    }
     k = spmv__candidate_for(e, spec, variant, &load, &seconds);
     if (!k) return SPMV_OK;
     spmv__cost_terms(e, k, &load, out);
     out->slots = counted.slots;
     out->bytes = counted.bytes;
+    out->skipped = load.skipped;
     return SPMV_OK;
 }
 

@@ -2054,6 +2054,7 @@ typedef struct spmv__look_known {
 /* The work of a product with a part. */
 typedef struct spmv__load {
     double rows, slots, nnz;
+    double skipped; /* of the slots: padding of which a product reads only the column */
     double gather;  /* as in spmv_features */
     double uneven;  /* standard deviation of row lengths over their mean; 0 if the layout pads rows to one length */
     double spread;  /* standard deviation of row lengths over their mean */
@@ -4240,6 +4241,13 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     return SPMV_OK;
 }
 
+/* Counts the slots that hold no blocks as padding. */
+static void spmv__block_padding(const spmv_block_features *b, spmv__load *out)
+{
+    double held = b->blocks * (double)(b->bh * b->bw);
+    out->skipped = out->slots > held ? out->slots - held : 0;
+}
+
 /* The estimate of bcsr, which has no padding; the other two start from it. */
 static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
@@ -4256,8 +4264,10 @@ static spmv_status spmv__block_estimate(const spmv_spec *spec, const spmv__look 
 static spmv_status spmv__bell_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
     spmv_status s = spmv__block_estimate(spec, l, f, out);
-    if (!s) out->slots = out->longest * (double)f->rows;
-    return s;
+    if (s) return s;
+    out->slots = out->longest * (double)f->rows;
+    spmv__block_padding(spmv__features_of_block(f, spec), out);
+    return SPMV_OK;
 }
 #endif
 
@@ -4266,8 +4276,10 @@ static spmv_status spmv__sbell_estimate(const spmv_spec *spec, const spmv__look 
 {
     const spmv_block_features *b = spmv__features_of_block(f, spec);
     spmv_status s = spmv__block_estimate(spec, l, f, out);
-    if (!s) out->slots = b->slots;
-    return s;
+    if (s) return s;
+    out->slots = b->slots;
+    spmv__block_padding(b, out);
+    return SPMV_OK;
 }
 #endif
 

@@ -45,9 +45,16 @@ typedef struct spmv_plan {
  *   variant  knobs of its kernels as text, part by part ("L=8+WG=128", "" for the defaults; spmv_device.h); ignore it on the host */
 typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *variant);
 
-/* Whether the choice is checked by a clock: if a product takes more than 1.25 times what the fastest csr was predicted to take, csr is
- * prepared and measured as well, and the faster is kept. The clock is measure of the hints, which spmv_choose calls, or else, in
- * spmv_create, the events of a device whose queue measures time. Without a clock nothing is checked. */
+/* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
+typedef double (*spmv_clock)(void *user);
+
+/* Whether the choice is checked by a clock. Up to two further options are prepared and measured if their predictions are so close to that
+ * of the first, for tables that err as this one does, that the expected_calls products are expected to save twice what this costs: its
+ * conversion, 7 products or as many as take 0.1 ms, and on a device the building of its kernels, which only many products pay for. So is
+ * csr if a product takes more than 1.25 times what the fastest csr was predicted to take. The fastest is kept; meanwhile two prepared
+ * matrices are in memory. Plans may then differ from run to run, and with them the last bits of y. The clock is measure of the hints, which
+ * spmv_choose calls, or else, in spmv_create, the events of a device whose queue measures time, and on the host clock of the hints.
+ * Without a clock nothing is checked. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
@@ -56,13 +63,15 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* a check takes 5 to 52 products, and where it fails, another preparation */
+    SPMV_VERIFY_CALLS   = 100   /* a check takes 7 to 52 products, and where others are measured, their preparation as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
 typedef struct spmv_build_hints {
     spmv_measure measure; /* hybr:k=0 and refine need it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
     void        *measure_user;   /* handed to measure */
+    spmv_clock   clock;          /* auto: a clock for verify on the host; NULL: that of OpenMP if the library is compiled with it, else none */
+    void        *clock_user;     /* handed to clock */
     int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
     uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: SPMV_EXPECTED_CALLS */
     spmv_verify  verify;         /* auto: whether the choice is checked by a clock */

@@ -68,7 +68,8 @@ typedef struct spmv_tune_row {
 #define SPMV_TERM_LIST(X)                                                                               \
     X(ALL,    "all",    "1")                                                                            \
     X(SPREAD, "spread", "log2 of 1 + the standard deviation of row lengths over their mean")            \
-    X(FILL,   "fill",   "log2 of slots for each nonzero")                                               \
+    X(FILL,   "fill",   "log2 of the slots that are read for each nonzero")                             \
+    X(PADS,   "pads",   "log2 of all slots over those that are read")                                   \
     X(MODEL,  "model",  "log2 of the time of a launch and of reading the bytes over that by the rates") \
     X(GATHER, "gather", "x locality: the share of the reads of x that need another line")               \
     X(BANDS,  "bands",  "log2 of the groups of adjacent diagonals")                                     \

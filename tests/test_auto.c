@@ -1048,7 +1048,7 @@ static void check_floors(const char *name, const spmv_csr *a, const spmv_build *
     cr_assert_eq(spmv_predict(part, &plan, o->variant, a, how, &target, t, NULL), SPMV_OK, "%s: %s", name, o->plan);
     for (i = 0; i < plan.count; i++) {
         double rows = (double)a->rows; /* arrays have up to 32 block rows of 8 more, which no product reads */
-        double bytes = (double)part[i].slots * (double)spmv_value_size(how->type) * rows / (rows + 32 * 8);
+        double bytes = ((double)part[i].slots * rows / (rows + 32 * 8) - part[i].skipped) * (double)spmv_value_size(how->type);
         double peak = !(t->cache > 0) || bytes <= t->cache * 1048576 ? t->near_peak : t->far_peak;
         CHECK(part[i].seconds >= part[i].memory && part[i].seconds >= part[i].chain, "%s, %s: %s: %g s, memory %g s, chain %g s", t->device,
               name, o->plan, part[i].seconds, part[i].memory, part[i].chain);
@@ -1178,6 +1178,105 @@ Test(choice, verified_by_the_clock)
     clock.csr = 1e-6;
     cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
     cr_assert_eq(c->plan.part[0].format, SPMV_CSR);
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* A clock that goes faster or slower once the first option has been measured. */
+typedef struct turns {
+    double now, first, later; /* seconds; what each reading adds, up to the eighth and after it */
+    int    reads;
+} turns;
+
+enum { ROW_READS = 8 /* that measuring one option takes: before and after one product and three rows */ };
+
+static double by_turns(void *user)
+{
+    turns *t = (turns *)user;
+    t->now += t->reads++ < ROW_READS ? t->first : t->later;
+    return t->now;
+}
+
+/* csr is predicted to be nearly as fast as sell, so both are prepared and measured by the clock of the hints, if that pays and is allowed. */
+Test(choice, close_options_are_measured_on_the_host)
+{
+    static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
+    static const struct {
+        double        later;
+        spmv_verify   verify;
+        uint64_t      calls;
+        spmv_format   kept;
+        int           reads;
+    } t[] = {
+        { 0.1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, 2 * ROW_READS },  /* csr is faster */
+        { 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_SELL, 2 * ROW_READS },  /* csr is slower */
+        { 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0 },
+        { 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS - 1, SPMV_CSR, 0 }, /* too few for sell to pay */
+    };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    spmv_tuning tuning;
+    spmv_desc d;
+    size_t i;
+    free(c);
+    cr_assert_eq(spmv_tuning_read(&tuning, table, sizeof table - 1, "table", NULL), SPMV_OK);
+    memset(&d, 0, sizeof d);
+    d.csr = &a;
+    d.hints = &hints;
+    hints.tuning = &tuning;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
+    hints.clock = by_turns;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        turns clock = { 0, 1, t[i].later, 0 };
+        spmv_matrix made;
+        hints.clock_user = &clock;
+        hints.verify = t[i].verify;
+        hints.expected_calls = t[i].calls;
+        cr_assert_eq(spmv_create(&made, &d), SPMV_OK);
+        cr_assert_eq(clock.reads, t[i].reads, "%d: %d reads", (int)i, clock.reads);
+        cr_assert_eq(spmv_plan_of(&made)->part[0].format, t[i].kept, "%d", (int)i);
+        spmv_destroy(&made);
+    }
+    spmv_tuning_free(&tuning);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* By the caller's clock, up to two further options are measured if their predictions are close, and fewer the fewer products are expected. */
+Test(choice, close_options_are_measured)
+{
+    static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
+    static const struct {
+        int      error;
+        uint64_t calls;
+        int      measured;
+    } t[] = { { 0, 100000, 3 }, { 0, SPMV_VERIFY_CALLS, 1 }, { 1, 100000, 1 }, { 0, 1, 0 } };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    two_speeds clock = { 1e-7, 1e-7, 0 };
+    char table[512], text[4096];
+    size_t i;
+    hints.measure = two_times;
+    hints.measure_user = &clock;
+    hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL | 1u << SPMV_ELL);
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        spmv_print(table, sizeof table, "%s%sf64 banded csr/ 5\nf64 banded sell/ 8\nf64 banded ell/ 7\n", HEAD, error[t[i].error]);
+        hints.expected_calls = t[i].calls;
+        clock.calls = 0;
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        spmv_explain(c, text, sizeof text);
+        cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured: %s", (int)i, clock.calls, text);
+        cr_assert_eq(c->rivals, t[i].measured > 1 ? t[i].measured - 1 : 0);
+        spmv_explain(c, text, sizeof text);
+        cr_assert_eq(strstr(text, "2 further options were measured, as the predictions are close") != NULL, c->rivals == 2, "%s", text);
+    }
     free(c);
     spmv_csr_free(&a);
     matrix_free(&m);

@@ -12,7 +12,7 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nterms all spread fill model gather bands chain\nlow 1 0 0 -1 0 0 1\nhigh 1 2 3 1.5 1 4 1\nregret f64 1.08 1.7\n"
+    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\nlow 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 {
@@ -129,22 +129,22 @@ static const fault faults[] = {
     {4, HEAD "left_out 0.2 46\n"},
     {4, HEAD "left_out x 46 5120\n"},
     {4, HEAD "terms all spread\n"},
-    {4, HEAD "terms all spread fill model gather bands chain more\n"},
-    {4, HEAD "terms all fill spread model gather bands chain\n"},
+    {4, HEAD "terms all spread fill pads model gather bands chain more\n"},
+    {4, HEAD "terms all fill spread pads model gather bands chain\n"},
     {4, HEAD "low 1 0 0 -1 0 0\n"},
     {4, HEAD "high 1 0 0 x 0 0 1\n"},
     {4, HEAD "regret f16 1.1 2\n"},
     {4, HEAD "regret f64 1.1\n"},
     {4, HEAD "fit\n"},
     {4, HEAD "fit f16 csr/ 0.1 1 2 3 4 5 6 7\n"},
-    {4, HEAD "fit f64 csr 0.1 1 2 3 4 5 6 7\n"},
-    {4, HEAD "fit f64 csx/ 0.1 1 2 3 4 5 6 7\n"},
-    {4, HEAD "fit f64 csr/ -0.1 1 2 3 4 5 6 7\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 7 8\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 21\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 --7\n"},
-    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 -\n"},
+    {4, HEAD "fit f64 csr 0.1 1 2 3 4 5 6 6 7\n"},
+    {4, HEAD "fit f64 csx/ 0.1 1 2 3 4 5 6 6 7\n"},
+    {4, HEAD "fit f64 csr/ -0.1 1 2 3 4 5 6 6 7\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 7 8\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 21\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 --7\n"},
+    {4, HEAD "fit f64 csr/ 0.1 1 2 3 4 5 6 6 -\n"},
     {8, HEAD AXES "f64 banded csr/" RATES "# fine so far\nf64 banded ell/ 1\n"},
     {7, HEAD AXES "f64 banded csr/" RATES "rows 1 2\n"},
     {7, HEAD AXES "f64 banded csr/" RATES "per_row 1 2 3\n"},
@@ -173,7 +173,7 @@ Test(tuning, every_bad_line_is_named)
 Test(tuning, damaged_tables)
 {
     static const char text[] = HEAD AXES FITS "f64 banded csr:run=1024/WG=256" RATES "f32 uneven sell:h=8/" RATES
-                               "fit f64 csr:run=1024/WG=256 0.15 0 -1.5 2 0 0 0 0.25\n";
+                               "fit f64 csr:run=1024/WG=256 0.15 0 -1.5 2 0 0 0 0 0.25\n";
     char copy[sizeof text];
     size_t i, round, read = 0, refused = 0;
     for (i = 0; i < sizeof text; i++)
@@ -431,7 +431,7 @@ Test(tuning, kinds)
 
 Test(tuning, fits_are_read)
 {
-    spmv_tuning t = good(HEAD AXES FITS "fit f32 sell:h=8/WG=64 0.15 1 0 -2.5 0.25 0 0 -0.01\nf64 banded csr/" RATES);
+    spmv_tuning t = good(HEAD AXES FITS "fit f32 sell:h=8/WG=64 0.15 1 0 -2.5 0 0.25 0 0 -0.01\nf64 banded csr/" RATES);
     cr_assert(fabs(t.left_out - 0.2) < 1e-12 && t.structures == 46 && t.samples == 5120 && t.fits == 1);
     cr_assert(t.fit[0].type == SPMV_F32 && t.fit[0].layout.format == SPMV_SELL && t.fit[0].layout.key[SPMV_KEY_H] == 8);
     cr_assert_str_eq(t.fit[0].variant, "WG=64");
@@ -471,18 +471,18 @@ static spmv_estimate estimate_by(const char *fits)
 
 Test(tuning, fits_change_the_estimate)
 {
-    spmv_estimate plain = estimate_by(""), twice = estimate_by("fit f64 csr/ 0.3 1 0 0 0 0 0 0\n"),
-                  other = estimate_by("fit f32 csr/ 0.3 1 0 0 0 0 0 0\nfit f64 sell/ 0.3 1 0 0 0 0 0 0\n"),
-                  alike = estimate_by("fit f64 csr:run=1024/ 0.3 2 0 0 0 0 0 0\n"),
-                  nothing = estimate_by("fit f64 csr/ 0.3 -20 0 0 0 0 0 0\n");
+    spmv_estimate plain = estimate_by(""), twice = estimate_by("fit f64 csr/ 0.3 1 0 0 0 0 0 0 0\n"),
+                  other = estimate_by("fit f32 csr/ 0.3 1 0 0 0 0 0 0 0\nfit f64 sell/ 0.3 1 0 0 0 0 0 0 0\n"),
+                  alike = estimate_by("fit f64 csr:run=1024/ 0.3 2 0 0 0 0 0 0 0\n"),
+                  nothing = estimate_by("fit f64 csr/ 0.3 -20 0 0 0 0 0 0 0\n");
     cr_assert(plain.seconds > 0 && fabs(plain.seconds / plain.rates - 1) < 1e-9 && plain.error == 0);
     cr_assert(fabs(twice.seconds / plain.seconds - 2) < 1e-6 && fabs(twice.error - 0.3) < 1e-12, "%g", twice.seconds / plain.seconds);
     cr_assert(fabs(other.seconds / plain.seconds - 1) < 1e-6, "fits of another type and format are not used");
     cr_assert(fabs(alike.seconds / plain.seconds - 4) < 1e-6, "the fit of another layout of the format stands in");
     cr_assert(nothing.memory > 0 && fabs(nothing.seconds / nothing.memory - 1) < 1e-9, "never below what the bytes take");
     {
-        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 1 0 0 0\n"), /* a factor of the term "model", of which only 0 was seen */
-                      ends = estimate_by("low 1 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 1 0 0 0\n");
+        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n"), /* a factor of the term "model", of which only 0 was seen */
+                      ends = estimate_by("low 1 0 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n");
         cr_assert(plain.term[SPMV_TERM_MODEL] < 0 || plain.term[SPMV_TERM_MODEL] > 0);
         cr_assert(fabs(model.seconds / plain.seconds - 1) > 1e-3 || model.memory >= model.seconds);
         cr_assert(ends.term[SPMV_TERM_MODEL] == 0 && fabs(ends.seconds / plain.seconds - 1) < 1e-9,

@@ -119,7 +119,7 @@ int plan_options(tool *t, const arguments *a, spmv_build_hints *hints, spmv_tuni
     if (result != DONE) return result;
     hints->refine = (int)refine;
     hints->expected_calls = calls;
-    hints->verify = refine ? SPMV_VERIFY_DEFAULT : SPMV_VERIFY_OFF; /* without --refine nothing is timed beside what is measured */
+    hints->verify = refine ? SPMV_VERIFY_DEFAULT : SPMV_VERIFY_OFF; /* nothing is timed that was not requested */
     if (!a->value[OPT_TABLE]) return DONE;
     if (file_load_table(t, a->value[OPT_TABLE], table) != DONE) return FAILED;
     hints->tuning = table;
