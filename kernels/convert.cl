@@ -109,7 +109,8 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
  * start: see PLACE; of slices and bands, the pointers. ld: see PLACE; cmrs, the rows of a strip; tcsr, the slots of a tile. run_at
  * (idx=16), slice_row (grown slices) and offset (diagonals, or bands) have count elements that matter; for tcsr, run_at and slice_row have
  * the first nonzero and the first tile of each of the sections, between which there is padding. pad: tcsr, the slots of each tile before
- * its padding; base and, in offset, high_at: see set_tile_column. row: see NUMBER. flag: tcsr, bits where rows end; its elements are counted
+ * its padding; base and, in offset, high_at: see set_tile_column. row: see NUMBER. flag: tcsr, bits where rows end; its
+ * elements are counted
  * by count. */
 #define PARAMETERS                                                                                                  \
     ulong rows UNUSED, ulong nnz UNUSED, __global const ulong *restrict ptr UNUSED,                                 \
