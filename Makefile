@@ -142,14 +142,14 @@ build/obj/flags: flags
 
 # Tests that do not define SPMV_IMPLEMENTATION are linked with the library that tests/library.c compiles once for all. The others are not
 # about products on the host, so they compile only the plain form of these, with TEST_OPT, which takes less time.
-LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -L 'define SPMV_IMPLEMENTATION' tests/test_*.c))
+LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -sL 'define SPMV_IMPLEMENTATION' tests/test_*.c))
 TEST_CC  = $(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS)
 SAN_CC   = $(CC) $(C99) $(SAN) $(WARN) $(CFLAGS)
 TEST_HEADERS = $(HEADERS) $(wildcard tests/*.h tests/self/*.h tools/library.*)
 SIMD     = -DSPMV_NO_SIMD
 TEST_OPT = -O1
 # Tests of devices wait for PoCL, so compiling them with the sanitizers and -O1 takes longer than -O1 saves.
-DEVICE_TESTS = $(patsubst tests/%.c,%,$(shell grep -l 'spmv_device' tests/test_*.c))
+DEVICE_TESTS = $(patsubst tests/%.c,%,$(shell grep -sl 'spmv_device' tests/test_*.c))
 $(DEVICE_TESTS:%=build/san/%): SAN_OPT = -O0
 $(LIBRARY_TESTS:%=build/tests/%): build/tests/library.o
 $(LIBRARY_TESTS:%=build/tests/%): EXTRA = build/tests/library.o
