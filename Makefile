@@ -148,9 +148,6 @@ SAN_CC   = $(CC) $(C99) $(SAN) $(WARN) $(CFLAGS)
 TEST_HEADERS = $(HEADERS) $(wildcard tests/*.h tests/self/*.h tools/library.*)
 SIMD     = -DSPMV_NO_SIMD
 TEST_OPT = -O1
-# Tests of devices wait for PoCL, so compiling them with the sanitizers and -O1 takes longer than -O1 saves.
-DEVICE_TESTS = $(patsubst tests/%.c,%,$(shell grep -sl 'spmv_device' tests/test_*.c))
-$(DEVICE_TESTS:%=build/san/%): SAN_OPT = -O0
 $(LIBRARY_TESTS:%=build/tests/%): build/tests/library.o
 $(LIBRARY_TESTS:%=build/tests/%): EXTRA = build/tests/library.o
 $(LIBRARY_TESTS:%=build/san/%): build/san/library.o
@@ -170,7 +167,7 @@ build/tests/%: tests/%.c $(TEST_HEADERS)
 
 build/san/%: tests/%.c $(TEST_HEADERS)
 	@mkdir -p build/san
-	$(SAN_CC) $(SIMD) $(SAN_OPT) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
+	$(SAN_CC) $(SIMD) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 # The half that compile/*/same* have in common (tests/compile/list.sh)
 build/compile/%-two_a.o: tests/compile/two_a.c tests/compile/two.h $(HEADERS)
