@@ -18,7 +18,7 @@ C99    = -std=c99 -D_POSIX_C_SOURCE=200809L -I.
 HEADERS = $(wildcard spmv*.h)
 TESTS  = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 FUZZ   = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-SAN    = -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN    = -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Rules write to a temporary name and rename the file when it is complete, so that two makes at a time never see half a program.
 NEW    = $@.$$$$
 VERSION = $(shell sed -n 's/^.define SPMV_VERSION "\(.*\)"$$/\1/p' spmv.h)
@@ -144,7 +144,7 @@ build/obj/flags: flags
 
 # Tests that do not define SPMV_IMPLEMENTATION are linked with the library that tests/library.c compiles once for all. The others are not
 # about products on the host, so they compile only the plain form of these, with TEST_OPT, which takes less time.
-LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -L 'define SPMV_IMPLEMENTATION' tests/test_*.c))
+LIBRARY_TESTS = $(patsubst tests/%.c,%,$(shell grep -sL 'define SPMV_IMPLEMENTATION' tests/test_*.c))
 TEST_CC  = $(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS)
 SAN_CC   = $(CC) $(C99) $(SAN) $(WARN) $(CFLAGS)
 TEST_HEADERS = $(HEADERS) $(wildcard tests/*.h tests/self/*.h tools/library.*)
