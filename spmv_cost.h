@@ -90,7 +90,6 @@ typedef struct spmv__estimator {
     unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
     unsigned           without; /* bits of formats that must not be used */
     double             limit;   /* the most bytes that a part may take */
-    double             cols;    /* columns of x that the part at hand may read: all, or those of a panel */
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
@@ -290,7 +289,6 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     e->h = h;
     e->without = without;
     e->limit = (double)spmv__most_bytes(a, how->max_bytes);
-    e->cols = (double)a->cols;
     return spmv__find_table(e, target, given);
 }
 
@@ -380,7 +378,7 @@ static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *layout
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
-    double width = (double)spmv_vector_size(e->how->type), cols = e->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
+    double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
     double bytes = spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x, beyond = 0;
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
@@ -426,7 +424,7 @@ static double spmv__fitted_chain(const spmv__candidate *k) { return k->fit ? spm
 static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured (tools/tune/workload.c) */
-    double rows = l->rows > 0 ? l->rows : 1, slots = spmv__busy_slots(e, k->layout, l), per_row = slots / rows, cols = e->cols;
+    double rows = l->rows > 0 ? l->rows : 1, slots = spmv__busy_slots(e, k->layout, l), per_row = slots / rows, cols = (double)e->a->cols;
     double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, slots), base = plain, other;
     other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
     if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, slots);
@@ -570,7 +568,7 @@ static spmv_status spmv__part_estimate(const spmv__estimator *e, const spmv_spec
 
 /* The number of columns in which part i of a plan may take nonzeros: those that its key cols allows, without those in which parts before
  * it took everything. */
-static double spmv__columns_left(const spmv_plan *plan, int i, uint64_t cols)
+static uint64_t spmv__columns_left(const spmv_plan *plan, int i, uint64_t cols)
 {
     uint64_t end = (uint64_t)plan->part[i].key[SPMV_KEY_COLS], begin = 0, taken;
     if (!end || end > cols) end = cols;
@@ -578,7 +576,7 @@ static double spmv__columns_left(const spmv_plan *plan, int i, uint64_t cols)
         taken = (uint64_t)plan->part[i].key[SPMV_KEY_COLS];
         if (spmv__takes_shown(&plan->part[i]) && taken > begin && taken < end) begin = taken;
     }
-    return (double)(end - begin);
+    return end - begin;
 }
 
 /* Copies the knobs of one part out of a variant, which are its text up to the next "+", and returns where those of the next part begin;
@@ -601,18 +599,20 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
     char knobs[SPMV_TUNE_VARIANT];
     spmv__estimator e;
     spmv_split split;
+    spmv_csr seen = *a; /* with only the columns of x that a part may read */
     int i;
     spmv_status s = spmv_plan_check(plan, how->strict, hooks);
     if (s) return s;
     memset(out, 0, (size_t)plan->count * sizeof *out);
     s = spmv__estimator_make(&e, a, how, target, tuning, 0, hooks);
+    e.a = &seen;
     if (!s) s = spmv__find_candidates(&e);
     if (!s) s = spmv_split_make(&split, plan, a, hooks);
     if (!s) {
         for (i = 0; i < split.count && !s; i++) {
             spmv_view v = spmv_split_view(&split, a, i);
             variant = spmv__part_variant(variant, knobs);
-            e.cols = spmv__columns_left(plan, i, a->cols);
+            seen.cols = spmv__columns_left(plan, i, a->cols);
             s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
         }
         spmv_split_free(&split);
