@@ -43,15 +43,17 @@ def bands(rows):
           f"Goals: csr {CSR_GOAL:.2f}, others {GOAL:.2f}; *: below.")
     for n in sorted({r["threads"] for r in large}):
         rates = sorted(r["read"] for r in large if r["threads"] == n)
-        print(f"Reading with {n} thread{'s' if n > 1 else ''}: median {rates[len(rates) // 2]:.1f} GB/s, {rates[0]:.1f} to {rates[-1]:.1f}.")
+        print(f"Reading with {n} thread{'s' if n > 1 else ''}: median {rates[len(rates) // 2]:.1f} GB/s, "
+              f"{rates[0]:.1f} to {rates[-1]:.1f}.")
     print_table("{type}, {threads} thr.", large, lambda r: f"{r['share']:.2f}{'*' if r['share'] < goal(r) else ' '} {r['us']:8.0f}")
     print()
     print("Small products: microseconds with one thread, and with all; *: more than 5% slower with all.")
     small = [r for r in rows if SET.get(r["matrix"]) is None]
-    print(f"{'matrix':11} {'plan':20}" + "".join(f" {t + ', one':>10} {t + ', all':>10}  " for t in sorted({r["type"] for r in small}, reverse=True)))
+    types = sorted({r["type"] for r in small}, reverse=True)
+    print(f"{'matrix':11} {'plan':20}" + "".join(f" {t + ', one':>10} {t + ', all':>10}  " for t in types).rstrip())
     for matrix, plan in names(small):
         line = f"{matrix:11} {plan:20}"
-        for t in sorted({r["type"] for r in small}, reverse=True):
+        for t in types:
             mine = [r for r in small if (r["matrix"], r["plan"], r["type"]) == (matrix, plan, t)]
             one, most = best(mine, threads=1), best(mine, threads=max(r["threads"] for r in mine))
             line += f" {one['us']:10.2f} {most['us']:10.2f}{' *' if most['us'] > 1.05 * one['us'] else '  '}"
@@ -69,7 +71,7 @@ def ratio_table(rows, of, over, flag, sets):
     wanted = [r for r in rows if sets is None or SET.get(r["matrix"]) in sets]
     heads = columns([r for r in wanted if of(r)])
     print(f"{'matrix':11} {'plan':20}" + "".join(f" {t + ', ' + str(n) + ' thr.':>12}" for t, n in heads))
-    for matrix, plan in names(wanted):
+    for matrix, plan in names([r for r in wanted if of(r)]):
         line = f"{matrix:11} {plan:20}"
         for t, n in heads:
             mine = [r for r in wanted if (r["matrix"], r["plan"], r["type"], r["threads"]) == (matrix, plan, t, n)]
@@ -95,7 +97,7 @@ def compilers(rows):
 def devices(rows):
     rows = [r for r in rows if r["build"] == "O2"]
     for name in dict.fromkeys(r["device"] for r in rows if r["device"] != "host"):
-        print(f"{name} over the host, both with all threads; *: more than {DEVICES:.2f}.")
+        print(f"{name}, default knobs, over the host, both with all threads; *: more than {DEVICES:.2f}.")
         ratio_table([r for r in rows if r["device"] in ("host", name)], lambda r: r["device"] == name,
                     lambda r: r["device"] == "host", lambda v: v > DEVICES, ("cache", "memory"))
 

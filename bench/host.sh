@@ -4,11 +4,11 @@
 #   bands      the bytes of a product over its time, over the rate at which memory is read, for every format beyond the caches; and what
 #              products that take microseconds gain or lose by a second thread
 #   compilers  the time of the library compiled with -O3 -march=native over that of -O2, in cache
-#   devices    the time of OpenCL devices that are this processor over that of the host, for the same plans
+#   devices    the time of OpenCL devices that are this processor over that of the host, for the same plans and default knobs
 # "make bench-host" writes that to bench/results/host-bands.txt. Rows stay in build/host.
 # Variables, with their defaults: RUN, a prefix of each timed command, such as "chrt -f 5" on a machine that others use, too; ROUNDS, of
-# which the fastest counts (2; devices once); TYPES ("f64 f32"); DEVICES, as "spmv --device" takes them (pthread, which is PoCL); INTEL, the file
-# libintelocl.so of the PyPI package intel-opencl-rt, whose device is then measured, too.
+# which the fastest counts (2; devices once); TYPES ("f64 f32"); DEVICES, as "spmv --device" takes them (pthread, which is PoCL); INTEL,
+# the file libintelocl.so of the PyPI package intel-opencl-rt, whose device is then measured, too.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
@@ -60,8 +60,10 @@ while [ "$round" -le "${ROUNDS:-2}" ]; do
     esac
     round=$((round + 1))
 done
-echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(sed -n 's/^cache size[^:]*: //p' /proc/cpuinfo | head -n 1) of cache as it reports; $(date -u +%Y-%m-%d); $("${CC:-cc}" --version | head -n 1)"
+processor() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
+echo "Machine: $(processor 'model name'), $(nproc) cores; $(date -u +%Y-%m-%d); $("${CC:-cc}" --version | head -n 1)"
 echo "Commit: $(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD -- 'spmv*.h' 2>/dev/null || echo ', with changes')"
+case " $* " in *' devices '*) echo "OpenCL devices: ${DEVICES:-pthread}${INTEL:+, and then that of Intel's intel-opencl-rt}" ;; esac
 echo "Command: ${RUN:+RUN=\"$RUN\" }${ROUNDS:+ROUNDS=$ROUNDS }${INTEL:+INTEL=... }sh bench/host.sh $*"
 echo "Products in a row by the wall clock: the fastest of five medians that alternate with reading, and of ${ROUNDS:-2} such runs."
 echo
