@@ -187,7 +187,7 @@ SPMV__SHARED uint64_t spmv__piece(uint64_t n)
     return spmv__ceil_div(n, SPMV__PIECES) > SPMV__PIECE ? spmv__ceil_div(n, SPMV__PIECES) : SPMV__PIECE;
 }
 
-/* The row at which a share of csr begins instead of row i: the first of a block, if that may be summed by eights, so that all shares see
+/* The row at which a share of csr begins instead of row i: the first of a block, if that may be summed as a block, so that all shares see
  * the same blocks. */
 SPMV__SHARED uint64_t spmv__csr_share_row(const spmv_part *p, uint64_t i)
 {
