@@ -739,8 +739,8 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
  * of estimates. */
 #define SPMV__PREFIX_GAIN 0.02
 
-/* Predicted seconds of the fastest flat format without padding for a share of the nonzeros that is left by other parts, if these lie anywhere
- * in the rows. It is never less than the share of the time of the whole matrix. */
+/* Predicted seconds of the fastest flat format without padding for a share of the nonzeros that is left by other parts, if these lie
+ * anywhere in the rows. It is never less than the share of the time of the whole matrix. */
 static double spmv__rest_at_least(const spmv__chooser *c, double share)
 {
     const double per_row = share * c->out->features.mean, nats = 1.4426950408889634; /* log2 of e */

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tools/embed.sh [FOLDER [TABLES]] - writes spmv_kernels.h from kernels/*.cl and kernels/cuda.cuh, as bytes by xxd, and spmv_tuning.h from
-# tuning/*.tune, as text; the host's own table is there as data as well, so that it need not be read. What was generated, kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison;
-# with TABLES it takes the tables of that folder. The output depends only on these files, on the list of formats in spmv_formats.h and on
-# how spmv_table.h fills gaps. CC: the compiler for tools/ready.c.
+# tuning/*.tune, as text; the host's own table is there as data as well, so that it need not be read. What was generated,
+# kernels/gen/NAME.cl, follows kernels/NAME.cl. With FOLDER it writes there, for a comparison; with TABLES it takes the tables of that
+# folder. The output depends only on these files, on the list of formats in spmv_formats.h and on how spmv_table.h fills gaps. CC: the
+# compiler for tools/ready.c.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-.}
