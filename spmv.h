@@ -636,8 +636,8 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
                  "takes %.*f us and is kept", first, SPMV__FIGURE(c->slow * 1e6), SPMV__SLOW, SPMV__FIGURE(c->csr * 1e6), kept,
                  SPMV__FIGURE(seconds * 1e6));
     else if (d->hooks.log)
-        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us; \"%s\" takes %.*f us and is kept", first, SPMV__FIGURE(c->slow * 1e6), kept,
-                 SPMV__FIGURE(seconds * 1e6));
+        spmv_log(&d->hooks, SPMV_OK, "plan \"%s\" takes %.*f us; \"%s\" takes %.*f us and is kept", first,
+                 SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
 }
 
 /* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. */
@@ -651,8 +651,8 @@ static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, do
     return rival >= 0;
 }
 
-/* Checks the choice by a clock, as spmv_verify says: prepares and measures options whose predictions are close, and csr if the plan is slow,
- * and keeps the fastest. */
+/* Checks the choice by a clock, as spmv_verify says: prepares and measures options whose predictions are close, and csr if the plan is
+ * slow, and keeps the fastest. */
 SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     char first[SPMV_CHOICE_TEXT];

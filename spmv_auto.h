@@ -118,8 +118,8 @@ typedef struct spmv__mix {
  * NotreDame_www, f64, three rounds of "spmv bench --plan csr:rows=nonempty --plan csr": 1.16 to 1.51). */
 #define SPMV__ROW_LIST_TIMES 1.4
 
-/* What dividing the matrix adds to the conversion for each part after the first, in products of csr: its nonzeros are marked in one pass and
- * skipped in another. */
+/* What dividing the matrix adds to the conversion for each part after the first, in products of csr: its nonzeros are marked in one pass
+ * and skipped in another. */
 #define SPMV__CONVERT_PART 4
 
 /* Appends a part that takes so many seconds and has so many rows. */

@@ -4242,7 +4242,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
 }
 
 /* Counts the slots that hold no blocks as padding. */
-static void spmv__block_padding(const spmv_block_features *b, spmv__load *out)
+SPMV__SHARED void spmv__block_padding(const spmv_block_features *b, spmv__load *out)
 {
     double held = b->blocks * (double)(b->bh * b->bw);
     out->skipped = out->slots > held ? out->slots - held : 0;

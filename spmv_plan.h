@@ -70,7 +70,8 @@ enum {
 typedef struct spmv_build_hints {
     spmv_measure measure; /* hybr:k=0 and refine need it, and cmrs then takes the height that is fastest; NULL: nothing is measured */
     void        *measure_user;   /* handed to measure */
-    spmv_clock   clock;          /* auto: a clock for verify on the host; NULL: that of OpenMP if the library is compiled with it, else none */
+    spmv_clock   clock;          /* auto: a clock for verify on the host; NULL: that of OpenMP if the library is compiled with it, else
+                                    nothing is checked there */
     void        *clock_user;     /* handed to clock */
     int          refine;         /* auto: so many of the best options are measured and the fastest is taken; 0: none */
     uint64_t     expected_calls; /* auto: the number of products in which analysis and conversion must pay off; 0: SPMV_EXPECTED_CALLS */

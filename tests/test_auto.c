@@ -1199,7 +1199,8 @@ static double by_turns(void *user)
     return t->now;
 }
 
-/* csr is predicted to be nearly as fast as sell, so both are prepared and measured by the clock of the hints, if that pays and is allowed. */
+/* csr is predicted to be nearly as fast as sell, so both are prepared and measured by the clock of the hints, if that pays and is
+ * allowed. */
 Test(choice, close_options_are_measured_on_the_host)
 {
     static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
@@ -1247,7 +1248,8 @@ Test(choice, close_options_are_measured_on_the_host)
     matrix_free(&m);
 }
 
-/* By the caller's clock, up to two further options are measured if their predictions are close, and fewer the fewer products are expected. */
+/* By the caller's clock, up to two further options are measured if their predictions are close, and fewer the fewer products are
+ * expected. */
 Test(choice, close_options_are_measured)
 {
     static const char *const error[] = { "left_out 0.4 9 99\n", "left_out 0.01 9 99\n" };
