@@ -62,7 +62,8 @@ while [ "$round" -le "${ROUNDS:-2}" ]; do
 done
 processor() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
 echo "Machine: $(processor 'model name'), $(nproc) cores; $(date -u +%Y-%m-%d); $("${CC:-cc}" --version | head -n 1)"
-echo "Commit: $(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD -- 'spmv*.h' 2>/dev/null || echo ', with changes')"
+changed=$(git diff --quiet HEAD -- "spmv*.h" 2>/dev/null || echo ", with changes")
+echo "Commit: $(git rev-parse --short HEAD 2>/dev/null || echo none)$changed"
 case " $* " in *' devices '*) echo "OpenCL devices: ${DEVICES:-pthread}${INTEL:+, and then that of Intel's intel-opencl-rt}" ;; esac
 echo "Command: ${RUN:+RUN=\"$RUN\" }${ROUNDS:+ROUNDS=$ROUNDS }${INTEL:+INTEL=... }sh bench/host.sh $*"
 echo "Products in a row by the wall clock: the fastest of five medians that alternate with reading, and of ${ROUNDS:-2} such runs."
