@@ -186,6 +186,13 @@ static double spmv__calls(const spmv_build_hints *hints)
     return hints && hints->expected_calls ? (double)hints->expected_calls : (double)SPMV_EXPECTED_CALLS;
 }
 
+/* May the choice be checked by a clock, if there is one? */
+static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
+{
+    spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= SPMV_VERIFY_CALLS);
+}
+
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
@@ -310,10 +317,15 @@ static void spmv__lower(double *least, double seconds)
     if (seconds > 0 && (*least <= 0 || seconds < *least)) *least = seconds;
 }
 
-/* Is an option of one part that takes so many seconds clearly behind the best one so far? */
+/* An option that is predicted to cost so many times as much as the best one is not estimated any closer. */
+#define SPMV__CLEARLY 1.1
+
+/* Is an option of one part that takes so many seconds clearly behind the best one so far? Where the choice is checked by a clock, only if
+ * it is behind by more than predictions err: until then it may be worth measuring. */
 static int spmv__is_behind(const spmv__chooser *c, double seconds)
 {
-    const double clearly = 1.1;
+    const double error = spmv__verifies(c->hints, c->e.how->reproducible) ? spmv__exp2(c->out->error) : 1;
+    const double clearly = spmv__longer(SPMV__CLEARLY, error);
     spmv_option o;
     if (!c->out->count) return 0;
     memset(&o, 0, sizeof o);
@@ -934,13 +946,6 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
         if (!spmv__alike_is_measured(c, o)) return i;
     }
     return -1;
-}
-
-/* May the choice be checked by a clock, if there is one? */
-static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
-{
-    spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
-    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= SPMV_VERIFY_CALLS);
 }
 
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */
