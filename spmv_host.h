@@ -312,7 +312,7 @@ typedef struct spmv__products {
 #ifdef SPMV_FORMATS_EXTRA
 /* The product of a format of the user's own, by its generated function for the type, which adds to y. */
 #define SPMV__EXTRA_PRODUCT(NAME, name, text)                                                                               \
-    static void SPMV__F(name)(const spmv__job *job, uint64_t share, uint64_t shares)                                        \
+    static void SPMV__F(extra_##name)(const spmv__job *job, uint64_t share, uint64_t shares)                                \
     {                                                                                                                       \
         name##_matrix bound;                                                                                                \
         spmv__extra_matrix m;                                                                                               \

@@ -792,7 +792,7 @@ gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
 says 'tune --fit: what it found' err 'fits of 2 candidates to 4 samples of 2 structures'
 says 'tune --fit: how good it is' fit.tune '^left_out [0-9.]+ 2 4$'
 says 'tune --fit: the regret' fit.tune '^regret f64 [0-9.]+ [0-9.]+$'
-says 'tune --fit: a line' fit.tune '^fit f64 csr/( -?[0-9.]+){8}$'
+says 'tune --fit: a line' fit.tune '^fit f64 csr/( -?[0-9.]+){9}$'
 gives 'tune --fit: the same again' 0 tune --fit s.txt --table fit.tune --out again.tune
 cmp fit.tune again.tune
 verdict 'tune --fit: the same again: the same table' $?

@@ -15,7 +15,7 @@
 #define SPMV__BY_HAND_ELLR 0 /* whether the packer is the user's */
 #define SPMV__APART_ELLR 1
 #define SPMV__OFFSETS_ELLR SPMV__NO_ARRAY
-#define SPMV__HOST_ELLR { SPMV__PRODUCTS(ellr), SPMV__NONE }
+#define SPMV__HOST_ELLR { SPMV__PRODUCTS(extra_ellr), SPMV__NONE }
 #endif
 
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_ELLR_CODE)

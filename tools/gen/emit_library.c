@@ -184,7 +184,7 @@ static int emit(const tree_format *f, const backend_settings *set, FILE *out)
                 "#define SPMV__BUILT_^ 1\n");
     put_lists(out, f);
     put_properties(out, f, hand, fill);
-    put(out, f, "#define SPMV__HOST_^ { SPMV__PRODUCTS(@), SPMV__NONE }\n"
+    put(out, f, "#define SPMV__HOST_^ { SPMV__PRODUCTS(extra_@), SPMV__NONE }\n"
                 "#endif\n\n"
                 "#if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_^_CODE)\n"
                 "#define SPMV_^_CODE\n\n"
