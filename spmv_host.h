@@ -236,7 +236,7 @@ typedef struct spmv__block_slab {
     const uint32_t *col;                   /* of the first block; NULL: narrow has its column, from base on */
     const uint16_t *narrow;
     uint64_t        base, step;            /* step: slots from one unit of a block to the next */
-    int             is_bcsr, is_last;      /* is_last: the last blocks are in this slab */
+    int             is_bcsr, is_last;      /* is_last: the last blocks may be in this slab */
     uint64_t        blocks;                /* bell, sbell: blocks of a block row */
     uint64_t        next_col, next_val;    /* and columns and slots from one to the next */
     uint64_t        ahead;                 /* and slots in advance of which memory is prefetched */
@@ -263,6 +263,10 @@ static uint64_t spmv__block_slab_make(spmv__block_slab *b, const spmv_part *p, u
     /* where the same unit of the next slab begins: the processor does not follow so many units by itself */
     b->ahead = p->spec.format == SPMV_BELL || b->count < height ? SPMV__SLAB * p->n[SPMV_BLOCK_UW] : b->blocks * b->next_val;
     b->is_last = s + b->count == spmv__block_rows(p);
+    if (p->spec.format == SPMV_SBELL) { /* behind its slice, all may be empty */
+        const spmv_array *slice = &p->a[SPMV_SBELL_PTR];
+        b->is_last = spmv__at(slice, s / height + 1) == spmv__at(slice, p->n[SPMV_SBELL_SLICES]);
+    }
     if (!b->is_bcsr) return first.val;
     if (ptr->width == 4)
         for (i = 0; i <= b->count; i++) b->ptr[i] = ((const uint32_t *)ptr->data)[s + i] - first.col;
