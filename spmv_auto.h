@@ -190,7 +190,7 @@ static double spmv__calls(const spmv_build_hints *hints)
 static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
 {
     spmv_verify verify = hints ? hints->verify : SPMV_VERIFY_DEFAULT;
-    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= SPMV_VERIFY_CALLS);
+    return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= (double)SPMV_VERIFY_CALLS);
 }
 
 /* The cost of an option with so many parts; csr: it is csr alone. */

@@ -5016,7 +5016,7 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
     const double base = 8; /* bytes a warp, that of high_at included */
     if (!l->known->warps) spmv__tcsr_sample(l);
     if (l->known->beyond) return SPMV_ERR_UNSUPPORTED;
-    out->extra = out->slots * (base / SPMV__TCSR_WARP + (l->known->warps ? (double)l->known->wide / l->known->warps : 0));
+    out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + (l->known->warps ? (double)l->known->wide / l->known->warps : 0));
     return SPMV_OK;
 }
 
