@@ -12,7 +12,8 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\nlow 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
+    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\n"
+    "low 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
 {
@@ -482,7 +483,7 @@ Test(tuning, fits_change_the_estimate)
     cr_assert(fabs(alike.seconds / plain.seconds - 4) < 1e-6, "the fit of another layout of the format stands in");
     cr_assert(nothing.memory > 0 && fabs(nothing.seconds / nothing.memory - 1) < 1e-9, "never below what the bytes take");
     {
-        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n"), /* a factor of the term "model", of which only 0 was seen */
+        spmv_estimate model = estimate_by("fit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n"), /* a factor of a term of which only 0 was seen */
                       ends = estimate_by("low 1 0 0 0 0 0 0 1\nhigh 1 0 0 0 0 0 0 1\nfit f64 csr/ 0.3 0 0 0 0 1 0 0 0\n");
         cr_assert(plain.term[SPMV_TERM_MODEL] < 0 || plain.term[SPMV_TERM_MODEL] > 0);
         cr_assert(fabs(model.seconds / plain.seconds - 1) > 1e-3 || model.memory >= model.seconds);
