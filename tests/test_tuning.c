@@ -12,7 +12,7 @@
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
 #define RATES " 1 2 4 8 16 32\n"
 #define FITS \
-    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\n"
+    "left_out 0.2 46 5120\nterms all spread fill pads model gather bands chain\n" \
     "low 1 0 0 0 -1 0 0 1\nhigh 1 2 3 2 1.5 1 4 1\nregret f64 1.08 1.7\n"
 
 static spmv_status read_text(spmv_tuning *t, const char *text, ledger *l)
