@@ -208,23 +208,23 @@ FUZZ_GEN = $(filter-out tools/gen/spmvgen.c,$(wildcard tools/gen/*.c)) build/gen
 build/fuzz/fuzz_fmt: $(FUZZ_GEN) $(wildcard tools/gen/*.h)
 build/fuzz/fuzz_fmt: EXTRA = $(FUZZ_GEN) -Ibuild/gen -Wno-unused-function -O0
 
-build/threads: bench/threads.c $(HEADERS)
+build/threads: bench/threads.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/threads.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -pthread && mv $(NEW) $@
 
-build/two_devices: bench/two_devices.c bench/clock.h $(HEADERS)
+build/two_devices: bench/two_devices.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(WARN) $(CFLAGS) bench/two_devices.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
-build/permuted: bench/permuted.c bench/clock.h $(HEADERS)
+build/permuted: bench/permuted.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/permuted.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl && mv $(NEW) $@
 
-build/prepare: bench/prepare.c bench/clock.h $(HEADERS)
+build/prepare: bench/prepare.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/prepare.c -o $(NEW) $(LDFLAGS) -lm && mv $(NEW) $@
 
-build/groups: bench/groups.c bench/clock.h $(HEADERS)
+build/groups: bench/groups.c bench/common.h $(HEADERS)
 	@mkdir -p build
 	$(CC) $(C99) $(OPT) $(OMP) $(WARN) $(CFLAGS) bench/groups.c -o $(NEW) $(LDFLAGS) -lOpenCL -ldl -lm && mv $(NEW) $@
 

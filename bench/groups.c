@@ -26,7 +26,7 @@
 #include "../spmv.h"
 #include "../spmv_group.h"
 #include "../spmv_io.h"
-#include "clock.h"
+#include "common.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,26 +41,11 @@
 enum { MOST_DEVICES = 8, ROUNDS = 7, MOST_PRODUCTS = 1000 };
 static const double LEAST_SECONDS = 0.03; /* of a batch; one of 1000 products may be shorter */
 
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fflush(stdout);
-    fprintf(stderr, "groups: %s failed\n", what);
-    exit(1);
-}
-
 static void hear(void *user, spmv_status s, const char *text)
 {
     (void)user;
     (void)s;
     fprintf(stderr, "groups: %s\n", text);
-}
-
-static void *room(uint64_t count, size_t size)
-{
-    void *at = malloc((size_t)(count + 1) * size);
-    need(at != NULL, "memory");
-    return at;
 }
 
 /* ---- matrices ------------------------------------------------------------------------------------------------------- */
@@ -332,9 +317,8 @@ static double measure(spmv_group *g, spmv_group_vector *x, spmv_group_vector *y,
         else n = (int)(1 + LEAST_SECONDS * n / (now() - begun));
         if (n > MOST_PRODUCTS) n = MOST_PRODUCTS;
     }
-    qsort(round, ROUNDS, sizeof *round, by_size);
     if (calls) *calls = enqueued / n;
-    return round[ROUNDS / 2];
+    return median(round, ROUNDS);
 }
 
 /* The seconds of a product with a block by itself, for a division by measured rates. */
@@ -541,8 +525,7 @@ static double send_many(const lane *l, uint64_t bytes, int peer, int wait)
         need(device[1].info.backend->finish(&device[1], l->queue[1]) == SPMV_OK, "waiting");
         if (i >= 0) round[i] = (now() - begun) / n;
     }
-    qsort(round, ROUNDS, sizeof *round, by_size);
-    return round[ROUNDS / 2];
+    return median(round, ROUNDS);
 }
 
 /* Prints the times of messages by size. */

@@ -12,7 +12,7 @@
  */
 #include "../spmv.h"
 #include "../tools/library.h"
-#include "clock.h"
+#include "common.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +24,6 @@
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 200, ROUNDS = 5 };
 static const double SAMPLE_SECONDS = 1e-4, DEVICE_SAMPLE_SECONDS = 2e-3, ROUND_SECONDS = 0.02;
 static const uint64_t READ_BYTES = (uint64_t)128 << 20; /* several times an L3 cache */
-
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "%s failed\n", what);
-    exit(1);
-}
-
-static void *room(uint64_t count, size_t size)
-{
-    void *block = calloc((size_t)count + 1, size);
-    need(block != NULL, "allocating memory");
-    return block;
-}
 
 static int most_threads(void)
 {
@@ -205,12 +191,6 @@ static void multiply(product *p, uint64_t times)
 typedef struct rates {
     double us, read, share; /* microseconds of a product; GB/s; share: the product's bytes over its time, over read */
 } rates;
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_size);
-    return v[n / 2];
-}
 
 /* Microseconds of a product: the median of samples, each of so many products in a row. */
 static double time_of(product *p, uint64_t times)

@@ -17,27 +17,13 @@
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
 #include "../spmv_io.h"
-#include "clock.h"
+#include "common.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 7, LISTS = 3 };
 static const double LEAST_SECONDS = 0.02; /* of a round */
-
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "%s failed\n", what);
-    exit(1);
-}
-
-static void *room(uint64_t count, size_t size)
-{
-    void *block = calloc((size_t)count + 1, size);
-    need(block != NULL, "allocating memory");
-    return block;
-}
 
 /* ---- matrices -------------------------------------------------------------------------------------------------------- */
 
@@ -169,8 +155,7 @@ static double measure(product *p, int count)
         if (i >= 0) round[i] = (now() - begun) / n * 1e6;
         else n = (int)(1 + LEAST_SECONDS * n / (now() - begun));
     }
-    qsort(round, ROUNDS, sizeof *round, by_size);
-    return round[ROUNDS / 2];
+    return median(round, ROUNDS);
 }
 
 static void *vector(const spmv_csr *a, uint64_t count, const void *from)

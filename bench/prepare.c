@@ -16,7 +16,7 @@
 #define SPMV_NO_DEVICES
 #include "../spmv.h"
 #include "../spmv_io.h"
-#include "clock.h"
+#include "common.h"
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
@@ -59,13 +59,6 @@ enum { PLANS = sizeof plans / sizeof *plans };
 static double   found[CLASSES][MOST_FILES * PLANS];
 static int      found_count[CLASSES];
 static uint64_t calls;
-
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "%s failed\n", what);
-    exit(1);
-}
 
 /* ---- hooks: memory in use and the time of analysis --------------------------------------------------------------------- */
 
@@ -121,8 +114,7 @@ static void of_type(spmv_csr *a, spmv_type type)
     uint64_t i;
     void *val;
     if (a->type == type) return;
-    val = malloc((size_t)a->nnz * spmv_value_size(type) + 1);
-    need(val != NULL, "allocating memory");
+    val = room(a->nnz, spmv_value_size(type));
     for (i = 0; i < a->nnz; i++) {
         if (type == SPMV_F64) ((double *)val)[i] = (double)((const float *)a->val)[i];
         else ((float *)val)[i] = (float)((const double *)a->val)[i];
@@ -149,10 +141,9 @@ static double csr_seconds(const spmv_csr *a)
 {
     spmv_desc d = desc_of(a, "csr", NULL);
     double took[PRODUCTS], from;
-    void *x = calloc((size_t)a->cols + 1, 8), *y = calloc((size_t)a->rows + 1, 8);
+    void *x = room(a->cols, 8), *y = room(a->rows, 8);
     spmv_matrix m;
     int i, j, row = 1;
-    need(x && y, "allocating memory");
     need(spmv_create(&m, &d) == SPMV_OK, "csr");
     from = now();
     spmv_mul(&m, 1, x, 0, y);
@@ -165,8 +156,7 @@ static double csr_seconds(const spmv_csr *a)
     spmv_destroy(&m);
     free(x);
     free(y);
-    qsort(took, PRODUCTS, sizeof *took, by_size);
-    return took[PRODUCTS / 2];
+    return median(took, PRODUCTS);
 }
 
 /* Prepares the matrix by a plan, prints its line and keeps the number of products. csr: seconds of a product of csr. */
@@ -174,7 +164,7 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
 {
     spmv_build_hints hints;
     spmv_desc d = desc_of(a, plans[plan].text, &hints);
-    double took[ROUNDS], part[ROUNDS], times;
+    double took[ROUNDS], part[ROUNDS], seconds;
     int i, category = plans[plan].category;
     char text[SPMV_PLAN_TEXT] = "";
     size_t most = 0;
@@ -198,12 +188,10 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
         spmv_destroy(&m);
         most = w.most;
     }
-    qsort(took, ROUNDS, sizeof *took, by_size);
-    qsort(part, ROUNDS, sizeof *part, by_size);
-    times = took[ROUNDS / 2] / csr;
-    found[category][found_count[category]++] = times;
-    printf("%-24s %-13s %9.3f %8.2f %9.3f %7.2f %9.1f  %s\n", name, plans[plan].text, took[ROUNDS / 2] * 1e3, times,
-           part[ROUNDS / 2] * 1e3, (double)most / (double)spmv__csr_bytes(a), csr * 1e6, text);
+    seconds = median(took, ROUNDS);
+    found[category][found_count[category]++] = seconds / csr;
+    printf("%-24s %-13s %9.3f %8.2f %9.3f %7.2f %9.1f  %s\n", name, plans[plan].text, seconds * 1e3, seconds / csr,
+           median(part, ROUNDS) * 1e3, (double)most / (double)spmv__csr_bytes(a), csr * 1e6, text);
     fflush(stdout);
 }
 

@@ -10,27 +10,13 @@
  */
 #define SPMV_IMPLEMENTATION
 #include "../spmv.h"
+#include "common.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROWS = 20000, COLS = 20000, THREADS = 16, PRODUCTS = 1000, QUEUES = 4, ENQUEUED = 200, ROUNDS = 21 };
-
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "%s failed\n", what);
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Makes a matrix with nonzeros for every part: three on diagonals in each row, rows of 3 to 40 nonzeros, and one of 2000. */
 static void fill(int32_t *ptr, int32_t *col, double *val)
@@ -119,14 +105,7 @@ static double enqueue_cost(spmv_device *d, const spmv_matrix *m, cl_mem x, cl_me
         clFinish(d->queue);
     }
     spmv_exec_free(&e);
-    for (i = 0; i < ROUNDS; i++)
-        for (j = i + 1; j < ROUNDS; j++)
-            if (us[j] < us[i]) {
-                double t = us[i];
-                us[i] = us[j];
-                us[j] = t;
-            }
-    return us[ROUNDS / 2];
+    return median(us, ROUNDS);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 #include "../spmv.h"
 #include "../spmv_group.h"
 #include "../spmv_io.h"
-#include "clock.h"
+#include "common.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +34,6 @@ static const struct paper {
     { "deter4", { 27.47, 27.47, 24.04, 25.64 } },           { "maragal_2", { 10.89, 6.22, 21.79, 9.68 } },
     { "fp", { 29.36, 56.80, 192.85, 238.36 } },
 };
-
-static void need(int good, const char *what)
-{
-    if (good) return;
-    fprintf(stderr, "%s failed\n", what);
-    exit(1);
-}
 
 /* ---- devices -------------------------------------------------------------------------------------------------------- */
 
@@ -116,8 +109,7 @@ static double measure(spmv_group *g, spmv_group_vector *u, spmv_group_vector *v,
         else n = (int)(1 + LEAST_SECONDS * n / (now() - begun));
         if (n > MOST_PRODUCTS) n = MOST_PRODUCTS;
     }
-    qsort(round, ROUNDS, sizeof *round, by_size);
-    return round[ROUNDS / 2];
+    return median(round, ROUNDS);
 }
 
 /* Measures a plan on the first count devices: seconds[0] where vectors stay, seconds[1] where they are copied. */
