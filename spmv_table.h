@@ -48,7 +48,8 @@ extern "C" {
 enum {
     SPMV_TUNE_AXIS    = 16, /* the most points of each axis of a table */
     SPMV_TUNE_VARIANT = 96, /* bytes of the text of a variant of one part, with its end */
-    SPMV_TUNE_NAME    = 128 /* bytes of the name of a device, with its end */
+    SPMV_TUNE_NAME    = 128, /* bytes of the name of a device, with its end */
+    SPMV_TUNE_LEVELS  = 24   /* of the bytes that a product moves: powers of two from 2^10 on */
 };
 
 /* ---- tuning tables ------------------------------------------------------------------------------------------------ */
@@ -100,8 +101,8 @@ typedef struct spmv_tuning {
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;
-    double         near_peak, far_peak; /* GB/s, the most that any line of the table shows for matrices that fit into the cache, and that do
-                                         not: no product is faster */
+    double         peak[SPMV_TUNE_LEVELS]; /* GB/s, the most that any line of the table shows for products that move at least 2^10, 2^11, ...
+                                         bytes: no product that moves as many is faster. It falls from each level of caches to the next */
     int            rows, per_row;     /* points on each axis */
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
     size_t         count;             /* lines of rates */
@@ -582,37 +583,56 @@ static double spmv__layout_bytes(spmv_type type, const spmv_spec *layout, double
     return slots * ((double)spmv_value_size(type) + spmv__spec_index_bytes(layout)) + rows * (double)spmv_vector_size(type);
 }
 
-/* Seconds below which no product that moves so many bytes was measured. */
+enum { SPMV__LEVEL_FIRST = 10 /* the power of two of bytes at which the first level of spmv_tuning.peak begins */ };
+
+/* The level of spmv_tuning.peak that a product belongs to, and how far it is on the way to the next, from 0 to 1. */
+static int spmv__peak_level(double bytes, double *part)
+{
+    double level = spmv__log2(bytes > 1 ? bytes : 1) - SPMV__LEVEL_FIRST;
+    int i = level > 0 ? (int)level : 0;
+    *part = level > 0 ? level - i : 0;
+    if (i < SPMV_TUNE_LEVELS) return i;
+    *part = 1;
+    return SPMV_TUNE_LEVELS - 1;
+}
+
+/* Seconds below which no product that moves so many bytes was measured. Within a level, the speed falls from that of the level before to
+ * its own, so that the estimates of two products that differ by a byte do not differ by a level. */
 SPMV__SHARED double spmv__peak_seconds(const spmv_tuning *t, double bytes)
 {
-    double peak = spmv__is_near(t, bytes) ? t->near_peak : t->far_peak;
+    double part;
+    const int i = spmv__peak_level(bytes, &part);
+    const double before = t->peak[i ? i - 1 : 0], peak = before + part * (t->peak[i] - before);
     return peak > 0 ? bytes / (peak * 1e9) : 0;
 }
 
-/* Finds the highest speeds of memory that the table shows. */
+/* Finds the highest speeds of memory that the table shows, level by level. */
 static void spmv__tune_peaks(spmv_tuning *t)
 {
     size_t k;
     int i;
-    t->far_peak = t->read;
-    t->near_peak = t->cache_read > t->read ? t->cache_read : t->read;
+    double part;
+    const double nearby = t->cache_read > t->read ? t->cache_read : t->read; /* of what is in the cache */
+    const int cached = t->cache > 0 ? spmv__peak_level(t->cache * 1048576, &part) : -1;
+    for (i = 0; i < SPMV_TUNE_LEVELS; i++) t->peak[i] = i <= cached ? nearby : t->read;
     for (k = 0; k < t->count; k++) {
         const spmv_tune_row *r = &t->row[k];
         const int dense = spmv_format_class_of(r->layout.format) == SPMV_CLASS_DENSE;
         const double slot = spmv__layout_bytes(r->type, &r->layout, 1, 0), element = (double)spmv_vector_size(r->type);
         for (i = 0; i < t->rows * t->per_row; i++) {
-            double rows, per_row, nnz, bytes, speed; /* speed: GB/s */
+            double rows, per_row, nnz, bytes, speed, *peak; /* speed: GB/s */
             if (!(r->rate[i] > 0)) continue;
             rows = (double)t->rows_at[i / t->per_row];
             per_row = (double)t->per_row_at[i % t->per_row];
             nnz = rows * per_row;
             bytes = nnz * slot + (rows + (dense ? per_row : rows)) * element; /* x has as many elements as there are columns */
             speed = bytes * (double)r->rate[i] / (2 * nnz);
-            if (speed > t->near_peak) t->near_peak = speed;
-            if (speed > t->far_peak && !spmv__is_near(t, bytes)) t->far_peak = speed;
+            peak = &t->peak[spmv__peak_level(bytes, &part)];
+            if (speed > *peak) *peak = speed;
         }
     }
-    if (!(t->cache > 0)) t->far_peak = t->near_peak;
+    for (i = SPMV_TUNE_LEVELS - 1; i-- > 0;)
+        if (t->peak[i + 1] > t->peak[i]) t->peak[i] = t->peak[i + 1];
 }
 
 /* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks

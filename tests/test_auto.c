@@ -1037,6 +1037,14 @@ static int matrix_adverse(matrix *m, int i)
     return 1;
 }
 
+/* The highest speed that a table shows for products that move so many bytes: that of the level before theirs. */
+static double peak_of(const spmv_tuning *t, double bytes)
+{
+    int level = 0;
+    while (level + 1 < SPMV_TUNE_LEVELS && bytes >= ldexp(1, level + 12)) level++;
+    return t->peak[level];
+}
+
 /* Every part of an option takes as long as its values at the highest speed of the table, and no estimate is below its floors. */
 static void check_floors(const char *name, const spmv_csr *a, const spmv_build *how, const spmv_tuning *t, const spmv_option *o)
 {
@@ -1050,7 +1058,7 @@ static void check_floors(const char *name, const spmv_csr *a, const spmv_build *
     for (i = 0; i < plan.count; i++) {
         double rows = (double)a->rows; /* arrays have up to 32 block rows of 8 more, which no product reads */
         double bytes = ((double)part[i].slots * rows / (rows + 32 * 8) - part[i].skipped) * (double)spmv_value_size(how->type);
-        double peak = !(t->cache > 0) || bytes <= t->cache * 1048576 ? t->near_peak : t->far_peak;
+        double peak = peak_of(t, bytes);
         CHECK(part[i].seconds >= part[i].memory && part[i].seconds >= part[i].chain, "%s, %s: %s: %g s, memory %g s, chain %g s", t->device,
               name, o->plan, part[i].seconds, part[i].memory, part[i].chain);
         CHECK(part[i].seconds * peak * 1e9 >= bytes, "%s, %s: %s: %g bytes in %g s", t->device, name, o->plan, bytes, part[i].seconds);
@@ -1072,7 +1080,8 @@ Test(estimate, not_below_the_floors, .timeout = 120)
         const char *text = spmv_tuning_text(k, &length);
         spmv_tuning t;
         cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
-        cr_assert(t.near_peak >= t.far_peak && t.far_peak >= t.read && t.read > 0, "%s", t.device);
+        for (i = 1; i < SPMV_TUNE_LEVELS; i++) cr_assert(t.peak[i - 1] >= t.peak[i], "%s: level %d", t.device, i);
+        cr_assert(t.peak[SPMV_TUNE_LEVELS - 1] >= t.read && t.read > 0, "%s", t.device);
         hints.tuning = &t;
         for (i = 0; i < 100; i++) {
             matrix m;

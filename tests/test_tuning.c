@@ -345,8 +345,7 @@ Test(tuning, host_table_is_ready)
     near(ready->read, t.read);
     near(ready->cache, t.cache);
     near(ready->launch * 1e9, t.launch * 1e9);
-    near(ready->near_peak, t.near_peak);
-    near(ready->far_peak, t.far_peak);
+    for (i = 0; i < SPMV_TUNE_LEVELS; i++) near(ready->peak[i], t.peak[i]);
     near(ready->left_out, t.left_out);
     near(ready->high[SPMV_TERM_SPREAD], t.high[SPMV_TERM_SPREAD]);
     near(-ready->low[SPMV_TERM_MODEL], -t.low[SPMV_TERM_MODEL]);

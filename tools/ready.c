@@ -141,8 +141,8 @@ static void print_head(const spmv_tuning *t, size_t rows)
     real(t->step);
     real(t->long_step);
     integer(t->short_steps);
-    real(t->near_peak);
-    real(t->far_peak);
+    line_end();
+    reals(t->peak, SPMV_TUNE_LEVELS);
     integer((uint64_t)t->rows);
     integer((uint64_t)t->per_row);
     line_end();
