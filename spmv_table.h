@@ -636,12 +636,14 @@ static void spmv__tune_peaks(spmv_tuning *t)
 }
 
 /* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks
- * the speed of memory. */
+ * the speed of memory. A processor has more levels of caches than the one that the head of its table says, and the highest rates show
+ * them; the rates of OpenCL devices are too few or too far from their memory's speed for that. */
 static double spmv__model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, double rows, double per_row)
 {
     double width = (double)spmv_value_size(type), nnz = rows * per_row;
-    double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4);
-    return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + spmv__read_seconds(t, bytes))) : 0;
+    double bytes = nnz * (width + spmv__spec_index_bytes(layout)) + rows * (2 * width + 4), seconds;
+    seconds = t->device_class == SPMV_DEVICE_CLASS_HOST ? spmv__peak_seconds(t, bytes) : spmv__read_seconds(t, bytes);
+    return t->read > 0 ? spmv__log2(2e-9 * nnz / (t->launch + seconds)) : 0;
 }
 
 #define SPMV__GAP (-1e9f) /* in a curve: not measured; below any logarithm of a rate */
@@ -786,8 +788,8 @@ SPMV_API spmv_status spmv_tuning_read(spmv_tuning *out, const char *text, size_t
     }
     if (!s && (!out->device[0] || out->device_class == SPMV_DEVICE_CLASS_COUNT))
         s = spmv__bad_line(&l, "a table needs the lines \"device\" and \"class\"");
-    if (!s) s = spmv__fill_curves(out);
     if (!s) spmv__tune_peaks(out);
+    if (!s) s = spmv__fill_curves(out);
     if (s) spmv_tuning_free(out);
     return s;
 }
