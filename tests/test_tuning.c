@@ -400,6 +400,25 @@ Test(tuning, bundled_tables)
     }
 }
 
+/* A processor without a table of its own gets that of another one with the same runtime. */
+Test(tuning, runtimes)
+{
+    static const char *const device[][2] = {
+        { "pthread-skylake-avx512-Intel(R) Xeon(R) Platinum 8370C", "pthread-" }, { "cpu-znver4-AMD EPYC 9654", "pthread-" },
+        { "Intel(R) Xeon(R) Platinum 8370C", "AMD EPYC" }, { "AMD EPYC 9654 96-Core Processor", "AMD EPYC" }
+    };
+    size_t i, length;
+    for (i = 0; i < LENGTH(device); i++) {
+        int exact = 7;
+        spmv_tuning t;
+        const char *text = spmv_tuning_bundled(device[i][0], SPMV_DEVICE_CLASS_CPU, &length, &exact);
+        cr_assert(text && !exact, "%s", device[i][0]);
+        cr_assert_eq(spmv_tuning_read(&t, text, length, NULL, NULL), SPMV_OK);
+        CHECK(!strncmp(t.device, device[i][1], strlen(device[i][1])), "%s gets the table of %s", device[i][0], t.device);
+        spmv_tuning_free(&t);
+    }
+}
+
 Test(tuning, device_classes)
 {
     int c;
