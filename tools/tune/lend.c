@@ -52,7 +52,7 @@ static double mean_of(const lending *l, int of)
     return l->count[of] ? l->sum[of] / l->count[of] : 0;
 }
 
-/* 1: the table has rates of the row's layout, with any knobs, in its type and for its kind of matrix. */
+/* 1: the first rows of the table have rates of the row's layout, with any knobs, in its type and for its kind of matrix. */
 static int is_known(const spmv_tuning *t, size_t rows, const spmv_tune_row *r)
 {
     size_t k;
@@ -61,7 +61,23 @@ static int is_known(const spmv_tuning *t, size_t rows, const spmv_tune_row *r)
     return 0;
 }
 
-/* Adds the rows that are not known. DONE or FAILED. */
+/* Fills in what was not measured of a row that both tables have: as far from the promise as at the points that were measured. */
+static void fill_row(const spmv_tuning *to, const spmv_tuning *from, const spmv_tune_row *r, spmv_tune_row *own)
+{
+    double sum = 0;
+    unsigned count = 0;
+    int i;
+    const int points = to->rows * to->per_row;
+    for (i = 0; i < points; i++) {
+        if (!(own->rate[i] > 0)) continue;
+        sum += library_log2((double)own->rate[i]) - promised(to, from, r, i);
+        count++;
+    }
+    for (i = 0; i < points && count; i++)
+        if (!(own->rate[i] > 0)) own->rate[i] = (float)library_exp2(promised(to, from, r, i) + sum / count);
+}
+
+/* Adds the rows that are not known, and fills in the others. DONE or FAILED. */
 static int lend_rows(tool *t, spmv_tuning *to, const spmv_tuning *from)
 {
     const lending l = compare(to, from);
@@ -71,7 +87,10 @@ static int lend_rows(tool *t, spmv_tuning *to, const spmv_tuning *from)
     for (k = 0; k < from->count; k++) {
         const spmv_tune_row *r = &from->row[k];
         spmv_tune_row *new_row;
-        if (!r->curve || is_known(to, own, r)) continue;
+        if (!r->curve) continue;
+        new_row = table_find(to, r);
+        if (new_row) fill_row(to, from, r, new_row);
+        if (is_known(to, own, r)) continue;
         new_row = table_add(to, &room);
         if (!new_row) return cli_no_memory(t);
         new_row->type = r->type;
