@@ -101,8 +101,9 @@ typedef struct spmv_tuning {
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;
-    double         peak[SPMV_TUNE_LEVELS]; /* GB/s, the most that any line of the table shows for products that move at least 2^10, 2^11, ...
-                                         bytes: no product that moves as many is faster. It falls from each level of caches to the next */
+    double         peak[SPMV_TUNE_LEVELS]; /* GB/s, the most that any line of the table shows for products that move at least 2^10,
+                                         2^11, ... bytes: no product that moves as many is faster. It falls from level to level of the
+                                         caches */
     int            rows, per_row;     /* points on each axis */
     uint64_t       rows_at[SPMV_TUNE_AXIS], per_row_at[SPMV_TUNE_AXIS];
     size_t         count;             /* lines of rates */

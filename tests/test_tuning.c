@@ -408,7 +408,7 @@ Test(tuning, runtimes)
         { "Intel(R) Xeon(R) Platinum 8370C", "AMD EPYC" }, { "AMD EPYC 9654 96-Core Processor", "AMD EPYC" }
     };
     size_t i, length;
-    for (i = 0; i < LENGTH(device); i++) {
+    for (i = 0; i < sizeof device / sizeof *device; i++) {
         int exact = 7;
         spmv_tuning t;
         const char *text = spmv_tuning_bundled(device[i][0], SPMV_DEVICE_CLASS_CPU, &length, &exact);

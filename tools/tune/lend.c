@@ -7,14 +7,15 @@
 #include "spmv.h"
 #include <string.h>
 
-/* By how much rates differ from those that follow from the other table: sums of logarithms to base 2 over the rates that were measured in
- * layouts which both have, for each class of formats and, last, for all. */
+/* By how much rates differ from those that follow from the other table: sums of logarithms to base 2 over the rates that were measured
+ * in layouts which both have, for each class of formats and, last, for all. */
 typedef struct lending {
     double   sum[SPMV_CLASS_COUNT + 1];
     unsigned count[SPMV_CLASS_COUNT + 1];
 } lending;
 
-/* The logarithm to base 2 of the rate that a row of another table promises for point i of the axes of to: as far from the model as there. */
+/* The logarithm to base 2 of the rate that a row of another table promises for point i of the axes of to: as far from the model as
+ * there. */
 static double promised(const spmv_tuning *to, const spmv_tuning *from, const spmv_tune_row *r, int i)
 {
     double rows = (double)to->rows_at[i / to->per_row], per_row = (double)to->per_row_at[i % to->per_row];
