@@ -254,7 +254,6 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
-    X(BATCH, 0,   0,  "ell, sell, V=1: so many entries of a row are loaded at once, the last ones under a condition; 0: as UNROLL says") \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
     X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 48, in f64 80, for some " \
@@ -1576,14 +1575,6 @@ static const spmv__dev_format spmv__bdia_device = {
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
 
-/* With several rows an item loads vectors; BATCH takes the place of UNROLL. Also for sell. */
-static int spmv__ell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
-{
-    (void)p;
-    if (k == SPMV_KNOB_UNROLL) return !v->value[SPMV_KNOB_BATCH] || v->value[SPMV_KNOB_V] > 1;
-    return k != SPMV_KNOB_BATCH || v->value[SPMV_KNOB_V] <= 1;
-}
-
 static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     (void)p;
@@ -1602,7 +1593,7 @@ static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
     1, 0,                                                /* repeat_lanes, carry_rows */
     "ell ell:rows=sorted,idx=16",                        /* check */
-    spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
+    spmv__dev_matters_always, spmv__ell_defaults,        /* matters, defaults */
     spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
@@ -1625,8 +1616,8 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
-    if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_BATCH)) return 0;
-    return v->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, v, k);
+    (void)p;
+    return (k != SPMV_KNOB_V && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_SLICE];
 }
 
 static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
