@@ -222,11 +222,6 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, u * LANES);
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++) {
-        ISSUE(c[u]);
-        ISSUE(v[u]);
-    }
 #if HIGH
     if (has_high) {
         const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)(high + (size_t)wide * WARP_SLOTS + lane * U));
@@ -292,11 +287,16 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     warp_sync();
 
     const uint mask = ROW_ENDS(flag);
+    VEC open = 0; /* behind the last end so far */
+    __local VEC *out = buf + RANK(flag);
     #pragma unroll
-    for (uint u = 1; u < U; u++)
-        if (!(mask >> (u - 1) & 1))
-            p[u] += p[u - 1];
-    VEC open = mask >> (U - 1) & 1 ? (VEC)0 : p[U - 1];
+    for (uint u = 0; u < U; u++) {
+        open += p[u];
+        if (mask >> u & 1) {
+            *out++ = open;
+            open = 0;
+        }
+    }
     const uint ending = BALLOT(mask != 0); /* lanes in which a row ends */
     const uint up_to = ending & (~0u >> (31 - lane));
     const uint begin = up_to ? 31 - clz(up_to) : 0;
@@ -313,15 +313,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     VEC in = UP(open, 1);
     if (lane == 0)
         in = 0;
-    const uint head = mask & (0u - mask);
-    __local VEC *out = buf + RANK(flag);
-    #pragma unroll
-    for (uint u = 0; u < U; u++)
-        if (mask >> u & 1) {
-            if (head >> u & 1)
-                p[u] += in;
-            *out++ = p[u];
-        }
+    if (mask)
+        buf[RANK(flag)] += in; /* its first end */
     if (lane == LANES - 1) {
         m->open_sum[own] = open;
         m->has_end[own] = ending != 0;
