@@ -376,7 +376,7 @@ Test(slots, estimated_are_stored)
 }
 
 /* The bases and the high bytes of tcsr with 16-bit columns: eight warps, each with a row of 512 nonzeros, every second of which is 2^16
- * columns wide or wider. With columns beyond 2^24 the layout is refused. */
+ * columns wide or wider. With columns beyond 2^23 the layout is refused. */
 Test(slots, extra_bytes_of_narrow_tiles)
 {
     spmv_plan plan;
@@ -410,7 +410,7 @@ Test(slots, extra_bytes_of_narrow_tiles)
     spmv_store_free(&store);
     spmv_csr_free(&a);
     m.cols = (uint64_t)1 << 25;
-    m.col[512 - 1] = 1u << 24;
+    m.col[512 - 1] = 1u << 23;
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
     cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_ERR_UNSUPPORTED);
