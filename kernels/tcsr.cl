@@ -193,7 +193,7 @@ typedef struct {
 } group_memory;
 
 #if IDX16
-#define WORDS (UNROLL / 2) /* for the columns of UNROLL slots */
+#define WORDS ((UNROLL < TOGETHER ? TOGETHER : UNROLL) / 2) /* for the columns of UNROLL slots */
 /* The columns of the UNROLL slots of a lane that begin at col. */
 INLINE void load_lane(uint *c, __global const COLUMN *restrict col)
 {
