@@ -1866,7 +1866,7 @@ static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
     uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
     if (!v->value[SPMV_KNOB_STREAM]) return wg * size;
     warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP;
-    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP / (128 / size) + 1;
+    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP * size / 128 * (16 / size); /* 16 bytes between each 128 */
     return warps * ((products + 1) * size + 8) + wg * size;
 }
 

@@ -326,8 +326,8 @@ INLINE int was_left(VEC v)
  * All slots are then as they were. */
 INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot, uint stride)
 {
-    for (uint size = 1; size < n; size *= 2) { /* of the subtrees of a node, in pieces */
-        const uint right = (i / size | 1) * size; /* the first piece of the right one, which has the node's slot */
+    for (uint k = 0; 1u << k < n; k++) { /* the subtrees of a node have 2^k pieces */
+        const uint right = (i >> k | 1) << k; /* the first piece of the right one, which has the node's slot */
         if (right >= n)
             continue;
         __global VEC *p = slot + (size_t)(right - 1) * stride;

@@ -102,12 +102,14 @@ INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong 
 #if STREAM
 #ifdef F64
 #define BANKS 16 /* elements that local memory delivers at once */
+#define WIDE 2 /* elements that a lane loads together, of 16 bytes */
 #else
 #define BANKS 32
+#define WIDE 4
 #endif
-/* Where slot i of a warp lies in local memory. One element is left out after each BANKS of them, so that lanes that read slots U apart
+/* Where slot i of a warp lies in local memory. WIDE elements are left out after each BANKS of them, so that lanes that read slots U apart
  * use different banks. */
-#define AT(i) ((i) + (i) / BANKS)
+#define AT(i) ((i) + (i) / BANKS * WIDE)
 
 #if defined(NVIDIA) && NVIDIA >= 70
 #define PTX 1
@@ -183,7 +185,7 @@ INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC
 
 /* Local memory of a group. */
 typedef struct {
-    VEC buffer[WARPS][AT(WARP_SLOTS) + 1];
+    VEC buffer[WARPS][AT(WARP_SLOTS)]; /* aligned to 16 bytes */
     VEC open_sum[WARPS]; /* behind the last row that ends in the warp */
     uint has_end[WARPS];
 #if !PTX
@@ -305,7 +307,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 #endif
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            buf[AT((b + u) * LANES) + lane + lane / BANKS] = (VEC)v[u] * xs[u];
+            buf[AT((b + u) * LANES) + AT(lane)] = (VEC)v[u] * xs[u];
 #if UNROLL < U
         if (b + UNROLL < U) {
             #pragma unroll
@@ -318,10 +320,17 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 #endif
     }
     warp_sync();
-    __local const VEC *q = buf + lane * U + lane * U / BANKS;
+    __local const VEC *q = buf + AT(lane * U);
     #pragma unroll
-    for (uint u = 0; u < U; u++)
-        p[u] = q[u];
+    for (uint u = 0; u < U; u += WIDE) {
+        const CAT(VEC, WIDE) t = *(__local const CAT(VEC, WIDE) *)(q + u);
+        p[u] = t.s0;
+        p[u + 1] = t.s1;
+#ifndef F64
+        p[u + 2] = t.s2;
+        p[u + 3] = t.s3;
+#endif
+    }
     warp_sync();
 
     const uint mask = ROW_ENDS(flag);
@@ -406,7 +415,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 
 KERNEL void spmv(TILE_PARAMS)
 {
-    LOCAL group_memory memory;
+    LOCAL group_memory memory __attribute__((aligned(16)));
     const ulong group = get_group_id(0);
 #if PTX
     if (group < tiles)
