@@ -1900,7 +1900,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
-    spmv__dev_option_number(o, "HIGH", (p->a[SPMV_TCSR_HIGH].count != 0) + (p->a[SPMV_TCSR_HIGH].count == p->a[SPMV_TCSR_COL].count));
+    spmv__dev_option_number(o, "HIGH", !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */
