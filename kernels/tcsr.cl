@@ -59,7 +59,9 @@
 #define EMPTY_EACH 4 /* empty rows that an item writes; spmv__tcsr_deal has the same number */
 #if GAPS
 #define ROW_OF(n) Y_ROW(row[n])
+#define EARLY_ROW_OF(n) Y_ROW(load_early(row + (n)))
 #else
+#define EARLY_ROW_OF ROW_OF
 #define ROW_OF(n) Y_ROW(n)
 #endif
 
@@ -139,11 +141,19 @@ INLINE void warp_sync(void)
 {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
+/* A load that is issued before the next warp_sync: the assembler moves loads of what never changes down to where they are needed. */
+INLINE uint load_early(__global const uint *p)
+{
+    uint v;
+    __asm__ volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"((ulong)p));
+    return v;
+}
 /* BALLOT: bit l is set if p is not 0 in lane l of the warp. UP: v of the lane that is d lower; in the first d lanes their own. */
 #define BALLOT(p) warp_ballot(p)
 #define UP(v, d) warp_up(v, d)
 #else
 #define PTX 0
+#define load_early(p) (*(p))
 INLINE void warp_sync(void)
 {
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -272,10 +282,10 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         highs[3] = four.w;
     }
 #endif
-    const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
+    const uint flag = load_early(flags + warp * LANES + lane), before = load_early(end_at + warp);
     /* loaded now, as each of them would hold up the group after its sums */
-    const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
-    uint r = lane < ends ? ROW_OF(before + lane) : 0;
+    const uint ends = load_early(end_at + warp + 1) - before, ended = load_early(end_at + (size_t)tile * WARPS);
+    const uint from = load_early(piece + 2 * (size_t)tile), to = load_early(piece + 2 * (size_t)tile + 1);
     const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
     const uint goes_on = to != tile && own == WARPS - 1;
     const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
@@ -319,6 +329,9 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         }
 #endif
     }
+    uint r = 0;
+    if (lane < ends)
+        r = EARLY_ROW_OF(before + lane);
     warp_sync();
     __local const VEC *q = buf + AT(lane * U);
     #pragma unroll
