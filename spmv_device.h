@@ -1880,9 +1880,10 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
     if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    /* H200, CUDA, geometric mean of web graphs, a chemistry and an optimization matrix: 32-bit columns in f64 REGS=64 0.983 of 80, in f32
-     * UNROLL=16, REGS=48 0.955 of UNROLL=8 and 0.98 of REGS=40; 16-bit columns, which take half of the registers, in f64 REGS=64,
-     * UNROLL=8 0.98 of UNROLL=16 and 0.97 of UNROLL=16, REGS=80, in f32 UNROLL=16, REGS=40 0.97 of 48 and 0.95 of UNROLL=8. */
+    /* H200, CUDA, geometric mean of two web graphs, in f64 also of a matrix of chemistry and one of optimization. 32-bit columns: in f64
+     * REGS=64 takes 0.98 of the time with 80; in f32 UNROLL=16, REGS=48 0.96 of UNROLL=8 and 0.98 of REGS=40. 16-bit columns, which take
+     * half of the registers: in f64 REGS=64, UNROLL=8 0.98 of UNROLL=16 and 0.97 of UNROLL=16, REGS=80; in f32 UNROLL=16, REGS=40 0.97 of
+     * REGS=48 and 0.96 of UNROLL=8. */
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
     spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? 64 : narrow ? 40 : 48, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
