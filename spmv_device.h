@@ -256,7 +256,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       " work-item")                                                                                   \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
-    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 64, for some "     \
+    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
                       "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
@@ -1880,12 +1880,11 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
     if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    /* H200, CUDA, geometric mean of two web graphs, in f64 also of a matrix of chemistry and one of optimization. 32-bit columns: in f64
-     * REGS=64 takes 0.98 of the time with 80; in f32 UNROLL=16, REGS=48 0.96 of UNROLL=8 and 0.98 of REGS=40. 16-bit columns, which take
-     * half of the registers: in f64 REGS=64, UNROLL=8 0.98 of UNROLL=16 and 0.97 of UNROLL=16, REGS=80; in f32 UNROLL=16, REGS=40 0.97 of
-     * REGS=48 and 0.96 of UNROLL=8. */
+    /* H200, CUDA, geometric mean of two web graphs, a matrix of chemistry and, in f64, one of optimization. 32-bit columns: in f64 REGS=80
+     * takes 0.98 of the time with 64; in f32, web graphs only, UNROLL=16 0.96 of UNROLL=8, and REGS=48 as long as 40. 16-bit columns, which
+     * take half of the registers: in f64 REGS=64, UNROLL=8 0.98 of REGS=80, UNROLL=16; in f32 REGS=40, UNROLL=16 0.99 of 48 with 8 or 16. */
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? 64 : narrow ? 40 : 48, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
