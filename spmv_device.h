@@ -1881,8 +1881,9 @@ static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const 
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
     /* H200, CUDA, geometric mean of two web graphs, a matrix of chemistry and, in f64, one of optimization. 32-bit columns: in f64 REGS=80
-     * takes 0.98 of the time with 64; in f32, web graphs only, UNROLL=16 0.96 of UNROLL=8, and REGS=48 as long as 40. 16-bit columns, which
-     * take half of the registers: in f64 REGS=64, UNROLL=8 0.98 of REGS=80, UNROLL=16; in f32 REGS=40, UNROLL=16 0.99 of 48 with 8 or 16. */
+     * takes 0.98 of the time with 64; in f32, web graphs only, UNROLL=16 0.96 of UNROLL=8, and REGS=48 as long as 40. 16-bit columns,
+     * which take half of the registers: in f64 REGS=64, UNROLL=8 0.98 of REGS=80, UNROLL=16; in f32 REGS=40, UNROLL=16 0.99 of 48 with
+     * 8 or 16. */
     spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
     spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
