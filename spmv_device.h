@@ -254,10 +254,9 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
                       "work-group that finishes last; default 1 on NVIDIA from compute capability 7.0")               \
     X(UNROLL, 1,  1,  "iterations of the inner loop unrolled; csr with run, tcsr, STREAM=1: loads in flight for each" \
                       " work-item")                                                                                   \
-    X(BATCH, 0,   0,  "ell, sell, V=1: so many entries of a row are loaded at once, the last ones under a condition; 0: as UNROLL says") \
     X(SHUF,  0,   0,  "csr, L up to 32, and with run, STREAM=1: 1 sums lanes by shuffles (NVIDIA; ignored elsewhere)") \
     X(NT,    0,   0,  "1 keeps the matrix out of the first-level cache (NVIDIA; ignored elsewhere)")                  \
-    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 48, in f64 80, for some " \
+    X(REGS,  0,   0,  "the most registers of a work-item, 0: the compiler decides; default for tcsr 40 to 80, for some "     \
                       "blocks 64 or 96 (CUDA; ignored elsewhere)")                                                    \
     X(ATOMIC, 0,  0,  "coo: 1 adds products to y atomically, 2 sums of rows: the last bits of y vary from product to product") \
     X(STAGE, 1,   0,  "local memory: bdia 1 reads x through it, sell the slice pointers, cmrs its sums, coo all")     \
@@ -1576,14 +1575,6 @@ static const spmv__dev_format spmv__bdia_device = {
 
 /* ---- ell --------------------------------------------------------------------------------------------------------- */
 
-/* With several rows an item loads vectors; BATCH takes the place of UNROLL. Also for sell. */
-static int spmv__ell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
-{
-    (void)p;
-    if (k == SPMV_KNOB_UNROLL) return !v->value[SPMV_KNOB_BATCH] || v->value[SPMV_KNOB_V] > 1;
-    return k != SPMV_KNOB_BATCH || v->value[SPMV_KNOB_V] <= 1;
-}
-
 static void spmv__ell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     (void)p;
@@ -1602,7 +1593,7 @@ static const spmv__dev_format spmv__ell_device = {
     1, SPMV__NO_ARRAY, SPMV_ELL_COL, SPMV_ELL_BASE,      /* walks_rows, offsets, columns, bases */
     1, 0,                                                /* repeat_lanes, carry_rows */
     "ell ell:rows=sorted,idx=16",                        /* check */
-    spmv__ell_matters, spmv__ell_defaults,               /* matters, defaults */
+    spmv__dev_matters_always, spmv__ell_defaults,        /* matters, defaults */
     spmv__dev_lanes_apart, spmv__dev_mean_slots,         /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
@@ -1625,8 +1616,8 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
-    if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_BATCH)) return 0;
-    return v->value[SPMV_KNOB_SLICE] || spmv__ell_matters(p, v, k);
+    (void)p;
+    return (k != SPMV_KNOB_V && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_SLICE];
 }
 
 static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1875,23 +1866,26 @@ static uint64_t spmv__tcsr_local(const spmv_part *p, const spmv_variant *v)
     uint64_t size = spmv_vector_size(p->type), wg = (uint64_t)v->value[SPMV_KNOB_WG], warps, products;
     if (!v->value[SPMV_KNOB_STREAM]) return wg * size;
     warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP;
-    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP / (128 / size) + 1;
+    products = SPMV__TCSR_WARP + SPMV__TCSR_WARP * size / 128 * (16 / size); /* 16 bytes between each 128 */
     return warps * ((products + 1) * size + 8) + wg * size;
 }
 
 /* STREAM=1 unless the device cannot have a group of a tile's size, or the caller asks for another group. */
 static void spmv__tcsr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
+    const int narrow = p->a[SPMV_TCSR_BASE].count != 0, doubles = p->type != SPMV_F32;
     spmv_variant whole = *v;
     whole.value[SPMV_KNOB_STREAM] = 1;
     whole.value[SPMV_KNOB_WG] = (int)spmv__tcsr_group(p);
     if (d->info.group_size < spmv__tcsr_group(p) || spmv__tcsr_local(p, &whole) > d->info.local_bytes ||
         (spmv__dev_knob_set(wish, SPMV_KNOB_WG) && wish->value[SPMV_KNOB_WG] != whole.value[SPMV_KNOB_WG]))
         spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
-    /* H200, CUDA, geometric mean of 12 matrices, UNROLL=8 and REGS=0 being 1: f32 UNROLL=16 0.96, with REGS=48 0.94, with 64 and 80 0.98;
-     * f64 with tiles of 4096 and of 2048 0.99 and 0.98, with REGS=80 0.98 and 0.95, with 48 1.07 and 1.04. */
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) ? 16 : 8, 8);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, p->type == SPMV_F32 ? 48 : 80, 0);
+    /* H200, CUDA, geometric mean of two web graphs, a matrix of chemistry and, in f64, one of optimization. 32-bit columns: in f64 REGS=80
+     * takes 0.98 of the time with 64; in f32, web graphs only, UNROLL=16 0.96 of UNROLL=8, and REGS=48 as long as 40. 16-bit columns,
+     * which take half of the registers: in f64 REGS=64, UNROLL=8 0.98 of REGS=80, UNROLL=16; in f32 REGS=40, UNROLL=16 0.99 of 48 with
+     * 8 or 16. */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__dev_takes_registers(d) && !(narrow && doubles) ? 16 : 8, 8);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_REGS, doubles ? narrow ? 64 : 80 : narrow ? 40 : 48, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200, f32, an earlier form of the kernel: in-2004 63.1 us, 69.6 without */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0); /* as for csr */
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 64, 1);
@@ -1909,7 +1903,7 @@ static spmv_status spmv__tcsr_allowed(const spmv_device *d, const spmv_part *p, 
 static void spmv__tcsr_options(spmv__dev_options *o, const spmv_part *p)
 {
     spmv__dev_option_number(o, "GAPS", p->a[SPMV_TCSR_ROW].count != 0);
-    spmv__dev_option_number(o, "HIGH", p->a[SPMV_TCSR_HIGH].count != 0);
+    spmv__dev_option_number(o, "HIGH", !p->a[SPMV_TCSR_HIGH].count ? 0 : p->a[SPMV_TCSR_HIGH].count < p->a[SPMV_TCSR_COL].count ? 1 : 2);
 }
 
 /* Groups for the tiles, then for the empty rows. Each tile has two carries. */

@@ -449,13 +449,15 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  *         |                           |   each end, no elements if no row is empty. piece u32[2 * tiles]: the first tile of the row that
  *         |                           |   goes on from the tile before, and the last tile of the row that goes on in the next; the tile
  *         |                           |   itself if there is none. cut u32[cuts]: the first tile of each row that is cut.
- *         |                           |   empty u32[empties]: the empty rows. With key idx=16 one base per warp; high_at u32[warps+1]: how
- *         |                           |   many warps before it have high bytes; high u8: 512 for each of those, that of slot s at
- *         |                           |   s % 32 * 16 + s / 32, so that a lane's 16 are adjacent. Both are empty if no warp has them
+ *         |                           |   empty u32[empties]: the empty rows. With key idx=16 one base per warp, and the column of slot s
+ *         |                           |   of a warp at s / 256 * 256 + s % 32 * 8 + s / 32 % 8, so that eight of a lane are adjacent.
+ *         |                           |   high_at u32[warps+1]: how many warps before it have high bytes; high u8: 512 for each of those,
+ *         |                           |   that of slot s at s % 32 * 16 + s / 32, so that a lane's 16 are adjacent. Both are empty if no
+ *         |                           |   warp needs high bytes; if at least 3 of 4 do, all have them
  *
  * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
- * 2^16 - 1 marks padding. The columns of tcsr fit if those of every warp span less than 2^24; where they span 2^16 or more, column =
+ * 2^16 - 1 marks padding. The columns of tcsr fit if those of every warp span less than 2^23; where they span 2^16 or more, column =
  * base + col + high * 2^16. Formats of SPMV_FORMATS_EXTRA have the integers and arrays of their descriptions. */
 #define SPMV_PAD 0xffffffffu
 #define SPMV_PAD16 0xffffu
@@ -2047,7 +2049,7 @@ typedef struct spmv__look_known {
     spmv__look_results in_order, sorted, tiles; /* slots of sell, of sell with sorted rows, and of tcsr */
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
     int                warps;                   /* sampled warps of tcsr; 0: none yet */
-    int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^24 or more */
+    int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^23 or more */
     uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
 } spmv__look_known;
 
@@ -4812,6 +4814,13 @@ SPMV__SHARED uint64_t spmv__tcsr_ends(const spmv_part *p, uint64_t t)
     return ((const uint32_t *)p->a[SPMV_TCSR_END].data)[t * (p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP)];
 }
 
+/* Where the 16-bit column of a slot is stored: those of eight slots of a lane are adjacent, so that it loads them together. */
+SPMV__SHARED uint64_t spmv__tcsr_place(uint64_t slot)
+{
+    const uint64_t together = 8, in = slot % SPMV__TCSR_WARP, nth = in / SPMV_TCSR_LANES;
+    return slot - in + nth / together * (together * SPMV_TCSR_LANES) + in % SPMV_TCSR_LANES * together + nth % together;
+}
+
 /* The high byte of a slot's column; NULL: its warp has none. */
 SPMV__SHARED uint8_t *spmv__tcsr_high(const spmv_part *p, uint64_t slot)
 {
@@ -4829,7 +4838,8 @@ SPMV__SHARED uint32_t spmv__tcsr_column(const spmv_part *p, uint64_t slot)
     const uint8_t *high;
     uint32_t c;
     if (!p->a[SPMV_TCSR_BASE].count) return ((const uint32_t *)p->a[SPMV_TCSR_COL].data)[slot];
-    c = ((const uint32_t *)p->a[SPMV_TCSR_BASE].data)[slot / SPMV__TCSR_WARP] + ((const uint16_t *)p->a[SPMV_TCSR_COL].data)[slot];
+    c = ((const uint32_t *)p->a[SPMV_TCSR_BASE].data)[slot / SPMV__TCSR_WARP];
+    c += ((const uint16_t *)p->a[SPMV_TCSR_COL].data)[spmv__tcsr_place(slot)];
     high = spmv__tcsr_high(p, slot);
     return high ? c + ((uint32_t)*high << 16) : c;
 }
@@ -4837,6 +4847,7 @@ SPMV__SHARED uint32_t spmv__tcsr_column(const spmv_part *p, uint64_t slot)
 #ifndef SPMV_NO_TCSR
 enum {
     SPMV__TILE_SLOTS = 4096, /* H200, geometric mean of 20 matrices: 2048 takes 1.02 times as long in f32, 0.99 in f64 */
+    SPMV__TCSR_BITS = 23,    /* of columns of 16 bits and a high byte, whose sign bit is 0: the kernel fills up columns with it */
     SPMV__TILE_REST = 16     /* a row is not cut if at most this share of a tile, a 16th, is left; an 8th: no gain on the H200 */
 };
 
@@ -4844,6 +4855,9 @@ SPMV__SHARED uint64_t spmv__tile_slots(const spmv_spec *s)
 {
     return s->key[SPMV_KEY_TILE] ? (uint64_t)s->key[SPMV_KEY_TILE] : (uint64_t)SPMV__TILE_SLOTS;
 }
+
+/* 1 if all warps shall have high bytes, as nearly all need them: a warp then knows where its own are without reading it first. */
+SPMV__SHARED int spmv__tcsr_all_wide(uint64_t wide, uint64_t warps) { return wide && wide * 4 >= warps * 3; }
 
 /* Where a row of length nonzeros begins if the rows before it end at slot at. tile, the slots of a tile, is a power of two. */
 SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t length)
@@ -4886,7 +4900,8 @@ typedef struct spmv__tcsr_walk {
     uint32_t *base, *high_at; /* where these arrays are written; NULL: nowhere */
     uint64_t  at, wide;       /* slots; warps that have high bytes */
     uint64_t  low, high;      /* of the columns in the warp so far; low > high: there are none */
-    int       fits;           /* 1: the columns of each warp so far span less than 2^24 */
+    int       all;            /* 1: every warp has high bytes, 0: those that need them */
+    int       fits;           /* 1: the columns of each warp so far span less than 2^23 */
 } spmv__tcsr_walk;
 
 /* Passes count slots of one warp, whose columns lie in low .. high. After the warp's last slot, writes its base. */
@@ -4898,8 +4913,8 @@ static void spmv__tcsr_pass(spmv__tcsr_walk *w, uint64_t count, uint64_t low, ui
     w->at += count;
     if (w->at % SPMV__TCSR_WARP) return;
     span = w->high - w->low;
-    w->fits &= span < 1u << 24;
-    w->wide += (uint64_t)(span >= 1u << 16);
+    w->fits &= span < 1u << SPMV__TCSR_BITS;
+    w->wide += (uint64_t)(w->all || span >= 1u << 16);
     if (w->base) *w->base++ = (uint32_t)w->low;
     if (w->high_at) *++w->high_at = (uint32_t)w->wide;
     w->low = UINT64_MAX;
@@ -4930,7 +4945,7 @@ static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint
     return (uint32_t)high;
 }
 
-/* Walks the part's rows. 1 if the columns of each warp span less than 2^24; *wide becomes the number of warps whose columns need a high
+/* Walks the part's rows. 1 if the columns of each warp span less than 2^23; *wide becomes the number of warps whose columns need a high
  * byte. Writes the bases, and high_at, if their arrays are allocated. */
 static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
 {
@@ -4943,6 +4958,7 @@ static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t 
     if (w.high_at) *w.high_at = 0;
     w.at = w.wide = w.high = 0;
     w.low = UINT64_MAX;
+    w.all = p->a[SPMV_TCSR_HIGH].count && p->a[SPMV_TCSR_HIGH].count == p->a[SPMV_TCSR_COL].count;
     w.fits = 1;
     for (i = 0; i < p->rows && w.fits; i++) {
         const uint64_t length = s->ptr[i + 1] - s->ptr[i];
@@ -4984,6 +5000,7 @@ static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
     spmv__want_columns(p, &p->a[SPMV_TCSR_COL], &p->a[SPMV_TCSR_BASE], tiles * tile, tiles * tile / SPMV__TCSR_WARP,
                        p->spec.key[SPMV_KEY_IDX] == 16 && spmv__tcsr_bases(p, s, &wide));
     if (!p->a[SPMV_TCSR_BASE].count) wide = 0;
+    if (spmv__tcsr_all_wide(wide, p->a[SPMV_TCSR_BASE].count)) wide = p->a[SPMV_TCSR_BASE].count;
     spmv__want(&p->a[SPMV_TCSR_HIGH_AT], wide ? p->a[SPMV_TCSR_BASE].count + 1 : 0, 4);
     spmv__want(&p->a[SPMV_TCSR_HIGH], wide * SPMV__TCSR_WARP, 1);
     status = spmv__room(s->h, &block, spmv__source_shares(s), sizeof *s->seen);
@@ -5006,7 +5023,7 @@ static void spmv__tcsr_sample(const spmv__look *l)
         }
         l->known->warps++;
         l->known->wide += low < high && high - low >= 1u << 16;
-        l->known->beyond += low < high && high - low >= 1u << 24;
+        l->known->beyond += low < high && high - low >= 1u << SPMV__TCSR_BITS;
     }
 }
 
@@ -5014,9 +5031,12 @@ static void spmv__tcsr_sample(const spmv__look *l)
 static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *out)
 {
     const double base = 8; /* bytes a warp, that of high_at included */
+    double wide = 0;
     if (!l->known->warps) spmv__tcsr_sample(l);
     if (l->known->beyond) return SPMV_ERR_UNSUPPORTED;
-    out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + (l->known->warps ? (double)l->known->wide / l->known->warps : 0));
+    if (l->known->warps) wide = (double)l->known->wide / l->known->warps;
+    if (spmv__tcsr_all_wide((uint64_t)l->known->wide, (uint64_t)l->known->warps)) wide = 1;
+    out->extra = out->slots * (base / (double)SPMV__TCSR_WARP + wide);
     return SPMV_OK;
 }
 
@@ -5045,7 +5065,7 @@ static void spmv__tcsr_set_column(spmv_part *p, uint64_t slot, uint32_t c)
         return;
     }
     c -= ((const uint32_t *)p->a[SPMV_TCSR_BASE].data)[slot / SPMV__TCSR_WARP];
-    ((uint16_t *)p->a[SPMV_TCSR_COL].data)[slot] = (uint16_t)c;
+    ((uint16_t *)p->a[SPMV_TCSR_COL].data)[spmv__tcsr_place(slot)] = (uint16_t)c;
     high = spmv__tcsr_high(p, slot);
     if (high) *high = (uint8_t)(c >> 16);
 }

@@ -133,13 +133,10 @@ INLINE uint wide_column(uint c, uint first, uint scale)
 #define X(i) x[i]
 #endif
 
-/* Formats without these knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing
+/* Formats without these two knobs use the values here. ZERO 1 tests a value before it loads x (Grewe 4.3.2): for a zero nothing
  * is loaded, and an infinity or a NaN in x has no effect. */
 #ifndef UNROLL
 #define UNROLL 1
-#endif
-#ifndef BATCH
-#define BATCH 0
 #endif
 #ifndef ZERO
 #define ZERO 0
@@ -329,8 +326,8 @@ INLINE int was_left(VEC v)
  * All slots are then as they were. */
 INLINE int join(VEC *sum, uint i, uint n, __global VEC *slot, uint stride)
 {
-    for (uint size = 1; size < n; size *= 2) { /* of the subtrees of a node, in pieces */
-        const uint right = (i / size | 1) * size; /* the first piece of the right one, which has the node's slot */
+    for (uint k = 0; 1u << k < n; k++) { /* the subtrees of a node have 2^k pieces */
+        const uint right = (i >> k | 1) << k; /* the first piece of the right one, which has the node's slot */
         if (right >= n)
             continue;
         __global VEC *p = slot + (size_t)(right - 1) * stride;
@@ -407,36 +404,11 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
 }
 
 /* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used, and those that remain
- * one after another; with BATCH, so many are, and the last ones under a condition, so that the loads of a short row do not wait for each
- * other. */
+ * one after another. */
 INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
                       uint count, uint first UNUSED, X_PARAMS)
 {
-#if BATCH && V == 1
-    for (;; count -= BATCH, slot += BATCH * step) {
-        VAL v[BATCH];
-        uint c[BATCH];
-        VEC xs[BATCH];
-        #pragma unroll
-        for (uint u = 0; u < BATCH; u++) {
-            c[u] = PAD;
-            v[u] = 0;
-            if (u < count) {
-                c[u] = COLUMN_OF(LOAD_COL(col, slot + u * step), first, 1);
-                v[u] = LOAD_VAL(val, slot + u * step);
-            }
-        }
-        #pragma unroll
-        for (uint u = 0; u < BATCH; u++)
-            xs[u] = c[u] != PAD && WANTED(v[u]) ? X(c[u]) : (VEC)0;
-        #pragma unroll
-        for (uint u = 0; u < BATCH; u++)
-            if (c[u] != PAD && WANTED(v[u]))
-                MULADD(acc[0], (VEC)v[u], xs[u]);
-        if (count <= BATCH)
-            return;
-    }
-#elif UNROLL > 1 && V == 1
+#if UNROLL > 1 && V == 1
     for (; count >= UNROLL; count -= UNROLL, slot += UNROLL * step) {
         VAL v[UNROLL];
         uint c[UNROLL];
@@ -455,10 +427,8 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
                 MULADD(acc[0], (VEC)v[u], xs[u]);
     }
 #endif
-#if !BATCH || V > 1
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
-#endif
 }
 
 /* Adds the elements of a diagonal in V rows, which lie in columns c, c + 1, ...; columns outside the matrix are ignored. */

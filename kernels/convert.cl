@@ -33,6 +33,7 @@
 
 #define SLOTS 16 /* of a lane of tcsr; 32 lanes are a warp */
 #define WARP_SLOTS (32 * SLOTS)
+#define TOGETHER 8 /* slots of a lane whose 16-bit columns are adjacent, see spmv__tcsr_place */
 
 /* Where nonzero number n of row i of the part goes; c is its column. */
 #define BY_ROW 0      /* start[i] + n */
@@ -92,9 +93,10 @@ INLINE void set_tile_column(__global COLUMN *restrict col, __global uchar *restr
 {
 #if IDX16
     const IDX warp = slot / WARP_SLOTS;
-    c -= base[warp];
-#if NUMBER == 4
     const uint in_warp = (uint)(slot % WARP_SLOTS);
+    c -= base[warp];
+    slot = warp * WARP_SLOTS + in_warp / (32 * TOGETHER) * (32 * TOGETHER) + in_warp % 32 * TOGETHER + in_warp / 32 % TOGETHER;
+#if NUMBER == 4
     if (high_at[warp] < high_at[warp + 1])
         high[(size_t)high_at[warp] * WARP_SLOTS + in_warp % 32 * SLOTS + in_warp / 32] = (uchar)(c >> 16);
 #endif

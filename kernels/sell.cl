@@ -14,9 +14,6 @@
 #ifndef UNROLL
 #define UNROLL 1 // tune: 1 2 4 8
 #endif
-#ifndef BATCH
-#define BATCH 0 // tune: 0 2 4 8
-#endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
 #endif

@@ -7,8 +7,9 @@
  * in a warp are collected in local memory in the order of the rows, so that adjacent lanes store adjacent elements of y.
  * On NVIDIA's devices the lanes of a warp exchange data by PTX instructions, elsewhere through local memory with barriers.
  *
- * With IDX16 a column is its warp's base, 16 bits, and with HIGH, if the warp has them, a high byte. The high bytes of a lane's slots are
- * adjacent, so that one load brings all of them. x is moved to the base, so that 16 bits cost no addition.
+ * With IDX16 a column is its warp's base, 16 bits, and with HIGH, if the warp has them, a high byte below 128. The 16 bits of eight slots
+ * of a lane are adjacent, and so are the high bytes of all of them, so that one load brings eight or sixteen and they take few
+ * registers. x is moved to the base, so that 16 bits cost no addition.
  *
  * STREAM 1: a group takes a tile. STREAM 0: an item takes a tile and goes through it slot by slot (for CPUs). The groups or items after
  * those of the tiles write the empty rows. A row that is cut has a piece in each of its tiles, which is left in carry[2 * tile] by the
@@ -36,8 +37,8 @@
 #define GAPS 0 /* 1: some rows are empty, and the array row has the row of each end; 0: end n is that of row n */
 #endif
 #ifndef HIGH
-#define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=1 TILE=512
-/* 1: some warps have high bytes */
+#define HIGH 0 // lint: IDX16=1 ; IDX16=1 HIGH=1 ; IDX16=1 HIGH=2 TILE=512
+/* 1: some warps have high bytes, 2: all have */
 #endif
 #define U 16 /* SPMV_TCSR_SLOTS */
 #define LANES 32 /* SPMV_TCSR_LANES */
@@ -45,10 +46,22 @@
 #define WARPS (TILE / WARP_SLOTS)
 #define ROW_ENDS(flag) ((flag) & ((1u << U) - 1)) /* of a lane's slots */
 #define RANK(flag) ((flag) >> U) /* rows that end before them in the warp */
+#if IDX16
+#define TOGETHER 8 /* slots of a lane whose columns are adjacent; spmv__tcsr_place has the same number */
+#else
+#define TOGETHER 1
+#endif
+#if HIGH == 2
+#define HAS_HIGH 1
+#else
+#define HAS_HIGH has_high
+#endif
 #define EMPTY_EACH 4 /* empty rows that an item writes; spmv__tcsr_deal has the same number */
 #if GAPS
 #define ROW_OF(n) Y_ROW(row[n])
+#define EARLY_ROW_OF(n) Y_ROW(load_early(row + (n)))
 #else
+#define EARLY_ROW_OF ROW_OF
 #define ROW_OF(n) Y_ROW(n)
 #endif
 
@@ -91,12 +104,14 @@ INLINE void put_empty(__global const uint *restrict empty, ulong empties, ulong 
 #if STREAM
 #ifdef F64
 #define BANKS 16 /* elements that local memory delivers at once */
+#define WIDE 2 /* elements that a lane loads together, of 16 bytes */
 #else
 #define BANKS 32
+#define WIDE 4
 #endif
-/* Where slot i of a warp lies in local memory. One element is left out after each BANKS of them, so that lanes that read slots U apart
+/* Where slot i of a warp lies in local memory. WIDE elements are left out after each BANKS of them, so that lanes that read slots U apart
  * use different banks. */
-#define AT(i) ((i) + (i) / BANKS)
+#define AT(i) ((i) + (i) / BANKS * WIDE)
 
 #if defined(NVIDIA) && NVIDIA >= 70
 #define PTX 1
@@ -126,11 +141,19 @@ INLINE void warp_sync(void)
 {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
+/* A load that is issued before the next warp_sync: the assembler moves loads of what never changes down to where they are needed. */
+INLINE uint load_early(__global const uint *p)
+{
+    uint v;
+    __asm__ volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"((ulong)p));
+    return v;
+}
 /* BALLOT: bit l is set if p is not 0 in lane l of the warp. UP: v of the lane that is d lower; in the first d lanes their own. */
 #define BALLOT(p) warp_ballot(p)
 #define UP(v, d) warp_up(v, d)
 #else
 #define PTX 0
+#define load_early(p) (*(p))
 INLINE void warp_sync(void)
 {
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -172,7 +195,7 @@ INLINE void finish_row(uint first, uint last, PIECE_PARAMS, __global VEC *y, VEC
 
 /* Local memory of a group. */
 typedef struct {
-    VEC buffer[WARPS][AT(WARP_SLOTS) + 1];
+    VEC buffer[WARPS][AT(WARP_SLOTS)]; /* aligned to 16 bytes */
     VEC open_sum[WARPS]; /* behind the last row that ends in the warp */
     uint has_end[WARPS];
 #if !PTX
@@ -181,21 +204,47 @@ typedef struct {
 #endif
 } group_memory;
 
-/* A column from its 16 bits and byte u % 4 of a word of high bytes. */
-INLINE uint join_column(uint low, uint word, uint u)
+#if IDX16
+#define WORDS ((UNROLL < TOGETHER ? TOGETHER : UNROLL) / 2) /* for the columns of UNROLL slots */
+/* The columns of the UNROLL slots of a lane that begin at col. */
+INLINE void load_lane(uint *c, __global const COLUMN *restrict col)
 {
-#if PTX
-    uint c;
-    __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(c) : "r"(low), "r"(word), "r"(0x2410 + u % 4 * 0x100));
-    return c;
-#else
-    return low | (word >> u % 4 * 8 & 255) << 16;
-#endif
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u += TOGETHER) {
+        const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)(col + u * LANES));
+        c[u / 2] = four.x;
+        c[u / 2 + 1] = four.y;
+        c[u / 2 + 2] = four.z;
+        c[u / 2 + 3] = four.w;
+    }
 }
 #if HIGH
-#define COLUMN_IN(low, u) join_column(low, highs[(u) / 4], u)
+/* A column from half u % 2 of a word and byte u % 4 of a word of high bytes. */
+INLINE uint join_column(uint low, uint high, uint u)
+{
+#if PTX
+    /* bytes 0 to 3 are of low, 4 to 7 of high; 8 is added for a byte's sign, which is 0, in place of the byte */
+    const uint bytes = (u % 2 ? 0x32 : 0x10) + (4 + u % 4) * 0x1100 + 0x8000;
+    uint c;
+    __asm__("prmt.b32 %0, %1, %2, %3;" : "=r"(c) : "r"(low), "r"(high), "r"(bytes));
+    return c;
 #else
-#define COLUMN_IN(low, u) (low)
+    return (low >> u % 2 * 16 & 0xffffu) | (high >> u % 4 * 8 & 255) << 16;
+#endif
+}
+#define COLUMN_IN(c, first, u) join_column((c)[(u) / 2], highs[((first) + (u)) / 4], (first) + (u))
+#else
+#define COLUMN_IN(c, first, u) ((c)[(u) / 2] >> (u) % 2 * 16 & 0xffffu)
+#endif
+#else
+#define WORDS UNROLL
+INLINE void load_lane(uint *c, __global const COLUMN *restrict col)
+{
+    #pragma unroll
+    for (uint u = 0; u < UNROLL; u++)
+        c[u] = LOAD_COL(col, u * LANES);
+}
+#define COLUMN_IN(c, first, u) (c)[u]
 #endif
 
 /* y of the rows that end in a tile, and the pieces of rows that are cut. */
@@ -205,30 +254,27 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     __local VEC *buf = m->buffer[own];
     const size_t warp = (size_t)tile * WARPS + own;
     val += warp * WARP_SLOTS + lane; /* from here on at constant distances */
-    col += warp * WARP_SLOTS + lane;
+    col += warp * WARP_SLOTS + lane * TOGETHER;
     VAL v[UNROLL];
-    uint c[UNROLL];
+    uint c[WORDS];
     VEC p[U];
 #if IDX16
     const uint lowest = base[warp];
 #endif
-#if HIGH
+#if HIGH == 2
+    const size_t wide = warp;
+#elif HIGH
     const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
+#endif
+#if HIGH
     uint highs[U / 4] = {0, 0, 0, 0};
 #endif
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++)
-        c[u] = LOAD_COL(col, u * LANES);
+    load_lane(c, col);
     #pragma unroll
     for (uint u = 0; u < UNROLL; u++)
         v[u] = LOAD_VAL(val, u * LANES);
-    #pragma unroll
-    for (uint u = 0; u < UNROLL; u++) {
-        ISSUE(c[u]);
-        ISSUE(v[u]);
-    }
 #if HIGH
-    if (has_high) {
+    if (HAS_HIGH) {
         const uint4 four = LOAD_VECTOR(uint, 4, (__global const uint *)(high + (size_t)wide * WARP_SLOTS + lane * U));
         highs[0] = four.x;
         highs[1] = four.y;
@@ -236,10 +282,10 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         highs[3] = four.w;
     }
 #endif
-    const uint flag = flags[warp * LANES + lane], before = end_at[warp], ends = end_at[warp + 1] - before;
+    const uint flag = load_early(flags + warp * LANES + lane), before = load_early(end_at + warp);
     /* loaded now, as each of them would hold up the group after its sums */
-    const uint from = piece[2 * (size_t)tile], to = piece[2 * (size_t)tile + 1], ended = end_at[(size_t)tile * WARPS];
-    uint r = lane < ends ? ROW_OF(before + lane) : 0;
+    const uint ends = load_early(end_at + warp + 1) - before, ended = load_early(end_at + (size_t)tile * WARPS);
+    const uint from = load_early(piece + 2 * (size_t)tile), to = load_early(piece + 2 * (size_t)tile + 1);
     const uint crossing = from != tile && before == ended && ends > 0; /* 1: the warp's first end is of a row of another tile */
     const uint goes_on = to != tile && own == WARPS - 1;
     const uint first UNUSED = before + ends == ended ? from : tile; /* of the row that goes on */
@@ -258,14 +304,12 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
         VEC xs[UNROLL];
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            xs[u] = X(COLUMN_IN(c[u], b + u));
+            xs[u] = X(COLUMN_IN(c, b, u));
 #if UNROLL < U /* the next loads are issued before these products are formed */
         VAL next_v[UNROLL];
-        uint next_c[UNROLL];
+        uint next_c[WORDS];
         if (b + UNROLL < U) {
-            #pragma unroll
-            for (uint u = 0; u < UNROLL; u++)
-                next_c[u] = LOAD_COL(col, (b + UNROLL + u) * LANES);
+            load_lane(next_c, col + (b + UNROLL) * LANES);
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
                 next_v[u] = LOAD_VAL(val, (b + UNROLL + u) * LANES);
@@ -273,30 +317,46 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 #endif
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
-            buf[AT((b + u) * LANES) + lane + lane / BANKS] = (VEC)v[u] * xs[u];
+            buf[AT((b + u) * LANES) + AT(lane)] = (VEC)v[u] * xs[u];
 #if UNROLL < U
         if (b + UNROLL < U) {
             #pragma unroll
-            for (uint u = 0; u < UNROLL; u++) {
+            for (uint u = 0; u < UNROLL; u++)
                 v[u] = next_v[u];
+            #pragma unroll
+            for (uint u = 0; u < WORDS; u++)
                 c[u] = next_c[u];
-            }
         }
 #endif
     }
+    uint r = 0;
+    if (lane < ends)
+        r = EARLY_ROW_OF(before + lane);
     warp_sync();
-    __local const VEC *q = buf + lane * U + lane * U / BANKS;
+    __local const VEC *q = buf + AT(lane * U);
     #pragma unroll
-    for (uint u = 0; u < U; u++)
-        p[u] = q[u];
+    for (uint u = 0; u < U; u += WIDE) {
+        const CAT(VEC, WIDE) t = *(__local const CAT(VEC, WIDE) *)(q + u);
+        p[u] = t.s0;
+        p[u + 1] = t.s1;
+#ifndef F64
+        p[u + 2] = t.s2;
+        p[u + 3] = t.s3;
+#endif
+    }
     warp_sync();
 
     const uint mask = ROW_ENDS(flag);
+    VEC open = 0; /* behind the last end so far */
+    __local VEC *out = buf + RANK(flag);
     #pragma unroll
-    for (uint u = 1; u < U; u++)
-        if (!(mask >> (u - 1) & 1))
-            p[u] += p[u - 1];
-    VEC open = mask >> (U - 1) & 1 ? (VEC)0 : p[U - 1];
+    for (uint u = 0; u < U; u++) {
+        open += p[u];
+        if (mask >> u & 1) {
+            *out++ = open;
+            open = 0;
+        }
+    }
     const uint ending = BALLOT(mask != 0); /* lanes in which a row ends */
     const uint up_to = ending & (~0u >> (31 - lane));
     const uint begin = up_to ? 31 - clz(up_to) : 0;
@@ -313,15 +373,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     VEC in = UP(open, 1);
     if (lane == 0)
         in = 0;
-    const uint head = mask & (0u - mask);
-    __local VEC *out = buf + RANK(flag);
-    #pragma unroll
-    for (uint u = 0; u < U; u++)
-        if (mask >> u & 1) {
-            if (head >> u & 1)
-                p[u] += in;
-            *out++ = p[u];
-        }
+    if (mask)
+        buf[RANK(flag)] += in; /* its first end */
     if (lane == LANES - 1) {
         m->open_sum[own] = open;
         m->has_end[own] = ending != 0;
@@ -331,7 +384,8 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
     VEC carried = 0; /* what the warps before leave open */
 #if PTX
     const uint seen = BALLOT(lane < own && m->has_end[lane % WARPS]);
-    for (uint j = seen ? 31 - clz(seen) : 0; j < own; j++)
+    #pragma unroll 1
+    for (uint j = seen ? 31 - clz(seen) : 0; j < own; j++) /* most often one */
         carried += m->open_sum[j];
 #else
     for (uint j = 0; j < own; j++)
@@ -374,7 +428,7 @@ INLINE void sum_tile(uint tile, __local group_memory *m, TILE_PARAMS)
 
 KERNEL void spmv(TILE_PARAMS)
 {
-    LOCAL group_memory memory;
+    LOCAL group_memory memory __attribute__((aligned(16)));
     const ulong group = get_group_id(0);
 #if PTX
     if (group < tiles)
@@ -392,9 +446,9 @@ KERNEL void spmv(TILE_PARAMS)
 #else
 
 #if HIGH
-#define COLUMN_AT(u) (lowest + col[at + (u)] + (has_high ? (uint)highs[(u) * U] << 16 : 0))
+#define COLUMN_AT(u) (lowest + lows[(u) * TOGETHER] + (HAS_HIGH ? (uint)highs[(u) * U] << 16 : 0))
 #elif IDX16
-#define COLUMN_AT(u) (lowest + col[at + (u)])
+#define COLUMN_AT(u) (lowest + lows[(u) * TOGETHER])
 #else
 #define COLUMN_AT(u) col[at + (u)]
 #endif
@@ -435,10 +489,17 @@ KERNEL void spmv(TILE_PARAMS)
 #if IDX16
         const size_t warp = item * WARPS + lane / LANES;
         const uint lowest = base[warp];
+        /* these U slots are those of number nth of the tile's lanes from first on, as STREAM 1 deals them out */
+        const uint first = lane % (LANES / U) * U, nth = lane % LANES / (LANES / U);
+        __global const COLUMN *lows = col + warp * WARP_SLOTS + nth / TOGETHER * (TOGETHER * LANES) + first * TOGETHER + nth % TOGETHER;
+#endif
+#if HIGH == 2
+        const size_t wide = warp;
+#elif HIGH
+        const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
 #endif
 #if HIGH
-        const uint wide = high_at[warp], has_high = high_at[warp + 1] - wide;
-        __global const uchar *highs = high + (size_t)wide * WARP_SLOTS + lane % (LANES / U) * (U * U) + lane % LANES / (LANES / U);
+        __global const uchar *highs = high + (size_t)wide * WARP_SLOTS + first * U + nth;
 #endif
         if (!mask) { /* four sums, which need not wait for each other */
             VEC s[4] = {sum, 0, 0, 0};

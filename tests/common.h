@@ -295,15 +295,15 @@ static inline void matrix_long_rows(matrix *m, const char *name)
     }
 }
 
-/* Rows of 100 adjacent columns; every second ten of them also have 20 columns far from each other. */
-static inline void matrix_far(matrix *m, const char *name)
+/* Rows of 100 adjacent columns; ten from row from on, 0 or 10, and every second ten after them also have 20 columns far from each other. */
+static inline void matrix_far(matrix *m, const char *name, uint64_t rows, uint64_t from)
 {
     const uint64_t far = 140000;
     uint64_t r, c, k;
-    matrix_open(m, name, 40, far);
-    for (r = 0; r < 40; r++) {
+    matrix_open(m, name, rows, far);
+    for (r = 0; r < rows; r++) {
         for (c = 0; c < 100; c++) matrix_add(m, 50 * r + c);
-        for (k = 1; k <= 20 && r / 10 % 2; k++) matrix_add(m, 5000 + k * (far - 5001 - r) / 20);
+        for (k = 1; k <= 20 && (r + 10 - from) / 10 % 2; k++) matrix_add(m, 5000 + k * (far - 5001 - r) / 20);
         m->ptr[r + 1] = m->nnz;
     }
 }
@@ -347,7 +347,8 @@ static inline int matrix_awkward(matrix *m, int i, values kind)
     case 30: matrix_random(m, "one row", 1, 500, 1.1); break;
     case 31: matrix_random(m, "one column", 500, 1, 0.7); break;
     case 32: matrix_long_rows(m, "long rows"); break;
-    case 33: matrix_far(m, "far columns"); break;
+    case 33: matrix_far(m, "far columns", 40, 10); break;
+    case 34: matrix_far(m, "far columns in all rows", 6, 0); break;
     default: return 0;
     }
     matrix_close(m, kind);

@@ -376,7 +376,7 @@ Test(slots, estimated_are_stored)
 }
 
 /* The bases and the high bytes of tcsr with 16-bit columns: eight warps, each with a row of 512 nonzeros, every second of which is 2^16
- * columns wide or wider. With columns beyond 2^24 the layout is refused. */
+ * columns wide or wider; then one where three of four are. With columns beyond 2^23 the layout is refused. */
 Test(slots, extra_bytes_of_narrow_tiles)
 {
     spmv_plan plan;
@@ -409,8 +409,17 @@ Test(slots, extra_bytes_of_narrow_tiles)
     cr_assert(slots == 4096 && extra == 8 * 8 + 3 * 512, "%g slots, %g bytes", slots, extra);
     spmv_store_free(&store);
     spmv_csr_free(&a);
+    for (r = 0; r < 6; r++) m.col[(r + 1) * 512 - 1] = 99999; /* 6 of 8 are wide, so all have high bytes */
+    a = matrix_csr(&m, SPMV_F64);
+    v = whole(&a);
+    cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
+    cr_assert_eq(store.part[0].a[SPMV_TCSR_HIGH].count, 8 * 512);
+    cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
+    cr_assert(slots == 4096 && extra == 8 * 8 + 8 * 512, "%g slots, %g bytes", slots, extra);
+    spmv_store_free(&store);
+    spmv_csr_free(&a);
     m.cols = (uint64_t)1 << 25;
-    m.col[512 - 1] = 1u << 24;
+    m.col[512 - 1] = 1u << 23;
     a = matrix_csr(&m, SPMV_F64);
     v = whole(&a);
     cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_ERR_UNSUPPORTED);

@@ -14,7 +14,8 @@
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
 /* ---- the awkward matrices ----------------------------------------------------------------------------------------- */
-enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW, FAR };
+enum { NOTHING, FULL, RANDOM, BAND, TRIDIAGONAL, FIRST_EMPTY, LAST_EMPTY, ONE_BUT, ONE_ROW, ONE_COLUMN, LENGTHS, BLOCKS, SKEW, FAR,
+       FAR_ALL };
 
 static const struct shape {
     unsigned rows, cols;
@@ -26,7 +27,7 @@ static const struct shape {
     { 100, 100, LAST_EMPTY }, { 100, 90, ONE_BUT }, { 200, 150, ONE_ROW }, { 150, 200, ONE_COLUMN }, { 142, 90, LENGTHS },
     { 1000, 1000, TRIDIAGONAL }, { 1000, 1000, RANDOM }, { 1000, 997, BLOCKS }, { 5000, 5000, SKEW }, { 5000, 300, RANDOM },
     { 300, 5000, RANDOM }, { 1, 70000, FULL }, { 4, 9001, FULL }, { 3000, 3000, ONE_ROW },
-    { 40, 140000, FAR }
+    { 40, 140000, FAR }, { 6, 140000, FAR_ALL }
 };
 
 static unsigned noise(unsigned *state)
@@ -50,6 +51,7 @@ static int filled(const struct shape *s, unsigned r, unsigned c, unsigned *state
     case LENGTHS: return c < r % 71;
     case BLOCKS: return (r / 3 * 5 + c / 3 * 3) % 97 == 0;
     case FAR: return c / 100 == r || (r / 10 % 2 && c % 7000 == r);
+    case FAR_ALL: return c / 100 == r || c % 7000 == r;
     case SKEW: return r == 17 || (c * 31 + r) % 2500 == 0 || (r % 640 == 5 && c % 3 == 0);
     default: return noise(state) % (s->cols < 40 ? 4 : s->cols / 7) == 0;
     }

@@ -210,7 +210,7 @@ Test(golden, tiles_narrow)
     static const uint64_t first[] = { 100, 70000, 3 }, length[] = { 500, 20, 600 }, place[] = { 0, 512, 532 };
     static const int64_t base[] = { 100, 3, 100000 + 492 }, high_at[] = { 0, 0, 1, 1 };
     uint64_t r, k;
-    int64_t col[1536], high[512];
+    int64_t column[1536], col[1536], high[512];
     matrix m;
     spmv_csr a;
     spmv_part p;
@@ -222,12 +222,12 @@ Test(golden, tiles_narrow)
     matrix_close(&m, INTEGERS);
     a = matrix_csr(&m, SPMV_F64);
     for (r = 0; r < 3; r++)
-        for (k = 0; k < length[r]; k++) col[place[r] + k] = (int64_t)a.col[a.ptr[r] + k];
-    for (k = 500; k < 512; k++) col[k] = 599;
-    for (k = 1132; k < 1536; k++) col[k] = 100599;
-    for (k = 0; k < 1536; k++) col[k] -= base[k / 512];
-    for (k = 0; k < 512; k++) high[k % 32 * 16 + k / 32] = col[512 + k] >> 16;
-    for (k = 0; k < 1536; k++) col[k] &= 0xffff;
+        for (k = 0; k < length[r]; k++) column[place[r] + k] = (int64_t)a.col[a.ptr[r] + k];
+    for (k = 500; k < 512; k++) column[k] = 599;
+    for (k = 1132; k < 1536; k++) column[k] = 100599;
+    for (k = 0; k < 1536; k++) column[k] -= base[k / 512];
+    for (k = 0; k < 512; k++) high[k % 32 * 16 + k / 32] = column[512 + k] >> 16;
+    for (k = 0; k < 1536; k++) col[k / 256 * 256 + k % 32 * 8 + k / 32 % 8] = column[k] & 0xffff;
     GOLDEN("tcsr:tile=512,idx=16");
     same_index("col", &p.a[SPMV_TCSR_COL], col, 1536);
     same_index("base", &p.a[SPMV_TCSR_BASE], base, 3);
@@ -237,10 +237,10 @@ Test(golden, tiles_narrow)
     spmv_part_free(&p);
     spmv_csr_free(&a);
     m.cols = (uint64_t)1 << 25;
-    m.col[519] = (uint32_t)first[1] + 20 + (1u << 24); /* the last of row 1, in the warp where row 2 begins with column 3 */
+    m.col[519] = (uint32_t)first[1] + 20 + (1u << 23); /* the last of row 1, in the warp where row 2 begins with column 3 */
     a = matrix_csr(&m, SPMV_F64);
     GOLDEN("tcsr:tile=512,idx=16");
-    CHECK(p.a[SPMV_TCSR_COL].width == 4 && !p.a[SPMV_TCSR_BASE].count && !p.a[SPMV_TCSR_HIGH].count, "columns that span 2^24");
+    CHECK(p.a[SPMV_TCSR_COL].width == 4 && !p.a[SPMV_TCSR_BASE].count && !p.a[SPMV_TCSR_HIGH].count, "columns that span 2^23");
     spmv_part_free(&p);
     spmv_csr_free(&a);
     matrix_free(&m);

@@ -12,8 +12,8 @@
 
 #ifndef SPMV_NO_DEVICES
 /* The knobs in the order in which they tend to matter; those of the first round are tuned for all leaders before the others. */
-static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_BATCH,
-                                       SPMV_KNOB_UNROLL, SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,
+static const spmv_knob tune_knobs[] = {SPMV_KNOB_WG, SPMV_KNOB_L, SPMV_KNOB_V, SPMV_KNOB_STREAM, SPMV_KNOB_PER, SPMV_KNOB_UNROLL,
+                                       SPMV_KNOB_STAGE, SPMV_KNOB_SLICE, SPMV_KNOB_NT, SPMV_KNOB_SHUF, SPMV_KNOB_SEQ,
                                        SPMV_KNOB_IMG, SPMV_KNOB_ALIGN, SPMV_KNOB_FINISH};
 
 enum { TUNE_KNOBS = sizeof tune_knobs / sizeof *tune_knobs, TUNE_ROUND = 5 /* knobs of the first round */ };
