@@ -413,6 +413,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
     const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
     if (d->device && (d->buffers || there))
         s = spmv_converter_open(&m->converter, d->device, csr);
+    if (!s && m->converter) spmv__converter_saves(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
     if (!s) s = spmv__plan_and_store(m, d, csr, how);

@@ -102,6 +102,8 @@ typedef struct spmv_device {
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
+    int              saves;    /* 1: its programs are kept for other processes (spmv_device_programs_give was called) */
+    double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
     spmv_hooks       hooks;
@@ -122,6 +124,7 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
  * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
  * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
  * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
+ * After it, d also compiles kernels that pay only in later processes (spmv_convert.h), so call it with 0 bytes if nothing was kept yet.
  *   from   NULL if bytes is 0 */
 SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
 
@@ -139,7 +142,8 @@ typedef struct spmv_device_matrix {
     size_t        sources;             /* how many parts it was made from */
     size_t        count;               /* elements of part: more than sources where a part was cut into stretches */
     spmv_device_part *part;
-    void         *scale;               /* the program that only scales y; the device owns it */
+    void         *scale;               /* a program with the kernel that only scales y; the device owns it */
+    int           scale_group;         /* its work-group */
     void         *none;                /* a buffer that stands for arrays without elements */
     spmv_hooks    hooks;
 } spmv_device_matrix;
@@ -363,8 +367,8 @@ typedef struct spmv_kernel_source {
     const char *file;    /* the kernel's file, for messages */
     const char *options; /* "-DVAL=float -DWG=64" */
     unsigned    count;
-    const char *text[6];
-    size_t      size[6]; /* bytes of each */
+    const char *text[8];
+    size_t      size[8]; /* bytes of each */
 } spmv_kernel_source;
 
 /* Events that a launch waits for, in addition to the order of its queue. */
@@ -2051,26 +2055,30 @@ static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv_
 /* 1: the kernel needs shell.cl; 0: its own file is complete, as those that are not a format's are. */
 static int spmv__dev_walks_rows(int f) { return f < (int)SPMV_FORMAT_COUNT && spmv__dev_formats[f]->walks_rows; }
 
-/* The source of a program: common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
+/* Adds a file to the source of a program, behind a #line so that build logs name the file. */
+static void spmv__dev_source_add(spmv_kernel_source *source, const char *line, const unsigned char *text, size_t size)
+{
+    source->text[source->count] = line;
+    source->size[source->count++] = strlen(line);
+    source->text[source->count] = (const char *)text;
+    source->size[source->count++] = size;
+}
+
+/* The source of a program: common.cl, the kernel's file and, for formats, shell.cl and scale.cl. Every program of a format has the kernel
+ * that only scales y, since a few lines more take a compiler far less time than a program of their own. */
 static void spmv__dev_source(int f, const char *options, char line[64], spmv_kernel_source *source)
 {
     const spmv__dev_kernel *t = &spmv__dev_kernels[f];
     spmv_print(line, 64, "\n#line 1 \"kernels/%s\"\n", t->file);
     source->file = t->file;
     source->options = options;
-    source->count = spmv__dev_walks_rows(f) ? 6 : 4;
-    source->text[0] = "#line 1 \"kernels/common.cl\"\n";
-    source->text[1] = (const char *)spmv__src_common;
-    source->text[2] = line;
-    source->text[3] = (const char *)t->source;
-    source->text[4] = "\n#line 1 \"kernels/shell.cl\"\n";
-    source->text[5] = (const char *)spmv__src_shell;
-    source->size[0] = strlen(source->text[0]);
-    source->size[1] = sizeof spmv__src_common;
-    source->size[2] = strlen(source->text[2]);
-    source->size[3] = t->size;
-    source->size[4] = strlen(source->text[4]);
-    source->size[5] = sizeof spmv__src_shell;
+    source->count = 0;
+    spmv__dev_source_add(source, "#line 1 \"kernels/common.cl\"\n", spmv__src_common, sizeof spmv__src_common);
+    spmv__dev_source_add(source, line, t->source, t->size);
+    if (spmv__dev_walks_rows(f))
+        spmv__dev_source_add(source, "\n#line 1 \"kernels/shell.cl\"\n", spmv__src_shell, sizeof spmv__src_shell);
+    if (f < (int)SPMV_FORMAT_COUNT)
+        spmv__dev_source_add(source, "\n#line 1 \"kernels/scale.cl\"\n", spmv__src_scale, sizeof spmv__src_scale);
 }
 
 /* Continues a hash (FNV-1a, 64 bits) by some bytes. It finds accidents, not forgeries. */
@@ -2106,20 +2114,23 @@ static void spmv__dev_hush(void *user, spmv_status s, const char *message)
     (void)message;
 }
 
+/* The image of a program that was given to the device, or NULL. */
+static const spmv__image *spmv__dev_image_of(const spmv_device *d, int f, const char *options)
+{
+    const spmv__image *i = d->images;
+    const uint64_t hash = i ? spmv__dev_source_hash(f) : 0;
+    while (i && (i->source != hash || strcmp((const char *)(i + 1), options) != 0)) i = i->next;
+    return i;
+}
+
 /* Makes the program from an image that was given to the device. 1, or 0 if there is none or the driver does not take it; nobody is told,
  * as it can be compiled. */
 static int spmv__dev_load(const spmv_device *d, int f, const char *options, void **out)
 {
-    const spmv__image *i;
-    const uint64_t hash = d->images ? spmv__dev_source_hash(f) : 0;
+    const spmv__image *i = spmv__dev_image_of(d, f, options);
     spmv_device quiet = *d;
     quiet.hooks.log = spmv__dev_hush;
-    for (i = d->images; i; i = i->next) {
-        const char *own = (const char *)(i + 1);
-        if (i->source != hash || strcmp(own, options) != 0) continue;
-        return d->info.backend->load(&quiet, options, own + i->options, i->bytes, out) == SPMV_OK;
-    }
-    return 0;
+    return i && d->info.backend->load(&quiet, options, (const char *)(i + 1) + i->options, i->bytes, out) == SPMV_OK;
 }
 
 /* Makes a program: from an image, or else from source. */
@@ -2162,15 +2173,20 @@ static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *opti
     return SPMV_OK;
 }
 
+/* The program that d has, or NULL. */
+static const spmv__program *spmv__dev_built(const spmv_device *d, int f, const char *options)
+{
+    const spmv__program *p = d->programs;
+    while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
+    return p;
+}
+
 static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *options, void **out)
 {
-    spmv__program *p;
-    for (p = d->programs; p; p = p->next)
-        if ((int)p->format == f && !strcmp(p->options, options)) {
-            *out = p->program;
-            return SPMV_OK;
-        }
-    return spmv__dev_new_program(d, f, options, out);
+    const spmv__program *p = spmv__dev_built(d, f, options);
+    if (!p) return spmv__dev_new_program(d, f, options, out);
+    *out = p->program;
+    return SPMV_OK;
 }
 
 /* Refuses a device that spmv_device_open has not opened, or that was closed; zeroes size bytes at out. */
@@ -2362,6 +2378,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
+    d->saves = 1;
     if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
     return s;
@@ -3023,6 +3040,14 @@ static spmv_status spmv__dev_vector_program(spmv_device *d, int kernel, spmv_typ
     return spmv__dev_program_of(d, kernel, o.text, out);
 }
 
+/* Finds the program with the kernel that only scales y: that of the first part, or one by itself if there are no parts. */
+static spmv_status spmv__dev_scale_program(spmv_device_matrix *m)
+{
+    m->scale = m->count ? m->part[0].program : NULL;
+    m->scale_group = m->count ? m->part[0].variant.value[SPMV_KNOB_WG] : spmv__dev_vector_group(m->device);
+    return m->scale ? SPMV_OK : spmv__dev_vector_program(m->device, (int)SPMV__KERNEL_SCALE, m->type, &m->scale);
+}
+
 static spmv_status spmv__dev_check_type(const spmv_device *d, spmv_type t)
 {
     if ((unsigned)t >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such type");
@@ -3079,7 +3104,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->sources = count;
     out->count = s ? 0 : n;
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
-    if (!s) s = spmv__dev_vector_program(out->device, (int)SPMV__KERNEL_SCALE, out->type, &out->scale);
+    if (!s) s = spmv__dev_scale_program(out);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
     if (!s) s = spmv__dev_settle(d);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
@@ -3232,10 +3257,10 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
 
 static spmv_status spmv__dev_launch_scale(spmv__launch *l, const spmv_device_matrix *m)
 {
-    uint64_t wg = (uint64_t)spmv__dev_vector_group(m->device), groups;
+    uint64_t wg = (uint64_t)m->scale_group, groups;
     spmv__dev_args a;
     spmv_status s = spmv__dev_groups(m->device, m->rows, wg, wg, &groups);
-    if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "spmv", &l->kernel);
+    if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "scale", &l->kernel);
     if (s) return s;
     a = spmv__dev_args_of(m, l->kernel);
     spmv__dev_arg_count(&a, m->rows);
