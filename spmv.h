@@ -91,7 +91,8 @@ typedef struct spmv_matrix spmv_matrix; /* a prepared matrix; see "for tools" fo
 
 /* Where the arrays of a matrix on a device are filled. */
 typedef enum spmv_conversion {
-    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own */
+    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own, once
+                                 compiling the kernels for it pays (spmv_convert.h) */
     SPMV_CONVERT_ON_HOST,
     SPMV_CONVERT_ON_DEVICE    /* if it can fill the part (spmv_convert.h), else on the host */
 } spmv_conversion;

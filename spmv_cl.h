@@ -358,7 +358,7 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
     cl_program program;
     char *text;
     cl_int e;
-    const char *text_of[6];
+    const char *text_of[SPMV_KERNEL_TEXTS];
     unsigned i;
     spmv_status s;
     for (i = 0; i < source->count; i++) text_of[i] = source->text[i];

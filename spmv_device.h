@@ -102,7 +102,7 @@ typedef struct spmv_device {
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
-    int              saves;    /* 1: its programs are kept for other processes (spmv_device_programs_give was called) */
+    int              saves;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
@@ -124,7 +124,7 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
  * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
  * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
  * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
- * After it, d also compiles kernels that pay only in later processes (spmv_convert.h), so call it with 0 bytes if nothing was kept yet.
+ * With 0 bytes it says that d's programs will be kept: then d also compiles kernels that pay only in later processes (spmv_convert.h).
  *   from   NULL if bytes is 0 */
 SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
 
@@ -363,12 +363,13 @@ SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, s
  * The option NVIDIA is given where info.nvidia is not 0; kernels then contain PTX. */
 
 /* The source of a program: count strings, which are compiled as one. */
+enum { SPMV_KERNEL_TEXTS = 8 };
 typedef struct spmv_kernel_source {
     const char *file;    /* the kernel's file, for messages */
     const char *options; /* "-DVAL=float -DWG=64" */
     unsigned    count;
-    const char *text[8];
-    size_t      size[8]; /* bytes of each */
+    const char *text[SPMV_KERNEL_TEXTS];
+    size_t      size[SPMV_KERNEL_TEXTS]; /* bytes of each */
 } spmv_kernel_source;
 
 /* Events that a launch waits for, in addition to the order of its queue. */
@@ -2378,7 +2379,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
-    d->saves = 1;
+    if (!bytes) d->saves = 1;
     if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
     return s;

@@ -184,10 +184,10 @@ Test(devices, callers_own_are_left_alone)
 Test(programs, are_compiled_for_the_device)
 {
     static const struct { const char *which; int archs[3]; const char *macros, *options; } ways[] = {
-        { "0", { 75, 80, 90 }, NULL, "--gpu-architecture=sm_90 --fmad=true " },
-        { "0", { 75, 80, 90 }, "-DREPEAT=1", "--gpu-architecture=sm_90 --fmad=false " },
-        { "0", { 100, 80, 75 }, "-DREPEAT=0", "--gpu-architecture=compute_80 --fmad=true " },
-        { "1", { 75, 80, 90 }, NULL, "--gpu-architecture=compute_80 --fmad=true " }
+        { "0", { 75, 80, 90 }, NULL, "--gpu-architecture=sm_90 --fmad=true --minimal " },
+        { "0", { 75, 80, 90 }, "-DREPEAT=1", "--gpu-architecture=sm_90 --fmad=false --minimal " },
+        { "0", { 100, 80, 75 }, "-DREPEAT=0", "--gpu-architecture=compute_80 --fmad=true --minimal " },
+        { "1", { 75, 80, 90 }, NULL, "--gpu-architecture=compute_80 --fmad=true --minimal " }
     };
     spmv_device d;
     void *program;
@@ -205,6 +205,19 @@ Test(programs, are_compiled_for_the_device)
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
     cr_assert_str_eq(said, "NVRTC does not compile for compute capability 9.0 of NVIDIA Fake 0: that of an older CUDA toolkit may");
     spmv_device_close(&d);
+}
+
+/* An older NVRTC does not know --minimal. */
+Test(programs, are_compiled_by_older_compilers)
+{
+    spmv_device d;
+    void *program;
+    fake.old = 1;
+    cr_assert_eq(open_device(&d, "0"), SPMV_OK);
+    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_OK, "%s", said);
+    cr_assert_str_eq(fake.options, "--gpu-architecture=sm_90 --fmad=true ");
+    spmv_device_close(&d);
+    check_clean("old");
 }
 
 Test(programs, are_macros_and_prelude_and_source)
@@ -242,6 +255,30 @@ Test(programs, are_bytes)
         spmv_destroy(&m);
         spmv_device_close(&d);
         check_clean(which[i]);
+    }
+}
+
+/* The kernels that fill parts are compiled once the host has taken as long as that takes, or at once where they will be kept. A product's
+ * own program also has the kernel that scales y. */
+Test(programs, for_conversion_are_compiled_when_that_pays)
+{
+    spmv_device d;
+    spmv_matrix m;
+    int way;
+    for (way = 0; way < 3; way++) {
+        cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
+        if (way == 1) cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
+        if (way == 2) d.rented = 1;
+        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, way ? 2 : 1, "%d", way);
+        cr_assert_eq(m.store.part[0].elsewhere != NULL, way != 0, "%d", way);
+        cr_assert_eq(d.rented > 0, !way, "%d: %g s", way, d.rented);
+        spmv_destroy(&m);
+        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, way ? 2 : 1, "%d: again", way);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        check_clean("conversion");
     }
 }
 

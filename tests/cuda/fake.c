@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL, 0 };
 
 typedef struct thing {
     int    kind, refs;
@@ -351,6 +351,8 @@ int nvrtcCompileProgram(void *program, int options, const char *const *option)
 {
     int i;
     CALL();
+    for (i = 0; i < options; i++)
+        if (fake.old && !strcmp(option[i], "--minimal")) return 5; /* NVRTC_ERROR_INVALID_OPTION */
     for (*fake.options = 0, i = 0; i < options; i++) {
         strncat(fake.options, option[i], sizeof fake.options - strlen(fake.options) - 1);
         strncat(fake.options, " ", sizeof fake.options - strlen(fake.options) - 1);
