@@ -669,7 +669,8 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d);
     if (!(seconds > 0)) return;
     for (; (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
-    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) && spmv__is_slow(c, seconds)) {
+    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
+        spmv__csr_pays(c, d->hints, seconds, build)) {
         i = spmv__csr_option(c);
         if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
     }
