@@ -642,11 +642,14 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
                  SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
 }
 
-/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. */
+/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. Where kernels must be built, csr is
+ * worth being tried only if all products with csr are expected to take longer than that: measuring alone takes a GPU up to 3 ms, which are
+ * hundreds of products with a small matrix. */
 static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, double build, int at)
 {
+    const int requested = hints && hints->verify == SPMV_VERIFY_ON;
     int rival;
-    if (!spmv__is_csr_alone(&c->option[at])) return 1;
+    if (!spmv__is_csr_alone(&c->option[at]) && (requested || spmv__calls(hints) * c->csr >= build)) return 1;
     c->option[at].measured = c->option[at].predicted;
     rival = spmv__next_rival(c, hints, build);
     c->option[at].measured = 0;

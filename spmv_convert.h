@@ -10,8 +10,9 @@
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of some million nonzeros. Therefore the host fills such matrices until they have taken as long as
  * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for other
- * processes (spmv_device_programs_give). What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays
- * larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
+ * processes (spmv_device_programs_give). With threads, a back end that can compiles these kernels beside those of the first product, so that
+ * they are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with the key sort, and
+ * arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -414,7 +415,8 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
  * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
- * as long as if it were known how many more parts there will be. */
+ * as long as if it were known how many more parts there will be. If not, they are compiled beside the kernels of the product, for the next
+ * matrix. */
 static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
 {
     spmv_device *d = c->device;
@@ -422,9 +424,12 @@ static int spmv__convert_pays(const spmv__convert *c, const char *options, doubl
         spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options))
         return 1;
     d->rented += host;
-    if (d->rented < compile) return 0;
-    d->rented = 0;
-    return 1;
+    if (d->rented >= compile) {
+        d->rented = 0;
+        return 1;
+    }
+    spmv__dev_want(d, (int)SPMV__KERNEL_CONVERT, options);
+    return 0;
 }
 
 /* 1: rows start where s->ptr says, and no array of the part has that. */

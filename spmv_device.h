@@ -98,6 +98,7 @@ typedef struct spmv_device {
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
     spmv__program   *programs; /* those built so far, kept until the device is closed */
+    spmv__program   *wanted;   /* those that are not built yet, to be built together with the next */
     spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
@@ -459,6 +460,9 @@ typedef struct spmv_backend {
     spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
     spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
     const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
+    /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
+     * cannot do that. */
+    void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
 } spmv_backend;
 
 #ifdef __cplusplus
@@ -617,14 +621,19 @@ struct spmv__image {
     size_t       options, bytes;
 };
 
-static void spmv__programs_free(spmv_device *d)
+static void spmv__program_free(spmv_device *d, spmv__program *p)
 {
-    while (d->programs) {
-        spmv__program *p = d->programs;
-        d->programs = p->next;
-        d->info.backend->program_free(d, p->program);
-        spmv_free(&d->hooks, p->options);
-        spmv_free(&d->hooks, p);
+    if (p->program) d->info.backend->program_free(d, p->program);
+    spmv_free(&d->hooks, p->options);
+    spmv_free(&d->hooks, p);
+}
+
+static void spmv__programs_free(spmv_device *d, spmv__program **list)
+{
+    while (*list) {
+        spmv__program *p = *list;
+        *list = p->next;
+        spmv__program_free(d, p);
     }
 }
 
@@ -642,7 +651,8 @@ static void spmv__images_free(spmv_device *d)
 SPMV_API void spmv_device_close(spmv_device *d)
 {
     if (!d) return;
-    spmv__programs_free(d);
+    spmv__programs_free(d, &d->programs);
+    spmv__programs_free(d, &d->wanted);
     spmv__images_free(d);
     spmv__stage_free(d);
     if (d->kept_free) d->kept_free(d->kept);
@@ -2151,23 +2161,35 @@ static spmv_status spmv__dev_build(spmv_device *d, int f, const char *options, v
     return s;
 }
 
+/* Makes a program that is not built yet. */
+static spmv_status spmv__dev_unbuilt(spmv_device *d, int f, const char *options, spmv__program **out)
+{
+    const size_t n = strlen(options) + 1;
+    void *block = NULL, *own = NULL;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof **out, 0);
+    if (!s) s = spmv__room(&d->hooks, &own, n, 1);
+    if (s) {
+        spmv_free(&d->hooks, block);
+        return s;
+    }
+    *out = (spmv__program *)block;
+    (*out)->format = (spmv_format)f;
+    (*out)->options = (char *)own;
+    memcpy(own, options, n);
+    return SPMV_OK;
+}
+
 /* Builds a program and keeps it in d, which owns it. */
 static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *options, void **out)
 {
-    size_t n = strlen(options) + 1;
-    spmv__program *p = (spmv__program *)spmv_alloc(&d->hooks, 1, sizeof *p);
-    spmv_status s;
-    if (!p) return spmv__no_memory(&d->hooks, 1, sizeof *p);
-    memset(p, 0, sizeof *p);
-    p->format = (spmv_format)f;
-    p->options = (char *)spmv_alloc(&d->hooks, n, 1);
-    s = p->options ? spmv__dev_build(d, f, options, &p->program) : spmv__no_memory(&d->hooks, n, 1);
+    spmv__program *p = NULL;
+    spmv_status s = spmv__dev_unbuilt(d, f, options, &p);
+    if (s) return s;
+    s = spmv__dev_build(d, f, options, &p->program);
     if (s) {
-        spmv_free(&d->hooks, p->options);
-        spmv_free(&d->hooks, p);
+        spmv__program_free(d, p);
         return s;
     }
-    memcpy(p->options, options, n);
     p->next = d->programs;
     d->programs = p;
     *out = p->program;
@@ -2188,6 +2210,85 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
     if (!p) return spmv__dev_new_program(d, f, options, out);
     *out = p->program;
     return SPMV_OK;
+}
+
+/* ---- several programs at once ----------------------------------------------------------------------------------------
+ * A compiler takes 50 to 300 ms for a program and uses one processor. Where there are threads and the back end can, all programs of a plan
+ * are compiled at the same time, and with them those that were wanted earlier but were not worth the time by themselves. */
+
+enum { SPMV__BATCH = 8 /* programs that are compiled at once; more are compiled later, one by one */ };
+
+/* Remembers a program that is to be built with others, unless it is there or was wanted before. Without memory nothing is remembered. */
+static void spmv__dev_want(spmv_device *d, int f, const char *options)
+{
+    const spmv__program *p = d->wanted;
+    spmv__program *fresh = NULL;
+    spmv_device quiet = *d;
+    quiet.hooks.log = spmv__dev_hush;
+    while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
+    if (p || !d->info.backend->build_all || spmv__share_threads(2, 2) < 2) return;
+    if (spmv__dev_built(d, f, options) || spmv__dev_image_of(d, f, options) || spmv__dev_unbuilt(&quiet, f, options, &fresh)) return;
+    fresh->next = d->wanted;
+    d->wanted = fresh;
+}
+
+/* The sources of programs that are compiled at once, and what becomes of them. */
+typedef struct spmv__batch {
+    size_t             count;
+    spmv__program     *of[SPMV__BATCH];
+    void              *program[SPMV__BATCH];
+    spmv_kernel_source source[SPMV__BATCH];
+    char               line[SPMV__BATCH][64];
+} spmv__batch;
+
+/* Builds the programs of a batch and moves them to those that are built. What fails is forgotten: whoever needs it builds it alone, and
+ * then the reason is reported. */
+static void spmv__dev_build_batch(spmv_device *d, spmv__batch *b)
+{
+    spmv_device quiet = *d;
+    size_t i;
+    quiet.hooks.log = spmv__dev_hush;
+    for (i = 0; i < b->count; i++) spmv__dev_source((int)b->of[i]->format, b->of[i]->options, b->line[i], &b->source[i]);
+    spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
+    d->info.backend->build_all(&quiet, b->source, b->count, b->program);
+    spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
+    for (i = 0; i < b->count; i++) {
+        spmv__program *p = b->of[i];
+        p->program = b->program[i];
+        d->compiled += p->program != NULL;
+        p->next = d->programs;
+        if (p->program) d->programs = p;
+        else spmv__program_free(d, p);
+    }
+}
+
+/* Builds what is wanted if these are at least two programs, one of them of a format. Of one alone only the kernels that fill parts stay
+ * wanted. */
+static void spmv__dev_build_wanted(spmv_device *d)
+{
+    spmv_device quiet = *d;
+    spmv__program *p, *rest = NULL;
+    void *block = NULL;
+    spmv__batch *b;
+    size_t formats = 0, all = 0;
+    quiet.hooks.log = spmv__dev_hush;
+    for (p = d->wanted; p; p = p->next, all++) formats += (int)p->format < (int)SPMV_FORMAT_COUNT;
+    if (!formats) return;
+    if (all > 1) spmv__new(&quiet.hooks, &block, 1, sizeof *b, 0);
+    b = (spmv__batch *)block;
+    while (d->wanted) {
+        p = d->wanted;
+        d->wanted = p->next;
+        if (b && b->count < SPMV__BATCH) b->of[b->count++] = p;
+        else if ((int)p->format < (int)SPMV_FORMAT_COUNT) spmv__program_free(d, p);
+        else {
+            p->next = rest;
+            rest = p;
+        }
+    }
+    d->wanted = rest;
+    if (b) spmv__dev_build_batch(d, b);
+    spmv_free(&d->hooks, b);
 }
 
 /* Refuses a device that spmv_device_open has not opened, or that was closed; zeroes size bytes at out. */
@@ -3083,6 +3184,25 @@ static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spm
     return s;
 }
 
+/* Builds the programs that all parts need together with those that were wanted earlier. Failures are left to what comes later. */
+static void spmv__dev_build_ahead(spmv_device *d, const spmv_part *parts, size_t count, const spmv_variant *variants)
+{
+    spmv_device quiet = *d;
+    spmv__dev_options o;
+    spmv_variant v;
+    size_t i;
+    quiet.hooks.log = spmv__dev_hush;
+    for (i = 0; i < count && d->info.backend->build_all; i++) {
+        if (variants) v = variants[i];
+        else memset(&v, 0, sizeof v);
+        if (!spmv__dev_kernels[parts[i].spec.format].source || spmv_variant_resolve(&v, &quiet, &parts[i]) ||
+            spmv__dev_describe_part(&o, &quiet, &parts[i], &v))
+            continue;
+        spmv__dev_want(d, (int)parts[i].spec.format, o.text);
+    }
+    spmv__dev_build_wanted(d);
+}
+
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
@@ -3104,6 +3224,7 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->part = (spmv_device_part *)block;
     out->sources = count;
     out->count = s ? 0 : n;
+    if (!s && n == count) spmv__dev_build_ahead(d, parts, count, variants); /* stretches have options of their own */
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
     if (!s) s = spmv__dev_scale_program(out);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
