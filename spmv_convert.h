@@ -9,9 +9,9 @@
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of some million nonzeros. Therefore the host fills such matrices until they have taken as long as
- * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for other
- * processes (spmv_device_programs_give). With threads, a back end that can compiles these kernels beside those of the first product, so that
- * they are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with the key sort, and
+ * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for
+ * other processes (spmv_device_programs_give). With threads, CUDA compiles these kernels beside those of the first product, so that they
+ * are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with the key sort, and
  * arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".

@@ -516,7 +516,8 @@ static spmv_status spmv__cuda_take(spmv__cuda_job *j)
     if (s) return s;
     j->made->image = image;
     j->made->bytes = size;
-    return machine ? SPMV__NVRTC(h, nvrtcGetCUBIN, (j->compiler, (char *)image)) : SPMV__NVRTC(h, nvrtcGetPTX, (j->compiler, (char *)image));
+    if (!machine) return SPMV__NVRTC(h, nvrtcGetPTX, (j->compiler, (char *)image));
+    return SPMV__NVRTC(h, nvrtcGetCUBIN, (j->compiler, (char *)image));
 }
 
 static void spmv__cuda_program_free(const spmv_device *d, void *handle)

@@ -63,7 +63,8 @@ done
 # shellcheck disable=SC2086
 rm -rf "$out/programs" "$out/first.json" $files $peers
 {
-    echo "Machine: $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1), $(nproc) host cores; $(date -u +%Y-%m-%d)"
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+    echo "Machine: $gpu, $(nproc) host cores; $(date -u +%Y-%m-%d)"
     echo "Command: sh bench/totals.sh FILE... && python3 bench/totals.py build/totals"
 } >"$out/head.txt"
 python3 "$root/bench/totals.py" "$out"

@@ -384,8 +384,9 @@ Test(products, leave_the_callers_context_current)
     check_clean("current");
 }
 
-/* A device, a matrix in a plan of two parts, products with and without timing. */
-static spmv_status everything(void)
+/* A device, a matrix in a plan of two parts, products with and without timing. together: the host fills the parts, and where there are
+ * threads, all programs are compiled at once; else the device fills them, and programs are compiled one by one. */
+static spmv_status everything(int together)
 {
     static const double x[COLS] = { 1, 1, 1, 1 };
     double y[ROWS] = { 0 }, seconds = 0;
@@ -393,6 +394,10 @@ static spmv_status everything(void)
     spmv_matrix m;
     spmv_status s = open_device(&d, "cuda:0");
     if (s) return s;
+    d.saves = !together;
+#ifdef _OPENMP
+    omp_set_num_threads(together ? 2 : 1);
+#endif
     s = store(&m, &d, "ell:w=1+coo");
     if (!s) s = spmv_mul(&m, 1, x, 1, y);
     if (!s) s = spmv_exec_timing(m.exec, 1);
@@ -503,7 +508,7 @@ Test(failures, of_every_call, .timeout = 60)
         for (k = 0;; k++) {
             fake.fail_in = k;
             *fake.failed = 0;
-            s = everything();
+            s = everything(0);
             fake.fail_in = -1;
             if (!*fake.failed) break; /* fewer calls */
             check_clean(fake.failed);
@@ -525,10 +530,39 @@ Test(failures, of_every_allocation, .timeout = 60)
     spmv_status s = SPMV_ERR_MEMORY;
     for (k = 0; blocks_left < 0; k++) {
         blocks_left = k;
-        s = everything();
+        s = everything(0);
         cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
         check_clean("memory");
         if (blocks_left < 0 && s != SPMV_ERR_MEMORY) cr_assert(strstr(said, "the host converts instead"), "%s", said);
+    }
+    blocks_left = -1;
+    cr_assert_eq(s, SPMV_OK, "%s", said);
+    cr_assert_gt(k, 30);
+}
+
+/* What fails while programs are compiled at once is compiled again alone. */
+Test(failures, of_programs_that_are_compiled_at_once, .timeout = 60)
+{
+    spmv_status s;
+    long k;
+    fake.error = 700;
+    for (k = 0;; k++) {
+        fake.fail_in = k;
+        *fake.failed = 0;
+        s = everything(1);
+        fake.fail_in = -1;
+        if (!*fake.failed) break;
+        check_clean(fake.failed);
+        if (strncmp(fake.failed, "nvrtc", 5) && strncmp(fake.failed, "cuDevice", 8) && strcmp(fake.failed, "cuModuleLoadData"))
+            cr_assert(s != SPMV_OK || strstr(said, "the host converts instead"), "%s failed, and nobody said so", fake.failed);
+    }
+    cr_assert_eq(s, SPMV_OK, "%s", said);
+    cr_assert_gt(k, 40);
+    for (s = SPMV_ERR_MEMORY, k = 0; blocks_left < 0; k++) {
+        blocks_left = k;
+        s = everything(1);
+        cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
+        check_clean("memory");
     }
     blocks_left = -1;
     cr_assert_eq(s, SPMV_OK, "%s", said);
