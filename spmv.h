@@ -91,7 +91,8 @@ typedef struct spmv_matrix spmv_matrix; /* a prepared matrix; see "for tools" fo
 
 /* Where the arrays of a matrix on a device are filled. */
 typedef enum spmv_conversion {
-    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own */
+    SPMV_CONVERT_DEFAULT = 0, /* on the device if that is expected to be faster: on GPUs and accelerators with memory of their own, once
+                                 compiling the kernels for it pays (spmv_convert.h) */
     SPMV_CONVERT_ON_HOST,
     SPMV_CONVERT_ON_DEVICE    /* if it can fill the part (spmv_convert.h), else on the host */
 } spmv_conversion;
@@ -413,6 +414,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
     const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
     if (d->device && (d->buffers || there))
         s = spmv_converter_open(&m->converter, d->device, csr);
+    if (!s && m->converter) spmv__converter_saves(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
     if (!s) s = spmv__plan_and_store(m, d, csr, how);
@@ -640,11 +642,14 @@ static void spmv__say_kept(const spmv_matrix *m, const spmv_desc *d, const spmv_
                  SPMV__FIGURE(c->slow * 1e6), kept, SPMV__FIGURE(seconds * 1e6));
 }
 
-/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. */
+/* Can measuring the option in this place lead to another plan? build: the seconds of building kernels. Where kernels must be built, csr is
+ * worth being tried only if all products with csr are expected to take longer than that: measuring alone takes a GPU up to 3 ms, which are
+ * hundreds of products with a small matrix. */
 static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, double build, int at)
 {
+    const int requested = hints && hints->verify == SPMV_VERIFY_ON;
     int rival;
-    if (!spmv__is_csr_alone(&c->option[at])) return 1;
+    if (!spmv__is_csr_alone(&c->option[at]) && (requested || spmv__calls(hints) * c->csr >= build)) return 1;
     c->option[at].measured = c->option[at].predicted;
     rival = spmv__next_rival(c, hints, build);
     c->option[at].measured = 0;
@@ -667,7 +672,8 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d);
     if (!(seconds > 0)) return;
     for (; (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
-    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) && spmv__is_slow(c, seconds)) {
+    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
+        spmv__csr_pays(c, d->hints, seconds, build)) {
         i = spmv__csr_option(c);
         if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
     }

@@ -954,6 +954,14 @@ static int spmv__is_slow(const spmv_choice *c, double seconds)
     return c->count && c->csr > 0 && seconds > SPMV__SLOW * c->csr;
 }
 
+/* Is csr worth being measured beside a product that takes so many seconds? build: the seconds of building kernels, which the products must
+ * be expected to save unless the check was requested. */
+static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, double seconds, double build)
+{
+    const int requested = hints && hints->verify == SPMV_VERIFY_ON;
+    return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= build);
+}
+
 /* The place of the best option that is csr alone; the last place becomes csr without knobs if there is none. */
 static int spmv__csr_option(spmv_choice *c)
 {
@@ -1015,7 +1023,7 @@ static void spmv__verify(spmv__chooser *c)
     best = spmv__fastest_option(out);
     if (best) spmv__to_front(out, (int)(best - out->option));
     if (!spmv_format_built(SPMV_CSR) || c->e.without >> SPMV_CSR & 1u || spmv__is_csr_alone(&out->option[0])) return;
-    if (!spmv__is_slow(out, out->option[0].measured)) return;
+    if (!spmv__csr_pays(out, c->hints, out->option[0].measured, build)) return;
     out->slow = out->option[0].measured;
     csr = spmv__csr_option(out);
     spmv__measure_option(c, &out->option[csr]);

@@ -472,7 +472,7 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
         if (k->c[i].stored) spmv_store_free(&k->c[i].store);
         k->c[i].stored = 0;
     }
-    spmv__programs_free(&k->device);
+    spmv__programs_free(&k->device, &k->device.programs);
     return s;
 }
 
@@ -530,7 +530,7 @@ static void spmv__check_free(spmv__checker *k)
         spmv_free(&k->hooks, c->ys);
         spmv_free(&k->hooks, c->again);
     }
-    spmv__programs_free(&k->device);
+    spmv__programs_free(&k->device, &k->device.programs);
 }
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)

@@ -358,7 +358,7 @@ static spmv_status spmv__cl_build(const spmv_device *d, const spmv_kernel_source
     cl_program program;
     char *text;
     cl_int e;
-    const char *text_of[6];
+    const char *text_of[SPMV_KERNEL_TEXTS];
     unsigned i;
     spmv_status s;
     for (i = 0; i < source->count; i++) text_of[i] = source->text[i];
@@ -759,7 +759,7 @@ SPMV_API const spmv_backend *spmv_opencl(void)
         spmv__cl_buffer, spmv__cl_buffer_free, spmv__cl_buffer_bytes, spmv__cl_write, spmv__cl_read, spmv__cl_fill,
         spmv__cl_queue_keep, spmv__cl_queue_free, spmv__cl_finish, spmv__cl_launch, spmv__cl_marker,
         spmv__cl_event_keep, spmv__cl_event_free, spmv__cl_seconds,
-        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer
+        spmv__cl_image_check, spmv__cl_image, spmv__cl_buffer_keep, &transfer, NULL
     };
     return &table;
 }

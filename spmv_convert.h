@@ -7,9 +7,12 @@
  * widths, runs, bases, tiles, row lists. Kernels (kernels/convert.cl) put the nonzeros into their slots. All arrays have the same bytes as
  * those that the host fills.
  *
- * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. What the device does not fill is
- * filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr without runs takes over
- * the buffers of the matrix.
+ * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
+ * than the host takes to fill a matrix of some million nonzeros. Therefore the host fills such matrices until they have taken as long as
+ * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for
+ * other processes (spmv_device_programs_give). With threads, CUDA compiles these kernels beside those of the first product, so that they
+ * are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with the key sort, and
+ * arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -95,6 +98,7 @@ typedef struct spmv__convert {
     struct spmv__convert_job *kept;  /* those that can be updated */
     struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
+    int                thrifty;      /* 1: kernels are compiled only if that pays */
 } spmv__convert;
 
 /* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
@@ -407,6 +411,25 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
     if (p->spec.format == SPMV_CMRS && p->spec.key[SPMV_KEY_SORT]) return 0;
     for (k = 0; k < SPMV_MAX_ARRAYS; k++) fits &= spmv__sat_mul(p->a[k].count, p->a[k].width) <= most;
     return fits;
+}
+
+/* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
+ * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
+ * as long as if it were known how many more parts there will be. If not, they are compiled beside the kernels of the product, for the next
+ * matrix. */
+static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
+{
+    spmv_device *d = c->device;
+    if (!c->thrifty || d->saves || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
+        spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options))
+        return 1;
+    d->rented += host;
+    if (d->rented >= compile) {
+        d->rented = 0;
+        return 1;
+    }
+    spmv__dev_want(d, (int)SPMV__KERNEL_CONVERT, options);
+    return 0;
 }
 
 /* 1: rows start where s->ptr says, and no array of the part has that. */
@@ -827,20 +850,39 @@ static spmv_status spmv__convert_do(spmv__convert_job *j)
     return s ? s : spmv__convert_run(j);
 }
 
-/* Makes the job of a part. */
-static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__source *s, spmv__convert_job **out)
+/* Sets all that a job has in the beginning. */
+static void spmv__convert_job_set(spmv__convert_job *j, spmv__convert *c, spmv_part *p, spmv__source *s)
 {
-    void *block;
-    spmv_status status = spmv__new(&c->device->hooks, &block, 1, sizeof **out, 0);
-    spmv__convert_job *j = (spmv__convert_job *)block;
-    if (status) return status;
+    memset(j, 0, sizeof *j);
     j->c = c;
     j->p = p;
     j->s = s;
     j->t = spmv__convert_format_of(p->spec.format);
     j->wg = (uint64_t)spmv__dev_vector_group(c->device);
-    *out = j;
+}
+
+/* Makes the job of a part. */
+static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__source *s, spmv__convert_job **out)
+{
+    void *block;
+    spmv_status status = spmv__room(&c->device->hooks, &block, 1, sizeof **out);
+    if (status) return status;
+    *out = (spmv__convert_job *)block;
+    spmv__convert_job_set(*out, c, p, s);
     return SPMV_OK;
+}
+
+/* Should the device fill a part that it can fill? */
+static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
+{
+    const double slot = 2e-9;    /* seconds for the host to fill and upload one, with eight threads beside an H200: 1.2 to 1.6 to fill it */
+    const double compile = 0.06; /* seconds for NVRTC there */
+    spmv__convert_job j;
+    spmv__dev_options o;
+    if (!c->thrifty || c->counted || spmv__convert_is_csr(c, p, s, how)) return 1;
+    spmv__convert_job_set(&j, c, p, s);
+    spmv__convert_options(&j, &o);
+    return spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile);
 }
 
 /* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */
@@ -930,6 +972,19 @@ static spmv_status spmv__convert_block_send(spmv__convert_job *j)
     return s;
 }
 
+/* Should the device count and fill the blocks of a part? */
+static int spmv__convert_wants_blocks(spmv__convert *c, spmv_part *p, spmv__source *s)
+{
+    const double nonzero = 4e-9; /* seconds for the host to count and fill it, as in spmv__convert_wants: 1.3 to 3.3, in low blocks 20 */
+    const double compile = 0.2;  /* seconds for NVRTC there: these are four kernels */
+    spmv__convert_job j;
+    spmv__dev_options o;
+    if (!c->thrifty) return 1;
+    spmv__convert_job_set(&j, c, p, s);
+    spmv__convert_block_options(&j, p->spec.key[SPMV_KEY_IDX] == 16, 0, &o);
+    return spmv__convert_pays(c, o.text, nonzero * (double)p->nnz, compile);
+}
+
 /* Builds the program and counts the blocks. */
 static spmv_status spmv__convert_block_run(spmv__convert_job *j)
 {
@@ -987,6 +1042,7 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
     spmv_status status;
     spmv__convert_forget(c);
     if (c->off || s->v->a != c->a || !p->nnz || spmv__sat_mul(c->a->nnz, 8) > c->device->info.alloc_bytes) return SPMV_OK;
+    if (!spmv__convert_wants_blocks(c, p, s)) return SPMV_OK;
     status = spmv__convert_job_make(c, p, s, &j);
     if (!status) {
         c->counted = j;
@@ -1030,12 +1086,12 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
     spmv__convert *c = (spmv__convert *)base;
     spmv_status status;
     if (!spmv__dev_has_blocks(p->spec.format)) spmv__convert_forget(c);
-    if (spmv__convert_takes(c, p, s)) {
+    if (spmv__convert_takes(c, p, s) && spmv__convert_wants(c, p, s, how)) {
         status = spmv__convert_fill(c, p, s, how);
         if (!status) return SPMV_OK;
         spmv__convert_give_up(c, p, s->h, status);
     }
-    spmv__convert_forget(c); /* the part has arrays that are too large for the device */
+    spmv__convert_forget(c); /* the part may have arrays that are too large for the device */
     status = spmv__convert_fetch(c, &c->a->hooks);
     if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
@@ -1074,6 +1130,9 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
     *out = &c->base;
     return SPMV_OK;
 }
+
+/* Tells a converter whether it may leave parts to the host because compiling kernels would take longer. */
+static void spmv__converter_saves(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
 
 SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *col, void *val)
 {

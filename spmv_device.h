@@ -98,10 +98,13 @@ typedef struct spmv_device {
     void            *context;  /* OpenCL: cl_context */
     void            *queue;    /* OpenCL: cl_command_queue */
     spmv__program   *programs; /* those built so far, kept until the device is closed */
+    spmv__program   *wanted;   /* those that are not built yet, to be built together with the next */
     spmv__image     *images;   /* those of spmv_device_programs_give, from which programs are made instead of being compiled */
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
+    int              saves;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
+    double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
     spmv_hooks       hooks;
@@ -122,6 +125,7 @@ SPMV_API spmv_status spmv_device_programs_take(const spmv_device *d, void **out,
  * only when they are needed. What is damaged, was made by another device, driver or version of the kernels, or is refused by the driver is
  * ignored without a message; those programs are compiled. So it is safe to pass any bytes that were once written by
  * spmv_device_programs_take; bytes from elsewhere must not be passed, since a driver runs what it is given.
+ * With 0 bytes it says that d's programs will be kept: then d also compiles kernels that pay only in later processes (spmv_convert.h).
  *   from   NULL if bytes is 0 */
 SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from, size_t bytes);
 
@@ -139,7 +143,8 @@ typedef struct spmv_device_matrix {
     size_t        sources;             /* how many parts it was made from */
     size_t        count;               /* elements of part: more than sources where a part was cut into stretches */
     spmv_device_part *part;
-    void         *scale;               /* the program that only scales y; the device owns it */
+    void         *scale;               /* a program with the kernel that only scales y; the device owns it */
+    int           scale_group;         /* its work-group */
     void         *none;                /* a buffer that stands for arrays without elements */
     spmv_hooks    hooks;
 } spmv_device_matrix;
@@ -358,12 +363,13 @@ SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, s
  * The option NVIDIA is given where info.nvidia is not 0; kernels then contain PTX. */
 
 /* The source of a program: count strings, which are compiled as one. */
+enum { SPMV_KERNEL_TEXTS = 8 };
 typedef struct spmv_kernel_source {
     const char *file;    /* the kernel's file, for messages */
     const char *options; /* "-DVAL=float -DWG=64" */
     unsigned    count;
-    const char *text[6];
-    size_t      size[6]; /* bytes of each */
+    const char *text[SPMV_KERNEL_TEXTS];
+    size_t      size[SPMV_KERNEL_TEXTS]; /* bytes of each */
 } spmv_kernel_source;
 
 /* Events that a launch waits for, in addition to the order of its queue. */
@@ -453,6 +459,9 @@ typedef struct spmv_backend {
     spmv_status (*image)(const spmv_device *d, void *buffer, spmv_type type, int texel, uint64_t texels, void **image);
     spmv_status (*buffer_keep)(const spmv_device *d, void *buffer);
     const spmv_transfer *transfer; /* for several devices that share a matrix; NULL: they cannot */
+    /* Builds several programs, in threads at once, as build does one; programs, NULL before, are left so where it fails. NULL: the back end
+     * cannot do that. */
+    void (*build_all)(const spmv_device *d, const spmv_kernel_source *source, size_t count, void **programs);
 } spmv_backend;
 
 #ifdef __cplusplus
@@ -611,14 +620,19 @@ struct spmv__image {
     size_t       options, bytes;
 };
 
-static void spmv__programs_free(spmv_device *d)
+static void spmv__program_free(spmv_device *d, spmv__program *p)
 {
-    while (d->programs) {
-        spmv__program *p = d->programs;
-        d->programs = p->next;
-        d->info.backend->program_free(d, p->program);
-        spmv_free(&d->hooks, p->options);
-        spmv_free(&d->hooks, p);
+    if (p->program) d->info.backend->program_free(d, p->program);
+    spmv_free(&d->hooks, p->options);
+    spmv_free(&d->hooks, p);
+}
+
+static void spmv__programs_free(spmv_device *d, spmv__program **list)
+{
+    while (*list) {
+        spmv__program *p = *list;
+        *list = p->next;
+        spmv__program_free(d, p);
     }
 }
 
@@ -636,7 +650,8 @@ static void spmv__images_free(spmv_device *d)
 SPMV_API void spmv_device_close(spmv_device *d)
 {
     if (!d) return;
-    spmv__programs_free(d);
+    spmv__programs_free(d, &d->programs);
+    spmv__programs_free(d, &d->wanted);
     spmv__images_free(d);
     spmv__stage_free(d);
     if (d->kept_free) d->kept_free(d->kept);
@@ -2045,26 +2060,30 @@ static const spmv__dev_format *spmv__dev_format_of(spmv_format f) { return spmv_
 /* 1: the kernel needs shell.cl; 0: its own file is complete, as those that are not a format's are. */
 static int spmv__dev_walks_rows(int f) { return f < (int)SPMV_FORMAT_COUNT && spmv__dev_formats[f]->walks_rows; }
 
-/* The source of a program: common.cl, the kernel's file and shell.cl, each after a #line so that build logs name the file. */
+/* Adds a file to the source of a program, behind a #line so that build logs name the file. */
+static void spmv__dev_source_add(spmv_kernel_source *source, const char *line, const unsigned char *text, size_t size)
+{
+    source->text[source->count] = line;
+    source->size[source->count++] = strlen(line);
+    source->text[source->count] = (const char *)text;
+    source->size[source->count++] = size;
+}
+
+/* The source of a program: common.cl, the kernel's file and, for formats, shell.cl and scale.cl. Every program of a format has the kernel
+ * that only scales y, since a few lines more take a compiler far less time than a program of their own. */
 static void spmv__dev_source(int f, const char *options, char line[64], spmv_kernel_source *source)
 {
     const spmv__dev_kernel *t = &spmv__dev_kernels[f];
     spmv_print(line, 64, "\n#line 1 \"kernels/%s\"\n", t->file);
     source->file = t->file;
     source->options = options;
-    source->count = spmv__dev_walks_rows(f) ? 6 : 4;
-    source->text[0] = "#line 1 \"kernels/common.cl\"\n";
-    source->text[1] = (const char *)spmv__src_common;
-    source->text[2] = line;
-    source->text[3] = (const char *)t->source;
-    source->text[4] = "\n#line 1 \"kernels/shell.cl\"\n";
-    source->text[5] = (const char *)spmv__src_shell;
-    source->size[0] = strlen(source->text[0]);
-    source->size[1] = sizeof spmv__src_common;
-    source->size[2] = strlen(source->text[2]);
-    source->size[3] = t->size;
-    source->size[4] = strlen(source->text[4]);
-    source->size[5] = sizeof spmv__src_shell;
+    source->count = 0;
+    spmv__dev_source_add(source, "#line 1 \"kernels/common.cl\"\n", spmv__src_common, sizeof spmv__src_common);
+    spmv__dev_source_add(source, line, t->source, t->size);
+    if (spmv__dev_walks_rows(f))
+        spmv__dev_source_add(source, "\n#line 1 \"kernels/shell.cl\"\n", spmv__src_shell, sizeof spmv__src_shell);
+    if (f < (int)SPMV_FORMAT_COUNT)
+        spmv__dev_source_add(source, "\n#line 1 \"kernels/scale.cl\"\n", spmv__src_scale, sizeof spmv__src_scale);
 }
 
 /* Continues a hash (FNV-1a, 64 bits) by some bytes. It finds accidents, not forgeries. */
@@ -2100,20 +2119,23 @@ static void spmv__dev_hush(void *user, spmv_status s, const char *message)
     (void)message;
 }
 
+/* The image of a program that was given to the device, or NULL. */
+static const spmv__image *spmv__dev_image_of(const spmv_device *d, int f, const char *options)
+{
+    const spmv__image *i = d->images;
+    const uint64_t hash = i ? spmv__dev_source_hash(f) : 0;
+    while (i && (i->source != hash || strcmp((const char *)(i + 1), options) != 0)) i = i->next;
+    return i;
+}
+
 /* Makes the program from an image that was given to the device. 1, or 0 if there is none or the driver does not take it; nobody is told,
  * as it can be compiled. */
 static int spmv__dev_load(const spmv_device *d, int f, const char *options, void **out)
 {
-    const spmv__image *i;
-    const uint64_t hash = d->images ? spmv__dev_source_hash(f) : 0;
+    const spmv__image *i = spmv__dev_image_of(d, f, options);
     spmv_device quiet = *d;
     quiet.hooks.log = spmv__dev_hush;
-    for (i = d->images; i; i = i->next) {
-        const char *own = (const char *)(i + 1);
-        if (i->source != hash || strcmp(own, options) != 0) continue;
-        return d->info.backend->load(&quiet, options, own + i->options, i->bytes, out) == SPMV_OK;
-    }
-    return 0;
+    return i && d->info.backend->load(&quiet, options, (const char *)(i + 1) + i->options, i->bytes, out) == SPMV_OK;
 }
 
 /* Makes a program: from an image, or else from source. */
@@ -2133,38 +2155,134 @@ static spmv_status spmv__dev_build(spmv_device *d, int f, const char *options, v
     return s;
 }
 
+/* Makes a program that is not built yet. */
+static spmv_status spmv__dev_unbuilt(spmv_device *d, int f, const char *options, spmv__program **out)
+{
+    const size_t n = strlen(options) + 1;
+    void *block = NULL, *own = NULL;
+    spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof **out, 0);
+    if (!s) s = spmv__room(&d->hooks, &own, n, 1);
+    if (s) {
+        spmv_free(&d->hooks, block);
+        return s;
+    }
+    *out = (spmv__program *)block;
+    (*out)->format = (spmv_format)f;
+    (*out)->options = (char *)own;
+    memcpy(own, options, n);
+    return SPMV_OK;
+}
+
 /* Builds a program and keeps it in d, which owns it. */
 static spmv_status spmv__dev_new_program(spmv_device *d, int f, const char *options, void **out)
 {
-    size_t n = strlen(options) + 1;
-    spmv__program *p = (spmv__program *)spmv_alloc(&d->hooks, 1, sizeof *p);
-    spmv_status s;
-    if (!p) return spmv__no_memory(&d->hooks, 1, sizeof *p);
-    memset(p, 0, sizeof *p);
-    p->format = (spmv_format)f;
-    p->options = (char *)spmv_alloc(&d->hooks, n, 1);
-    s = p->options ? spmv__dev_build(d, f, options, &p->program) : spmv__no_memory(&d->hooks, n, 1);
+    spmv__program *p = NULL;
+    spmv_status s = spmv__dev_unbuilt(d, f, options, &p);
+    if (s) return s;
+    s = spmv__dev_build(d, f, options, &p->program);
     if (s) {
-        spmv_free(&d->hooks, p->options);
-        spmv_free(&d->hooks, p);
+        spmv__program_free(d, p);
         return s;
     }
-    memcpy(p->options, options, n);
     p->next = d->programs;
     d->programs = p;
     *out = p->program;
     return SPMV_OK;
 }
 
+/* The program that d has, or NULL. */
+static const spmv__program *spmv__dev_built(const spmv_device *d, int f, const char *options)
+{
+    const spmv__program *p = d->programs;
+    while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
+    return p;
+}
+
 static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *options, void **out)
 {
-    spmv__program *p;
-    for (p = d->programs; p; p = p->next)
-        if ((int)p->format == f && !strcmp(p->options, options)) {
-            *out = p->program;
-            return SPMV_OK;
+    const spmv__program *p = spmv__dev_built(d, f, options);
+    if (!p) return spmv__dev_new_program(d, f, options, out);
+    *out = p->program;
+    return SPMV_OK;
+}
+
+/* ---- several programs at once ----------------------------------------------------------------------------------------
+ * A compiler takes 50 to 300 ms for a program and uses one processor. Where there are threads and the back end can, all programs of a plan
+ * are compiled at the same time, and with them those that were wanted earlier but were not worth the time by themselves. */
+
+enum { SPMV__BATCH = 8 /* programs that are compiled at once; more are compiled later, one by one */ };
+
+/* Remembers a program that is to be built with others, unless it is there or was wanted before. Without memory nothing is remembered. */
+static void spmv__dev_want(spmv_device *d, int f, const char *options)
+{
+    const spmv__program *p = d->wanted;
+    spmv__program *fresh = NULL;
+    spmv_device quiet = *d;
+    quiet.hooks.log = spmv__dev_hush;
+    while (p && ((int)p->format != f || strcmp(p->options, options) != 0)) p = p->next;
+    if (p || !d->info.backend->build_all || spmv__share_threads(2, 2) < 2) return;
+    if (spmv__dev_built(d, f, options) || spmv__dev_image_of(d, f, options) || spmv__dev_unbuilt(&quiet, f, options, &fresh)) return;
+    fresh->next = d->wanted;
+    d->wanted = fresh;
+}
+
+/* The sources of programs that are compiled at once, and what becomes of them. */
+typedef struct spmv__batch {
+    size_t             count;
+    spmv__program     *of[SPMV__BATCH];
+    void              *program[SPMV__BATCH];
+    spmv_kernel_source source[SPMV__BATCH];
+    char               line[SPMV__BATCH][64];
+} spmv__batch;
+
+/* Builds the programs of a batch and moves them to those that are built. What fails is forgotten: whoever needs it builds it alone, and
+ * then the reason is reported. */
+static void spmv__dev_build_batch(spmv_device *d, spmv__batch *b)
+{
+    spmv_device quiet = *d;
+    size_t i;
+    quiet.hooks.log = spmv__dev_hush;
+    for (i = 0; i < b->count; i++) spmv__dev_source((int)b->of[i]->format, b->of[i]->options, b->line[i], &b->source[i]);
+    spmv__phase(&d->hooks, SPMV_PHASE_BUILD);
+    d->info.backend->build_all(&quiet, b->source, b->count, b->program);
+    spmv__phase(&d->hooks, SPMV_PHASE_UPLOAD);
+    for (i = 0; i < b->count; i++) {
+        spmv__program *p = b->of[i];
+        p->program = b->program[i];
+        d->compiled += p->program != NULL;
+        p->next = d->programs;
+        if (p->program) d->programs = p;
+        else spmv__program_free(d, p);
+    }
+}
+
+/* Builds what is wanted if these are at least two programs, one of them of a format. Of one alone only the kernels that fill parts stay
+ * wanted. */
+static void spmv__dev_build_wanted(spmv_device *d)
+{
+    spmv_device quiet = *d;
+    spmv__program *p, *rest = NULL;
+    void *block = NULL;
+    spmv__batch *b;
+    size_t formats = 0, all = 0;
+    quiet.hooks.log = spmv__dev_hush;
+    for (p = d->wanted; p; p = p->next, all++) formats += (int)p->format < (int)SPMV_FORMAT_COUNT;
+    if (!formats) return;
+    if (all > 1) spmv__new(&quiet.hooks, &block, 1, sizeof *b, 0);
+    b = (spmv__batch *)block;
+    while (d->wanted) {
+        p = d->wanted;
+        d->wanted = p->next;
+        if (b && b->count < SPMV__BATCH) b->of[b->count++] = p;
+        else if ((int)p->format < (int)SPMV_FORMAT_COUNT) spmv__program_free(d, p);
+        else {
+            p->next = rest;
+            rest = p;
         }
-    return spmv__dev_new_program(d, f, options, out);
+    }
+    d->wanted = rest;
+    if (b) spmv__dev_build_batch(d, b);
+    spmv_free(&d->hooks, b);
 }
 
 /* Refuses a device that spmv_device_open has not opened, or that was closed; zeroes size bytes at out. */
@@ -2356,6 +2474,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
+    if (!bytes) d->saves = 1;
     if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
     return s;
@@ -3017,6 +3136,14 @@ static spmv_status spmv__dev_vector_program(spmv_device *d, int kernel, spmv_typ
     return spmv__dev_program_of(d, kernel, o.text, out);
 }
 
+/* Finds the program with the kernel that only scales y: that of the first part, or one by itself if there are no parts. */
+static spmv_status spmv__dev_scale_program(spmv_device_matrix *m)
+{
+    m->scale = m->count ? m->part[0].program : NULL;
+    m->scale_group = m->count ? m->part[0].variant.value[SPMV_KNOB_WG] : spmv__dev_vector_group(m->device);
+    return m->scale ? SPMV_OK : spmv__dev_vector_program(m->device, (int)SPMV__KERNEL_SCALE, m->type, &m->scale);
+}
+
 static spmv_status spmv__dev_check_type(const spmv_device *d, spmv_type t)
 {
     if ((unsigned)t >= SPMV_TYPE_COUNT) return spmv_log(&d->hooks, SPMV_ERR_ARGUMENT, "no such type");
@@ -3051,6 +3178,25 @@ static spmv_status spmv__dev_stretches_create(spmv_device_matrix *out, const spm
     return s;
 }
 
+/* Builds the programs that all parts need together with those that were wanted earlier. Failures are left to what comes later. */
+static void spmv__dev_build_ahead(spmv_device *d, const spmv_part *parts, size_t count, const spmv_variant *variants)
+{
+    spmv_device quiet = *d;
+    spmv__dev_options o;
+    spmv_variant v;
+    size_t i;
+    quiet.hooks.log = spmv__dev_hush;
+    for (i = 0; i < count && d->info.backend->build_all; i++) {
+        if (variants) v = variants[i];
+        else memset(&v, 0, sizeof v);
+        if (!spmv__dev_kernels[parts[i].spec.format].source || spmv_variant_resolve(&v, &quiet, &parts[i]) ||
+            spmv__dev_describe_part(&o, &quiet, &parts[i], &v))
+            continue;
+        spmv__dev_want(d, (int)parts[i].spec.format, o.text);
+    }
+    spmv__dev_build_wanted(d);
+}
+
 SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_device *d, uint64_t rows, uint64_t cols, spmv_type type,
                                     const spmv_part *parts, size_t count, const spmv_variant *variants)
 {
@@ -3072,8 +3218,9 @@ SPMV_API spmv_status spmv_device_matrix_create(spmv_device_matrix *out, spmv_dev
     out->part = (spmv_device_part *)block;
     out->sources = count;
     out->count = s ? 0 : n;
+    if (!s && n == count) spmv__dev_build_ahead(d, parts, count, variants); /* stretches have options of their own */
     if (!s) s = spmv__dev_stretches_create(out, parts, variants);
-    if (!s) s = spmv__dev_vector_program(out->device, (int)SPMV__KERNEL_SCALE, out->type, &out->scale);
+    if (!s) s = spmv__dev_scale_program(out);
     if (!s) s = spmv__dev_new_buffer(d, 0, 0, &out->none);
     if (!s) s = spmv__dev_settle(d);
     out->covers = !s && count && spmv_part_covers(&parts[0], rows);
@@ -3226,10 +3373,10 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
 
 static spmv_status spmv__dev_launch_scale(spmv__launch *l, const spmv_device_matrix *m)
 {
-    uint64_t wg = (uint64_t)spmv__dev_vector_group(m->device), groups;
+    uint64_t wg = (uint64_t)m->scale_group, groups;
     spmv__dev_args a;
     spmv_status s = spmv__dev_groups(m->device, m->rows, wg, wg, &groups);
-    if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "spmv", &l->kernel);
+    if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "scale", &l->kernel);
     if (s) return s;
     a = spmv__dev_args_of(m, l->kernel);
     spmv__dev_arg_count(&a, m->rows);

@@ -51,10 +51,11 @@ typedef double (*spmv_clock)(void *user);
 /* Whether the choice is checked by a clock. Up to two further options are prepared and measured if their predictions are so close to that
  * of the first, for tables that err as this one does, that the expected_calls products are expected to save twice what this costs: its
  * conversion, 7 products or as many as take 0.1 ms, and on a device the building of its kernels, which only many products pay for. So is
- * csr if a product takes more than 1.25 times what the fastest csr was predicted to take. The fastest is kept; meanwhile two prepared
- * matrices are in memory. Plans may then differ from run to run, and with them the last bits of y. The clock is measure of the hints, which
- * spmv_choose calls, or else, in spmv_create, the events of a device whose queue measures time, and on the host clock of the hints.
- * Without a clock nothing is checked. */
+ * csr if a product takes more than 1.25 times what the fastest csr was predicted to take; on a device only if the products would save the
+ * building of its kernels, or with SPMV_VERIFY_ON. There, nothing is measured if products with csr are expected to take less than that
+ * anyway. The fastest is kept; meanwhile two prepared matrices are in memory. Plans may then differ from run to run, and with them the last
+ * bits of y. The clock is measure of the hints, which spmv_choose calls, or else, in spmv_create, the events of a device whose queue
+ * measures time, and on the host clock of the hints. Without a clock nothing is checked. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,

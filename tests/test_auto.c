@@ -1202,6 +1202,36 @@ Test(choice, verified_by_the_clock)
     matrix_free(&m);
 }
 
+/* On a device csr is measured only if the products would save the building of its kernels, or if the check was requested. */
+Test(choice, verified_on_a_device)
+{
+    static const char table[] = "spmv tuning table 1\ndevice d\nclass gpu\nrows 1\nper_row 1\nf64 banded csr/ 4\nf64 banded sell/ 8\n";
+    static const struct {
+        double      other;
+        spmv_verify verify;
+        int         measured;
+    } t[] = { { 5e-5, SPMV_VERIFY_DEFAULT, 1 }, { 5e-3, SPMV_VERIFY_DEFAULT, 2 }, { 5e-5, SPMV_VERIFY_ON, 2 } };
+    matrix m;
+    spmv_csr a = grid(&m);
+    spmv_build_hints hints;
+    spmv_build how;
+    spmv_choice *c = fresh(&hints, &how);
+    size_t i;
+    for (i = 0; i < sizeof t / sizeof *t; i++) {
+        two_speeds clock = { 1e-6, 0, 0 };
+        clock.other = t[i].other;
+        hints.measure = two_times;
+        hints.measure_user = &clock;
+        hints.verify = t[i].verify;
+        cr_assert_eq(choose(c, "auto", &a, table, &hints, &how, NULL), SPMV_OK);
+        cr_assert_eq(clock.calls, t[i].measured, "%d: %d measured", (int)i, clock.calls);
+        cr_assert_eq(c->plan.part[0].format, t[i].measured == 1 ? SPMV_SELL : SPMV_CSR, "%d", (int)i);
+    }
+    free(c);
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
 /* A clock that goes faster or slower once the first option has been measured. */
 typedef struct turns {
     double now, first, later; /* seconds; what each reading adds, up to the eighth and after it */

@@ -184,10 +184,10 @@ Test(devices, callers_own_are_left_alone)
 Test(programs, are_compiled_for_the_device)
 {
     static const struct { const char *which; int archs[3]; const char *macros, *options; } ways[] = {
-        { "0", { 75, 80, 90 }, NULL, "--gpu-architecture=sm_90 --fmad=true " },
-        { "0", { 75, 80, 90 }, "-DREPEAT=1", "--gpu-architecture=sm_90 --fmad=false " },
-        { "0", { 100, 80, 75 }, "-DREPEAT=0", "--gpu-architecture=compute_80 --fmad=true " },
-        { "1", { 75, 80, 90 }, NULL, "--gpu-architecture=compute_80 --fmad=true " }
+        { "0", { 75, 80, 90 }, NULL, "--gpu-architecture=sm_90 --fmad=true --minimal " },
+        { "0", { 75, 80, 90 }, "-DREPEAT=1", "--gpu-architecture=sm_90 --fmad=false --minimal " },
+        { "0", { 100, 80, 75 }, "-DREPEAT=0", "--gpu-architecture=compute_80 --fmad=true --minimal " },
+        { "1", { 75, 80, 90 }, NULL, "--gpu-architecture=compute_80 --fmad=true --minimal " }
     };
     spmv_device d;
     void *program;
@@ -205,6 +205,19 @@ Test(programs, are_compiled_for_the_device)
     cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_ERR_BUILD);
     cr_assert_str_eq(said, "NVRTC does not compile for compute capability 9.0 of NVIDIA Fake 0: that of an older CUDA toolkit may");
     spmv_device_close(&d);
+}
+
+/* An older NVRTC does not know --minimal. */
+Test(programs, are_compiled_by_older_compilers)
+{
+    spmv_device d;
+    void *program;
+    fake.old = 1;
+    cr_assert_eq(open_device(&d, "0"), SPMV_OK);
+    cr_assert_eq(spmv_device_program(&d, SPMV_CSR, NULL, &program), SPMV_OK, "%s", said);
+    cr_assert_str_eq(fake.options, "--gpu-architecture=sm_90 --fmad=true ");
+    spmv_device_close(&d);
+    check_clean("old");
 }
 
 Test(programs, are_macros_and_prelude_and_source)
@@ -242,6 +255,32 @@ Test(programs, are_bytes)
         spmv_destroy(&m);
         spmv_device_close(&d);
         check_clean(which[i]);
+    }
+}
+
+/* The kernels that fill parts are compiled once the host has taken as long as that takes, at once where they will be kept, or, with
+ * threads, beside those of the first product, for the next matrix. A product's own program also has the kernel that scales y. */
+Test(programs, for_conversion_are_compiled_when_that_pays)
+{
+    spmv_device d;
+    spmv_matrix m;
+    int way;
+    const int beside = spmv__share_threads(2, 2) > 1;
+    for (way = 0; way < 3; way++) {
+        cr_assert_eq(open_device(&d, "0"), SPMV_OK, "%s", said);
+        if (way == 1) cr_assert_eq(spmv_device_programs_give(&d, NULL, 0), SPMV_OK);
+        if (way == 2) d.rented = 1;
+        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, way || beside ? 2 : 1, "%d", way);
+        cr_assert_eq(m.store.part[0].elsewhere != NULL, way != 0, "%d", way);
+        cr_assert_eq(d.rented > 0, !way, "%d: %g s", way, d.rented);
+        spmv_destroy(&m);
+        cr_assert_eq(store(&m, &d, "sell"), SPMV_OK, "%s", said);
+        cr_assert_eq(d.compiled, way || beside ? 2 : 1, "%d: again", way);
+        cr_assert_eq(m.store.part[0].elsewhere != NULL, way || beside, "%d: again", way);
+        spmv_destroy(&m);
+        spmv_device_close(&d);
+        check_clean("conversion");
     }
 }
 
@@ -345,8 +384,9 @@ Test(products, leave_the_callers_context_current)
     check_clean("current");
 }
 
-/* A device, a matrix in a plan of two parts, products with and without timing. */
-static spmv_status everything(void)
+/* A device, a matrix in a plan of two parts, products with and without timing. together: the host fills the parts, and where there are
+ * threads, all programs are compiled at once; else the device fills them, and programs are compiled one by one. */
+static spmv_status everything(int together)
 {
     static const double x[COLS] = { 1, 1, 1, 1 };
     double y[ROWS] = { 0 }, seconds = 0;
@@ -354,6 +394,10 @@ static spmv_status everything(void)
     spmv_matrix m;
     spmv_status s = open_device(&d, "cuda:0");
     if (s) return s;
+    d.saves = !together;
+#ifdef _OPENMP
+    omp_set_num_threads(together ? 2 : 1);
+#endif
     s = store(&m, &d, "ell:w=1+coo");
     if (!s) s = spmv_mul(&m, 1, x, 1, y);
     if (!s) s = spmv_exec_timing(m.exec, 1);
@@ -464,7 +508,7 @@ Test(failures, of_every_call, .timeout = 60)
         for (k = 0;; k++) {
             fake.fail_in = k;
             *fake.failed = 0;
-            s = everything();
+            s = everything(0);
             fake.fail_in = -1;
             if (!*fake.failed) break; /* fewer calls */
             check_clean(fake.failed);
@@ -486,10 +530,39 @@ Test(failures, of_every_allocation, .timeout = 60)
     spmv_status s = SPMV_ERR_MEMORY;
     for (k = 0; blocks_left < 0; k++) {
         blocks_left = k;
-        s = everything();
+        s = everything(0);
         cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
         check_clean("memory");
         if (blocks_left < 0 && s != SPMV_ERR_MEMORY) cr_assert(strstr(said, "the host converts instead"), "%s", said);
+    }
+    blocks_left = -1;
+    cr_assert_eq(s, SPMV_OK, "%s", said);
+    cr_assert_gt(k, 30);
+}
+
+/* What fails while programs are compiled at once is compiled again alone. */
+Test(failures, of_programs_that_are_compiled_at_once, .timeout = 60)
+{
+    spmv_status s;
+    long k;
+    fake.error = 700;
+    for (k = 0;; k++) {
+        fake.fail_in = k;
+        *fake.failed = 0;
+        s = everything(1);
+        fake.fail_in = -1;
+        if (!*fake.failed) break;
+        check_clean(fake.failed);
+        if (strncmp(fake.failed, "nvrtc", 5) && strncmp(fake.failed, "cuDevice", 8) && strcmp(fake.failed, "cuModuleLoadData"))
+            cr_assert(s != SPMV_OK || strstr(said, "the host converts instead"), "%s failed, and nobody said so", fake.failed);
+    }
+    cr_assert_eq(s, SPMV_OK, "%s", said);
+    cr_assert_gt(k, 40);
+    for (s = SPMV_ERR_MEMORY, k = 0; blocks_left < 0; k++) {
+        blocks_left = k;
+        s = everything(1);
+        cr_assert_eq(blocks, 0, "%ld blocks are left", blocks);
+        check_clean("memory");
     }
     blocks_left = -1;
     cr_assert_eq(s, SPMV_OK, "%s", said);

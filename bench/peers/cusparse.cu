@@ -3,7 +3,7 @@
 // a row, in batches of at least 2 ms, the median of the batches.
 //
 //     nvcc -O2 -std=c++17 -arch=native bench/peers/cusparse.cu -o build/cusparse -lcusparse
-//     build/cusparse FILE...          each written by bench/csrb
+//     build/cusparse [f32|f64] FILE...          each written by bench/csrb; both types unless one is named
 //
 // Prints a line of JSON for each matrix, type and variant: us, microseconds per product; prepare_us, the time of
 // cusparseSpMV_preprocess; for CSR and COO copy_us, the time of copying the matrix to the device, and total_us, the time from arrays on the
@@ -248,17 +248,19 @@ template <class T> class Bench {
 };
 
 int main(int argc, char **argv) {
-    int failed = argc < 2;
-    if (failed) std::fprintf(stderr, "usage: cusparse FILE...\n");
-    for (int i = 1; i < argc; i++) {
+    const std::string only = argc > 1 ? argv[1] : "";
+    const int first = only == "f32" || only == "f64" ? 2 : 1;
+    int failed = argc <= first;
+    if (failed) std::fprintf(stderr, "usage: cusparse [f32|f64] FILE...\n");
+    for (int i = first; i < argc; i++) {
         Csr a;
         if (!load(argv[i], a)) {
             std::fprintf(stderr, "%s: not a file of bench/csrb\n", argv[i]);
             failed = 1;
             continue;
         }
-        Bench<float>(a).all();
-        Bench<double>(a).all();
+        if (first == 1 || only == "f32") Bench<float>(a).all();
+        if (first == 1 || only == "f64") Bench<double>(a).all();
     }
     return failed;
 }

@@ -16,7 +16,7 @@ static int fails(const char *name)
 }
 
 #ifndef COMPILER
-fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL };
+fake_state fake = { { 0 }, 0, -1, 2, "", 0, FAKE_DEVICES, 0, 0, 0, 0, 0, 0, 0, { 0 }, 0, 0, { 75, 80, 90 }, "", NULL, NULL, 0 };
 
 typedef struct thing {
     int    kind, refs;
@@ -155,7 +155,8 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
 {
     CALL();
     *function = find(module, FAKE_MODULES);
-    return strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "fill") && strcmp(name, "count_ends") ? 500 : 0;
+    return strcmp(name, "spmv") && strcmp(name, "finish") && strcmp(name, "scale") && strcmp(name, "fill") && strcmp(name, "count_ends")
+               ? 500 : 0;
 }
 
 int cuFuncGetAttribute(int *value, int attribute, void *function)
@@ -346,14 +347,25 @@ int nvrtcDestroyProgram(void **program)
     return 0;
 }
 
+/* May be called in several threads at once. */
 int nvrtcCompileProgram(void *program, int options, const char *const *option)
 {
-    int i;
-    CALL();
-    for (*fake.options = 0, i = 0; i < options; i++) {
-        strncat(fake.options, option[i], sizeof fake.options - strlen(fake.options) - 1);
-        strncat(fake.options, " ", sizeof fake.options - strlen(fake.options) - 1);
+    static int busy;
+    char all[sizeof fake.options];
+    int i, failed;
+    while (__sync_lock_test_and_set(&busy, 1)) {}
+    failed = fails(__func__);
+    __sync_lock_release(&busy);
+    if (failed) return fake.error == 2 ? 1 : 11;
+    for (i = 0; i < options; i++)
+        if (fake.old && !strcmp(option[i], "--minimal")) return 5; /* NVRTC_ERROR_INVALID_OPTION */
+    for (*all = 0, i = 0; i < options; i++) {
+        strncat(all, option[i], sizeof all - strlen(all) - 1);
+        strncat(all, " ", sizeof all - strlen(all) - 1);
     }
+    while (__sync_lock_test_and_set(&busy, 1)) {}
+    memcpy(fake.options, all, sizeof all);
+    __sync_lock_release(&busy);
     return fake.reject && strstr((char *)program, fake.reject) ? 6 : 0;
 }
 

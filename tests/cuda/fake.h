@@ -25,6 +25,7 @@ typedef struct fake_state {
     char options[256];
     const char *reject;     /* text that does not compile; NULL: everything does */
     void *current;          /* context */
+    int   old;              /* 1: the compiler does not know --minimal */
 } fake_state;
 
 extern fake_state fake;

@@ -127,6 +127,7 @@ void cli_phases_begin(tool *t)
     t->phase = SPMV_PHASE_NONE;
     t->phase_since = cli_seconds();
     t->peak = t->held;
+    t->device_peak = t->device_held;
 }
 
 /* spmv_hooks.resize: keeps the size of each block before it, so that t->held is what the library holds. */

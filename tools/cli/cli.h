@@ -38,6 +38,7 @@ typedef struct tool {
     spmv_phase  phase;     /* the current one, and when it began */
     double      phase_since;
     uint64_t    held, peak; /* bytes that the library holds; the most since cli_phases_begin */
+    uint64_t    device_held, device_peak; /* the same in buffers of a device (device_count_memory), the most while a phase goes on */
     int         cold;      /* 1: the device's caches are filled with other data before each product that is timed */
 } tool;
 
@@ -74,7 +75,7 @@ LIKE_PRINTF(2, 3) int cli_misuse(tool *t, const char *format, ...);
 /* Prints that memory ran out. Returns FAILED. */
 int cli_no_memory(tool *t);
 
-/* Begins to measure how a matrix is prepared: sets t->spent to 0 and t->peak to what the library holds already. */
+/* Begins to measure how a matrix is prepared: sets t->spent to 0 and the peaks to what the library holds already. */
 void cli_phases_begin(tool *t);
 
 /* Begins a run of a command: t->hooks report to t. Nothing needs to be freed. */

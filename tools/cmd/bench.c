@@ -158,7 +158,7 @@ static void result_memory(line *out, const bench *b, const runner *r)
     memcpy(out->spent, b->t->spent, sizeof out->spent);
     out->memory = (double)b->t->peak / csr;
     if (!r || (!b->device && !b->team.count)) return;
-    out->device_memory = runner_bytes(r) / csr;
+    out->device_memory = (b->team.count ? runner_bytes(r) : (double)b->t->device_peak) / csr;
     if (b->team.count) return;
     for (i = 0; i < r->m.store.count; i++) out->filled += r->m.store.part[i].elsewhere != NULL;
     out->parts = r->m.store.count;
@@ -425,6 +425,7 @@ static int bench_devices(bench *b)
     int result = team_open(b->t, b->args, &b->team);
     if (result == DONE) result = bench_team_options(b);
     if (result == DONE && !b->team.count) result = device_open(b->t, b->args->value[OPT_DEVICE], &b->device);
+    device_count_memory(b->device);
     if (b->team.count) team_label(&b->team, b->label, sizeof b->label);
     else snprintf(b->label, sizeof b->label, "%s", device_label(b->device));
     return result;

@@ -24,7 +24,8 @@ typedef struct line {
     double      spent[SPMV_PHASE_COUNT]; /* ... of which in each phase */
     double      memory;           /* the most bytes that the library held while preparing, over those of the CSR form */
     int         filled, parts;    /* parts that the device filled, and all of them */
-    double      device_memory;    /* bytes of the matrix on devices over those of the CSR form; NAN: on the host */
+    double      device_memory;    /* the most bytes in buffers of the device while preparing, or for several devices those of the matrix,
+                                     over those of the CSR form; NAN: on the host */
     int         refused;          /* 1: the plan cannot work for this matrix or device */
     int         ok;               /* 1: the product is right */
     int         again;            /* 1: timed side by side with others */

@@ -29,6 +29,11 @@ int device_open(tool *t, const char *text, spmv_device **out)
     return cli_complain(t, "--device %s: this program was built without OpenCL", text);
 }
 
+void device_count_memory(spmv_device *d)
+{
+    (void)d;
+}
+
 void device_close(tool *t, spmv_device *d)
 {
     (void)t;
@@ -71,7 +76,10 @@ static void cache_read(tool *t, spmv_device *d)
     char path[1024];
     long size;
     void *bytes = NULL;
-    FILE *f = cache_path(t, d, path, sizeof path) ? fopen(path, "rb") : NULL;
+    FILE *f;
+    if (!cache_path(t, d, path, sizeof path)) return;
+    spmv_device_programs_give(d, NULL, 0); /* says that programs will be kept */
+    f = fopen(path, "rb");
     if (!f) return;
     if (fseek(f, 0, SEEK_END) == 0 && (size = ftell(f)) > 0 && fseek(f, 0, SEEK_SET) == 0) {
         bytes = malloc((size_t)size);
@@ -121,6 +129,40 @@ int device_open(tool *t, const char *text, spmv_device **out)
     free(*out);
     *out = NULL;
     return cli_complain(t, "--device %s could not be opened; spmv devices lists the devices", text);
+}
+
+/* The back end whose buffers are counted. */
+static const spmv_backend *counted;
+
+/* spmv_backend.buffer, counted. */
+static spmv_status counting_buffer(const spmv_device *d, uint64_t bytes, int read_only, const void *from, void **buffer)
+{
+    tool *t = (tool *)d->hooks.user;
+    spmv_status s = counted->buffer(d, bytes, read_only, from, buffer);
+    if (s != SPMV_OK) return s;
+    t->device_held += bytes;
+    if (t->phase != SPMV_PHASE_NONE && t->device_held > t->device_peak) t->device_peak = t->device_held;
+    return s;
+}
+
+/* spmv_backend.buffer_free, counted. */
+static void counting_buffer_free(const spmv_device *d, void *buffer)
+{
+    tool *t = (tool *)d->hooks.user;
+    uint64_t bytes = 0;
+    if (counted->buffer_bytes(d, buffer, &bytes) == SPMV_OK) t->device_held -= bytes < t->device_held ? bytes : t->device_held;
+    counted->buffer_free(d, buffer);
+}
+
+void device_count_memory(spmv_device *d)
+{
+    static spmv_backend counting;
+    if (!d) return;
+    counted = d->info.backend;
+    counting = *counted;
+    counting.buffer = counting_buffer;
+    counting.buffer_free = counting_buffer_free;
+    d->info.backend = &counting;
 }
 
 void device_close(tool *t, spmv_device *d)

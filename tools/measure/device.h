@@ -16,6 +16,10 @@ int device_host_threads(void);
  * DONE, or FAILED after a message. */
 int device_open(tool *t, const char *text, spmv_device **out);
 
+/* From now on, t->device_held and t->device_peak count the bytes of d's buffers. One device at a time; d must have no buffers yet, and its
+ * hooks must be t's. NULL, the host, is allowed. */
+void device_count_memory(spmv_device *d);
+
 /* Closes and frees d. NULL, the host, is allowed. With t->cache, programs that were compiled are written into that folder before; a message
  * says if that fails. */
 void device_close(tool *t, spmv_device *d);

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# bench/totals.sh FILE... - how long preparing and 100, 1,000 and 10,000 products take on an NVIDIA GPU, beside cuSPARSE. FILE is a Matrix
+# Market file, compressed or not, or the binary form. For each file, "auto" prepares it in a process that finds no programs, a second time
+# in the same process, and once in a process that finds the programs of an earlier one in a folder. Rows go to OUT, and bench/totals.py
+# makes the table of them, which is printed:
+#     sh bench/totals.sh FILE... && python3 bench/totals.py build/totals >bench/results/nvidia-h200-prepare.txt
+# Variables, with their defaults: DEVICE (cuda:0); TYPES (f64); OUT (build/totals); SECONDS_LEFT, after which no further step is begun (no
+# limit); SPMV, PEER, CSRB: programs that are already built (PEER=: without cuSPARSE).
+set -eu
+if [ $# = 0 ]; then
+    echo "usage: bench/totals.sh FILE..." >&2
+    exit 2
+fi
+root=$(cd "$(dirname "$0")/.." && pwd)
+device=${DEVICE:-cuda:0}
+out=${OUT:-$root/build/totals}
+begun=$(date +%s)
+mkdir -p "$out"
+if [ -z "${SPMV:-}" ]; then
+    make -s -C "$root" --no-print-directory build/spmv
+    SPMV=$root/build/spmv
+fi
+if [ -z "${PEER+set}" ]; then
+    PEER=$out/cusparse
+    nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
+fi
+if [ -z "${CSRB:-}" ]; then
+    CSRB=$out/csrb
+    "${CC:-cc}" -std=c99 -O2 -I"$root" "$root/bench/csrb.c" -o "$CSRB"
+fi
+late() { [ "${SECONDS_LEFT:-}" ] && [ $(($(date +%s) - begun)) -ge "$SECONDS_LEFT" ] && echo "no time left for $*" >&2; }
+# bench ROWS ARGUMENT...: a plan that is refused makes this fail; errors has the reason
+bench() {
+    rows=$1
+    shift
+    "$SPMV" bench "$@" --device "$device" --total 100,1000,10000 --json >>"$out/$rows" 2>>"$out/errors" || true
+}
+for rows in cold.json kept.json cuSPARSE.json errors; do : >"$out/$rows"; done
+files= peers=
+for f; do
+    name=$(basename "$f" .gz)
+    name=${name%.*}
+    late "$name" && continue
+    "$SPMV" convert "$f" "$out/$name.bin" >/dev/null
+    for t in ${TYPES:-f64}; do # NVRTC keeps what it compiled on the disk, too, and then takes 12 to 29 ms instead of 80 to 290
+        (export CUDA_CACHE_DISABLE=1; bench cold.json "$out/$name.bin" --plan auto --plan auto --type "$t")
+    done
+    [ -z "$PEER" ] || "$CSRB" "$out/$name.bin" "$out/$name.csrb"
+    files="$files $out/$name.bin" peers="$peers $out/$name.csrb"
+    echo "$(($(date +%s) - begun)) s  $name" >&2
+done
+# shellcheck disable=SC2086
+for t in ${TYPES:-f64}; do
+    late "$t, cuSPARSE and with kept programs" && continue
+    [ -z "$PEER" ] || "$PEER" "$t" $peers >>"$out/cuSPARSE.json"
+    echo "$(($(date +%s) - begun)) s  $t, cuSPARSE" >&2
+    rm -rf "$out/programs"
+    mkdir "$out/programs"
+    bench first.json $files --plan auto --cache "$out/programs" --type "$t"
+    bench kept.json $files --plan auto --cache "$out/programs" --type "$t"
+done
+# shellcheck disable=SC2086
+rm -rf "$out/programs" "$out/first.json" $files $peers
+{
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+    echo "Machine: $gpu, $(nproc) host cores; $(date -u +%Y-%m-%d)"
+    echo "Command: sh bench/totals.sh FILE... && python3 bench/totals.py build/totals"
+} >"$out/head.txt"
+python3 "$root/bench/totals.py" "$out"
