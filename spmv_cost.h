@@ -90,6 +90,9 @@ typedef struct spmv__estimator {
     unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
     unsigned           without; /* bits of formats that must not be used */
     double             limit;   /* the most bytes that a part may take */
+    spmv__reuse        reuse;   /* of x in the whole matrix; its lines are 0 if x fits the cache, or the table does not say what that means */
+    double             cols;    /* of the whole matrix */
+    double             far;     /* of the scattered reads of x, the share that the cache does not serve: with a->cols columns at once */
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
@@ -248,6 +251,29 @@ static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *targe
     return spmv__bundled_table(&e->own, &e->exact, target, e->h);
 }
 
+/* Sets e->far for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as x has
+ * become smaller. Reads that a cache of SPMV__GATHER_LINES lines serves are not scattered. */
+static void spmv__set_far(spmv__estimator *e)
+{
+    double scattered = spmv__reuse_missed(&e->reuse, (double)SPMV__GATHER_LINES), line, lines;
+    e->far = 0;
+    if (!(scattered > 0) || !e->a->cols) return;
+    line = (double)spmv_vector_size(e->how->type) * SPMV__REUSE_LINE;
+    lines = e->t->held * 1048576 / line * e->cols / (double)e->a->cols;
+    e->far = spmv__reuse_missed(&e->reuse, lines) / scattered;
+}
+
+/* Looks at how x is read if it is larger than what the cache of a GPU holds of it. */
+static spmv_status spmv__look_far(spmv__estimator *e)
+{
+    const double x = (double)e->a->cols * (double)spmv_vector_size(e->how->type);
+    spmv_status s = SPMV_OK;
+    e->cols = (double)e->a->cols;
+    if (e->t->miss > 0 && x > e->t->held * 1048576) s = spmv__reuse_make(&e->reuse, e->a, e->h);
+    if (!s) spmv__set_far(e);
+    return s;
+}
+
 /* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,
  * and its vectors are those of f64. */
 static spmv_status spmv__find_candidates(spmv__estimator *e)
@@ -266,7 +292,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
     }
     if (!s) spmv__lend_rows(e);
     if (!s) spmv__find_fits(e);
-    return s;
+    return s ? s : spmv__look_far(e);
 }
 
 static void spmv__estimator_free(spmv__estimator *e)
@@ -372,18 +398,27 @@ static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *layout
     return l->slots - l->skipped * (1 - index / (index + (double)spmv_value_size(e->how->type)));
 }
 
+/* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
+static double spmv__scattered_reads(const spmv_spec *layout, const spmv__load *l)
+{
+    return l->gather * (spmv__is_block(layout->format) ? (l->slots - l->skipped) / (double)spmv__block_height(layout) : l->nnz);
+}
+
 /* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
- * access. */
+ * access. A GPU's cache passes on a sector for each such access, beside all other bytes. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
     double bytes = spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x, beyond = 0;
-    double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
-    if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
-    if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;
-    return spmv__peak_seconds(t, bytes);
+    const int gpu = t->device_class == SPMV_DEVICE_CLASS_GPU;
+    double line = gpu ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(k->layout, l) * line, cached = 0;
+    if (gpu && t->near_peak > 0) cached = (bytes + scattered) / (t->near_peak * 1e9);
+    if (t->miss > 0) beyond = e->far;
+    else if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
+    if (beyond > 0) bytes += beyond * scattered;
+    return spmv__longer(spmv__peak_seconds(t, bytes), cached);
 }
 
 /* By what the product differs from those that the rates were measured with; rates: its seconds by them. Where a term is beyond those of all
@@ -418,6 +453,17 @@ static double spmv__fitted(const spmv__candidate *k, const double term[SPMV_TERM
 /* The same for the time of the longest row. */
 static double spmv__fitted_chain(const spmv__candidate *k) { return k->fit ? spmv__exp2(k->fit->factor[SPMV_TERM_CHAIN]) : 1; }
 
+/* Seconds that reads of x take longer because the cache does not hold them, beyond what the rates of scattered matrices contain, whose x is
+ * no longer than the most rows of the table. */
+static double spmv__far_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
+{
+    const spmv_tuning *t = e->t;
+    double most = (double)t->rows_at[t->rows - 1], cols = (double)e->a->cols, x = (cols < most ? cols : most), known;
+    if (!(e->far > 0)) return 0;
+    known = 1 - t->held * 1048576 / (x * (double)spmv_vector_size(e->how->type));
+    return spmv__scattered_reads(k->layout, l) * spmv__longer(e->far - spmv__longer(known, 0), 0) * t->miss;
+}
+
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
  * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
  * Negative: nothing is known. */
@@ -432,6 +478,7 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
         double more = other - spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, cols, per_row, l->nnz);
         if (more > 0) base += more * l->gather;
     }
+    if (base > 0) base += spmv__far_seconds(e, k, l);
     other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, slots) : 0;
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
@@ -613,6 +660,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
             spmv_view v = spmv_split_view(&split, a, i);
             variant = spmv__part_variant(variant, knobs);
             seen.cols = spmv__columns_left(plan, i, a->cols);
+            spmv__set_far(&e);
             s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
         }
         spmv_split_free(&split);

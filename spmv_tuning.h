@@ -2857,7 +2857,7 @@ static const spmv_tune_fit spmv__ready_fit[] = {
 };
 static const spmv_tuning spmv__ready = {
     "host", "gcc 12.2.0, 2 threads", "2026-11-23", SPMV_DEVICE_CLASS_HOST,
-    2, 24104, 21.4, 29.2, 44, 62, 6.5e-08, 0, 0, 0, 128.25, 29.2, 6, 6,
+    2, 24104, 21.4, 29.2, 44, 62, 0, 0, 6.5e-08, 0, 0, 0, 128.25, 29.2, 6, 6,
     { 1024, 8192, 32768, 131072, 524288, 2097152, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
     { 1, 4, 16, 64, 256, 1024, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 },
     288, (spmv_tune_row *)spmv__ready_row, 141, (spmv_tune_fit *)spmv__ready_fit,
@@ -2881,6 +2881,7 @@ static const char spmv__tune_1[][2048] = {
     "copy 4200\n"
     "read 4500\n"
     "cache 56 7075\n"
+    "far 28 14.2\n"
     "launch 2.7\n"
     "step 0.084 512 0.087\n"
     "date 2026-11-23\n"
