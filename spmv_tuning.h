@@ -2881,7 +2881,7 @@ static const char spmv__tune_1[][2048] = {
     "copy 4200\n"
     "read 4500\n"
     "cache 56 7075\n"
-    "far 28 14.2\n"
+    "far 34 19.9\n"
     "launch 2.7\n"
     "step 0.084 512 0.087\n"
     "date 2026-11-23\n"
