@@ -123,8 +123,8 @@ typedef struct spmv__mix {
  * and skipped in another. */
 #define SPMV__CONVERT_PART 4
 
-/* The same for panels on a GPU, whose products are much faster than the host's passes over the matrix: on an H200's host with 16 cores, each
- * further panel of 30 to 40 million nonzeros took about 30 ms, and csr 0.3 to 0.75 ms. */
+/* The same for panels on a GPU, whose products are much faster than the host's passes over the matrix: on an H200's host with 16 cores,
+ * each further panel of 30 to 40 million nonzeros took about 30 ms, and csr 0.3 to 0.75 ms. */
 #define SPMV__CONVERT_PANEL 50
 
 /* Appends a part that takes so many seconds and has so many rows. */

@@ -90,7 +90,7 @@ typedef struct spmv__estimator {
     unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
     unsigned           without; /* bits of formats that must not be used */
     double             limit;   /* the most bytes that a part may take */
-    spmv__reuse        reuse;   /* of x in the whole matrix; its lines are 0 if x fits the cache, or the table does not say what that means */
+    spmv__reuse        reuse;   /* of x in the whole matrix; lines are 0 if x fits the cache, or the table does not say what misses cost */
     double             cols;    /* of the whole matrix */
     double             near;    /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
     double             far;     /* the share of those whose line the cache does not hold, with a->cols columns at once */

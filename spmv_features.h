@@ -274,7 +274,7 @@ enum {
     SPMV__REUSE_LINE    = 8,  /* elements of x that are read together */
     SPMV__REUSE_BINS    = 80, /* two for each power of two of nonzeros */
     SPMV__REUSE_RUNS    = 3,  /* stretches of nonzeros that are looked at, evenly spread */
-    SPMV__REUSE_SAMPLED = 4096 /* lines of x that are followed at most twice as many of */
+    SPMV__REUSE_SAMPLED = 4096 /* lines of x that are followed; at most twice as many */
 };
 
 /* After how many nonzeros the lines of x are read again. */
@@ -355,8 +355,8 @@ static spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const s
     return SPMV_OK;
 }
 
-/* The share of the nonzeros whose line of x a cache of so many lines does not hold any more, by average eviction times (Hu, Wang, Zhou, Luo,
- * Ding, Wang: Kinetic modeling of data eviction in cache, USENIX ATC 2016): the longest time that a line stays is the one by which the
+/* The share of the nonzeros whose line of x a cache of so many lines does not hold any more, by average eviction times (Hu, Wang, Zhou,
+ * Luo, Ding, Wang: Kinetic modeling of data eviction in cache, USENIX ATC 2016): the longest time that a line stays is the one by which the
  * probabilities of not being read again, added up, make the size of the cache. */
 static double spmv__reuse_missed(const spmv__reuse *r, double lines)
 {

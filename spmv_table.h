@@ -15,8 +15,8 @@
  *     copy 3900                   GB/s, measured
  *     read 4100
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
- *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it; picoseconds longer that
- *                                 one takes which does not; optional
+ *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it; picoseconds
+ *                                 longer that one takes which does not; optional
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional

@@ -559,8 +559,7 @@ Test(tuning, panels_are_offered)
     for (i = 0; i < sizeof given / sizeof *given; i++) {
         char text[1000];
         spmv_tuning t;
-        spmv_print(text, sizeof text, "spmv tuning table 1\ndevice test\nclass gpu\nread 100\ncache 0.2 200\n%slaunch 1\n%sf64 banded tcsr/%s",
-                   given[i].far, AXES, RATES);
+        spmv_print(text, sizeof text, "%sread 100\ncache 0.2 200\n%slaunch 1\n%sf64 banded tcsr/%s", HEAD, given[i].far, AXES, RATES);
         t = good(text);
         hints.tuning = &t;
         cr_assert_eq(spmv_choose(&c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);

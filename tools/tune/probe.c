@@ -198,8 +198,8 @@ static void device_cache(tuner *u, void *program, void *const m[2], size_t bytes
 }
 
 /* Finds how much of an x of 8-byte elements scattered reads find in the cache while 16 bytes for each of them stream through it, and what a
- * read costs that does not. Were the elements in the cache equally often needed, the time t of a read would be t = hit + miss (1 - held / x)
- * for each x beyond held; two such x and one far below give the three unknowns. */
+ * read costs that does not. As all elements are needed equally often, the time t of a read is hit + miss (1 - held / x) for each x
+ * beyond held; two such x and one far below give the three unknowns. */
 static void device_far(tuner *u, void *program, void *const m[2], size_t bytes)
 {
     static const double of_cache[3] = {0.125, 1.5, 4}; /* sizes of x */
