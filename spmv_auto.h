@@ -112,6 +112,7 @@ typedef struct spmv__mix {
     const char *variant[SPMV_MAX_PARTS];
     double      seconds, convert; /* of a product; in products of csr */
     int         sampled;          /* 1: the size of a part was estimated from a sample */
+    int         alike;            /* 1: all parts are panels that are stored alike */
 } spmv__mix;
 
 /* How many times as long a later part takes on a host for reading its row list and y again, which no table has (clspmv_webbase and
@@ -122,6 +123,10 @@ typedef struct spmv__mix {
  * and skipped in another. */
 #define SPMV__CONVERT_PART 4
 
+/* The same for panels on a GPU, whose products are much faster than the host's passes over the matrix: on an H200's host with 16 cores,
+ * each further panel of 30 to 40 million nonzeros took about 30 ms, and csr 0.3 to 0.75 ms. */
+#define SPMV__CONVERT_PANEL 50
+
 /* Appends a part that takes so many seconds and has so many rows. */
 static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec *spec, const char *variant, double seconds, double rows)
 {
@@ -131,7 +136,7 @@ static void spmv__mix_add(const spmv__chooser *c, spmv__mix *m, const spmv_spec 
     m->variant[m->count++] = variant;
     if (m->count > 1 && spec->key[SPMV_KEY_ROWS] && c->e.t->device_class == SPMV_DEVICE_CLASS_HOST) seconds *= SPMV__ROW_LIST_TIMES;
     m->seconds += seconds;
-    m->convert += spmv__spec_convert(spec) + (m->count > 1 ? SPMV__CONVERT_PART : 0);
+    m->convert += spmv__spec_convert(spec) + (m->count < 2 ? 0 : m->alike ? SPMV__CONVERT_PANEL : SPMV__CONVERT_PART);
     /* a later part reads y and writes it again */
     if (m->count > 1 && c->e.t->read > 0) m->seconds += 2e-9 * rows * (double)spmv_vector_size(c->e.how->type) / c->e.t->read;
 }
@@ -193,6 +198,9 @@ static int spmv__verifies(const spmv_build_hints *hints, int reproducible)
     return verify == SPMV_VERIFY_ON || (verify == SPMV_VERIFY_DEFAULT && !reproducible && spmv__calls(hints) >= (double)SPMV_VERIFY_CALLS);
 }
 
+/* The parts of which each adds the risk that estimates err: panels that are stored alike err alike, and count as two parts. */
+static int spmv__risky_parts(const spmv__mix *m) { return m->alike && m->count > 2 ? 2 : m->count; }
+
 /* The cost of an option with so many parts; csr: it is csr alone. */
 static double spmv__option_cost(const spmv__chooser *c, const spmv_option *o, int parts, int csr)
 {
@@ -215,7 +223,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     o.predicted = m->seconds;
     o.convert = m->convert;
     o.sampled = m->sampled;
-    o.cost = spmv__option_cost(c, &o, m->count, m->count == 1 && m->part[0].format == SPMV_CSR);
+    o.cost = spmv__option_cost(c, &o, spmv__risky_parts(m), m->count == 1 && m->part[0].format == SPMV_CSR);
     for (i = 0; i < out->count; i++) {
         if (!strcmp(out->option[i].plan, o.plan) && !strcmp(out->option[i].variant, o.variant)) return;
         if (!spmv__first_word_same(out->option[i].plan, o.plan)) continue;
@@ -702,8 +710,8 @@ static int spmv__format_is_behind(const spmv__chooser *c, spmv_format format, co
     return 1;
 }
 
-/* Offers the plan of every builder that may become the best option, but not of panels, whose parts are not of columns that rows reach:
- * what panels gain is not estimated. cmrs makes one part, the others make several. */
+/* Offers the plan of every builder that may become the best option, but not of panels, which spmv__offer_panels estimates. cmrs makes one
+ * part, the others make several. */
 static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv_build_hints none;
@@ -717,6 +725,89 @@ static spmv_status spmv__offer_builders(spmv__chooser *c, const spmv__look *l, c
         s = spmv__plan_of_builder(&plan, (spmv_builder)b, c->e.a, &none, l->longer, l->longest, c->e.h);
         if (!s) spmv__offer_plan(c, &plan, l, f);
     }
+    return s;
+}
+
+/* ---- panels: x beyond the cache --------------------------------------------------------------------------------------- */
+
+/* The least share of the reads of x that the cache does not serve for panels to be tried: what less of them costs is within the
+ * error of estimates. */
+#define SPMV__FAR_LEAST 0.02
+
+/* The rows with nonzeros in one of n panels, if the nonzeros of a row are in any of them with equal probability. */
+static double spmv__panel_reached(const spmv__look *l, uint64_t n)
+{
+    const double own = 1 / (double)n;
+    double rows = 0, missed = 1; /* missed: the probability that the nonzeros of a row before k are in other panels */
+    uint64_t k;
+    for (k = 1; k <= l->longest && missed > 1e-9; k++, missed *= 1 - own) rows += (double)l->longer[k] * missed * own;
+    return rows;
+}
+
+/* The candidate that is fastest for each of n panels of the whole matrix: of the flat formats without padding, as rows of a panel differ in
+ * length more than whole rows do. spec: becomes its layout, *seconds the time of a panel. NULL: there is none. */
+static const spmv__candidate *spmv__panel_candidate(const spmv__chooser *c, const spmv__look *l, const spmv_features *f, uint64_t n,
+                                                    spmv_spec *spec, double *seconds, spmv_status *s)
+{
+    const double reached = spmv__panel_reached(l, n), own = 1 / (double)n;
+    const spmv__candidate *best = NULL;
+    size_t i;
+    *s = SPMV_OK;
+    *seconds = 0;
+    for (i = 0; i < c->e.cands && !*s; i++) {
+        const spmv__candidate *k = &c->e.cand[i];
+        spmv_spec layout = *k->layout;
+        spmv__load load;
+        double t;
+        if (!spmv__is_flat(layout.format) || spmv__is_padded(layout.format) || layout.key[SPMV_KEY_ROWS]) continue;
+        if (!spmv__spec_even(&layout) || !spmv__load_of(&c->e, &layout, l, f, &load, s)) continue;
+        if (2 * reached < (double)f->rows && spmv_format_takes_key(layout.format, SPMV_KEY_ROWS)) {
+            layout.key[SPMV_KEY_ROWS] = SPMV_ROWS_NONEMPTY;
+            load.rows = reached;
+        }
+        load.nnz *= own;
+        load.slots *= own;
+        load.extra *= own;
+        t = spmv__cost(&c->e, k, &load);
+        if (t <= 0 || (best && t >= *seconds)) continue;
+        best = k;
+        *spec = layout;
+        *seconds = t;
+    }
+    return best;
+}
+
+/* Offers panels of columns, as the builder panels makes them, where x is so much larger than the cache that reads of it often go to memory.
+ * Each panel needs less of x at once, but reads and writes y once more. */
+static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+{
+    static const uint64_t counts[] = { 2, 3, 4, 6, 8 };
+    const spmv_csr *whole = c->e.a;
+    spmv_csr seen = *whole; /* with only the columns of a panel */
+    size_t i;
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < sizeof counts / sizeof *counts && !s && c->e.far > SPMV__FAR_LEAST; i++) {
+        const uint64_t width = spmv__ceil_div(whole->cols, counts[i]);
+        const spmv__candidate *k;
+        spmv_spec spec;
+        spmv__mix m;
+        double seconds = 0;
+        uint64_t end;
+        memset(&m, 0, sizeof m);
+        m.alike = 1;
+        seen.cols = width;
+        c->e.a = &seen;
+        spmv__set_far(&c->e);
+        k = spmv__panel_candidate(c, l, f, counts[i], &spec, &seconds, &s);
+        c->e.a = whole;
+        if (!k || s) break;
+        for (end = width; end < whole->cols + width; end += width) {
+            spec.key[SPMV_KEY_COLS] = end < whole->cols ? (int64_t)end : 0;
+            spmv__mix_add(c, &m, &spec, k->variant, seconds, (double)f->rows);
+        }
+        spmv__offer(c, &m);
+    }
+    spmv__set_far(&c->e);
     return s;
 }
 
@@ -1048,6 +1139,7 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
+    if (!s) s = spmv__offer_panels(c, &l, &c->out->features);
     if (!s) s = spmv__count_best(c, &l);
     spmv__look_free(&l);
     if (!s) spmv__refine(c);

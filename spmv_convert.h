@@ -496,24 +496,56 @@ static void spmv__convert_first(const spmv__convert_job *j, uint64_t *first)
     first[a->rows] = n;
 }
 
-/* Sets before to the view's nonzeros before each group of the launch: those before the row in which the group begins, and those in front of
- * it in this row. */
-static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *first, uint64_t *before)
+/* What the shares of spmv__convert_before have in common. */
+typedef struct spmv__convert_ahead {
+    const spmv__convert_job *j;
+    const uint64_t          *first;
+    uint64_t                *before, shares;
+} spmv__convert_ahead;
+
+/* The row in which nonzero k of the matrix lies; that of the last nonzero if there are no more. */
+static uint64_t spmv__convert_row_of(const spmv_csr *a, uint64_t k)
 {
+    uint64_t low = 0, end = a->rows;
+    while (end - low > 1) {
+        uint64_t middle = low + (end - low) / 2;
+        if (a->ptr[middle] <= k) low = middle;
+        else end = middle;
+    }
+    return low;
+}
+
+/* Fills in the groups of a share: the view's nonzeros before the row in which the group begins, and those in front of it in this row. */
+static void spmv__convert_before_share(void *job, uint64_t share)
+{
+    const spmv__convert_ahead *t = (const spmv__convert_ahead *)job;
+    const spmv__convert_job *j = t->j;
     const spmv_view *v = j->s->v;
     const spmv_csr *a = v->a;
-    uint64_t g, r = 0, k = 0, n = 0;
-    for (g = 0; g < j->groups; g++) {
-        const uint64_t begin = g * j->wg * SPMV__CONVERT_PER;
+    const uint64_t step = j->wg * SPMV__CONVERT_PER, end = j->groups * (share + 1) / t->shares;
+    uint64_t g = j->groups * share / t->shares, r = g < end ? spmv__convert_row_of(a, g * step) : 0, k = a->ptr[r], n = t->first[r];
+    for (; g < end; g++) {
+        const uint64_t begin = g * step;
         while (a->ptr[r + 1] <= begin) r++;
         if (a->ptr[r] > k) {
             k = a->ptr[r];
-            n = first[r];
+            n = t->first[r];
         }
         n += spmv__convert_owned(v, k, begin);
         k = begin;
-        before[g] = n;
+        t->before[g] = n;
     }
+}
+
+/* Sets before to the view's nonzeros before each group of the launch. */
+static void spmv__convert_before(const spmv__convert_job *j, const uint64_t *first, uint64_t *before)
+{
+    spmv__convert_ahead t;
+    t.j = j;
+    t.first = first;
+    t.before = before;
+    t.shares = spmv__smaller(spmv__share_count(j->s->v->a->nnz), j->groups);
+    spmv__share_out(spmv__convert_before_share, &t, t.shares);
 }
 
 /* Counts the view's nonzeros before each row of the matrix and before each group of the launch, and uploads both. */

@@ -90,6 +90,10 @@ typedef struct spmv__estimator {
     unsigned char      any[SPMV__GROUPS][SPMV_TUNE_KIND_COUNT]; /* 1: there is such a curve */
     unsigned           without; /* bits of formats that must not be used */
     double             limit;   /* the most bytes that a part may take */
+    spmv__reuse        reuse;   /* of x in the whole matrix; lines are 0 if x fits the cache, or the table does not say what misses cost */
+    double             cols;    /* of the whole matrix */
+    double             near;    /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
+    double             far;     /* the share of those whose line the cache does not hold, with a->cols columns at once */
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
@@ -248,6 +252,26 @@ static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *targe
     return spmv__bundled_table(&e->own, &e->exact, target, e->h);
 }
 
+/* Sets e->far for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as x has
+ * become smaller. */
+static void spmv__set_far(spmv__estimator *e)
+{
+    const double line = (double)spmv_vector_size(e->how->type) * SPMV__REUSE_LINE;
+    e->far = e->a->cols ? spmv__reuse_missed(&e->reuse, e->t->held * 1048576 / line * e->cols / (double)e->a->cols) : 0;
+}
+
+/* Looks at how x is read if it is larger than what the cache of a GPU holds of it. */
+static spmv_status spmv__look_far(spmv__estimator *e)
+{
+    const double x = (double)e->a->cols * (double)spmv_vector_size(e->how->type);
+    spmv_status s = SPMV_OK;
+    e->cols = (double)e->a->cols;
+    if (e->t->miss > 0 && x > e->t->held * 1048576) s = spmv__reuse_make(&e->reuse, e->a, e->h);
+    e->near = spmv__reuse_missed(&e->reuse, (double)SPMV__GATHER_LINES);
+    if (!s) spmv__set_far(e);
+    return s;
+}
+
 /* Collects the candidates from rows of the type itself, else of the type that moves nearly as many bytes: mixed reads floats as f32 does,
  * and its vectors are those of f64. */
 static spmv_status spmv__find_candidates(spmv__estimator *e)
@@ -266,7 +290,7 @@ static spmv_status spmv__find_candidates(spmv__estimator *e)
     }
     if (!s) spmv__lend_rows(e);
     if (!s) spmv__find_fits(e);
-    return s;
+    return s ? s : spmv__look_far(e);
 }
 
 static void spmv__estimator_free(spmv__estimator *e)
@@ -372,17 +396,45 @@ static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *layout
     return l->slots - l->skipped * (1 - index / (index + (double)spmv_value_size(e->how->type)));
 }
 
+/* How scattered the reads of x are, as the feature gather: it is found in short windows, where lines that are new to the window count as
+ * missed, so that e->near says better what is read again where it is known. Blocks read x less often. */
+static double spmv__gather_of(const spmv__estimator *e, const spmv_spec *layout, const spmv__load *l)
+{
+    return e->reuse.lines > 0 && !spmv__is_block(layout->format) && e->near < l->gather ? e->near : l->gather;
+}
+
+/* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
+static double spmv__scattered_reads(const spmv__estimator *e, const spmv_spec *layout, const spmv__load *l)
+{
+    double reads = spmv__is_block(layout->format) ? (l->slots - l->skipped) / (double)spmv__block_height(layout) : l->nnz;
+    return spmv__gather_of(e, layout, l) * reads;
+}
+
+/* The reads of x that the cache does not serve. */
+static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { return l->gather > 0 ? e->far * l->nnz : 0; }
+
+/* How many times as long products take that are bound by scattered reads of x if their lanes go through rows: fewer reads are under way at
+ * once than where nonzeros are shared out. On an H200, csr:run took 1.05 to 1.08 times as long as tcsr and sell up to 1.09, on seven random
+ * matrices. */
+#define SPMV__BY_ROWS 1.05
+
 /* Seconds that the bytes of a part, of its elements of y and of those of x take at the highest speed that the table shows. Where they do
  * not fit into the cache, the matrix streams through it and leaves half of it to x; what of x is not there is read again for each scattered
- * access. */
+ * access. Where the table says what such a read costs, and x is as long as in the largest matrices of its rates or longer, the reads that
+ * the cache serves add to the time of all other bytes: on an H200, random matrices with an x of 8 to 134 MB took as long as a sector for
+ * each read from the cache and all other bytes from memory together, within a tenth. */
 static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candidate *k, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
     double width = (double)spmv_vector_size(e->how->type), cols = (double)e->a->cols, x = (cols < l->nnz ? cols : l->nnz) * width;
     double bytes = spmv__layout_bytes(e->how->type, k->layout, spmv__busy_slots(e, k->layout, l), l->rows) + l->extra + x, beyond = 0;
-    double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE;
+    double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
+    if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
+        double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
+        return times * (spmv__peak_seconds(t, bytes) + scattered * line / (t->near_peak * 1e9) + spmv__far_reads(e, l) * t->miss);
+    }
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
-    if (beyond > 0) bytes += beyond * l->gather * l->nnz * line;
+    if (beyond > 0) bytes += beyond * scattered * line;
     return spmv__peak_seconds(t, bytes);
 }
 
@@ -418,6 +470,17 @@ static double spmv__fitted(const spmv__candidate *k, const double term[SPMV_TERM
 /* The same for the time of the longest row. */
 static double spmv__fitted_chain(const spmv__candidate *k) { return k->fit ? spmv__exp2(k->fit->factor[SPMV_TERM_CHAIN]) : 1; }
 
+/* Seconds that reads of x take longer because the cache does not hold them, beyond what the rates of scattered matrices contain, whose x is
+ * no longer than the most rows of the table. */
+static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
+{
+    const spmv_tuning *t = e->t;
+    double most = (double)t->rows_at[t->rows - 1], cols = (double)e->a->cols, x = cols < most ? cols : most, known;
+    if (!(e->far > 0)) return 0;
+    known = l->gather * (1 - t->held * 1048576 / (x * (double)spmv_vector_size(e->how->type)));
+    return spmv__longer(spmv__far_reads(e, l) - spmv__longer(known, 0) * l->nnz, 0) * t->miss;
+}
+
 /* Predicted seconds of a product: those for a banded matrix of this size, and more as far as x is scattered and rows are uneven, both by
  * what the table has for such matrices. What x costs depends on its length, so the number of columns takes the place of the rows there.
  * Negative: nothing is known. */
@@ -426,12 +489,14 @@ static double spmv__table_seconds(const spmv__estimator *e, const spmv__candidat
     const double deviation = 4; /* of row lengths over their mean, in the uneven matrices that are measured (tools/tune/workload.c) */
     double rows = l->rows > 0 ? l->rows : 1, slots = spmv__busy_slots(e, k->layout, l), per_row = slots / rows, cols = (double)e->a->cols;
     double plain = spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, rows, per_row, slots), base = plain, other;
-    other = l->gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
+    double gather = spmv__gather_of(e, k->layout, l);
+    other = gather > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, cols, per_row, l->nnz) : 0;
     if (plain <= 0) base = spmv__kind_seconds(e, k, SPMV_TUNE_SCATTERED, rows, per_row, slots);
     else if (other > 0) {
         double more = other - spmv__kind_seconds(e, k, SPMV_TUNE_BANDED, cols, per_row, l->nnz);
-        if (more > 0) base += more * l->gather;
+        if (more > 0) base += more * gather;
     }
+    if (base > 0) base += spmv__far_seconds(e, l);
     other = l->uneven > 0 ? spmv__kind_seconds(e, k, SPMV_TUNE_UNEVEN, rows, per_row, slots) : 0;
     if (base <= 0) base = other;
     else if (plain > 0 && other > plain) base *= 1 + (other / plain - 1) * (l->uneven < deviation ? l->uneven / deviation : 1);
@@ -613,6 +678,7 @@ SPMV_API spmv_status spmv_predict(spmv_estimate *out, const spmv_plan *plan, con
             spmv_view v = spmv_split_view(&split, a, i);
             variant = spmv__part_variant(variant, knobs);
             seen.cols = spmv__columns_left(plan, i, a->cols);
+            spmv__set_far(&e);
             s = spmv__part_estimate(&e, &plan->part[i], knobs, &v, &out[i]);
         }
         spmv_split_free(&split);

@@ -1432,16 +1432,45 @@ static spmv_status spmv__make_cmrs(spmv__maker *m)
     return SPMV_OK;
 }
 
-/* The number of rows with nonzeros in each of count panels of so many columns. */
-static void spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t *rows)
+/* What the shares of spmv__panel_rows have in common: for each of them, the rows with nonzeros in each panel of so many columns. */
+typedef struct spmv__panel_count {
+    const spmv_csr *a;
+    uint64_t        width, shares, (*rows)[SPMV_MAX_PARTS];
+} spmv__panel_count;
+
+static void spmv__panel_rows_share(void *job, uint64_t share)
 {
-    uint64_t r, k, end;
-    for (r = 0; r < a->rows; r++)
+    const spmv__panel_count *c = (const spmv__panel_count *)job;
+    const spmv_csr *a = c->a;
+    const uint64_t last = spmv__share_row(a->ptr, a->rows, share + 1, c->shares);
+    uint64_t *rows = c->rows[share], r, k, end;
+    for (r = spmv__share_row(a->ptr, a->rows, share, c->shares); r < last; r++)
         for (end = 0, k = a->ptr[r]; k < a->ptr[r + 1]; k++)
             if (a->col[k] >= end) {
-                rows[a->col[k] / width]++;
-                end = (a->col[k] / width + 1) * width;
+                rows[a->col[k] / c->width]++;
+                end = (a->col[k] / c->width + 1) * c->width;
             }
+}
+
+/* Counts the rows with nonzeros in each panel of so many columns. */
+static spmv_status spmv__panel_rows(const spmv_csr *a, uint64_t width, uint64_t rows[SPMV_MAX_PARTS], const spmv_hooks *h)
+{
+    spmv__panel_count c;
+    void *block;
+    uint64_t share;
+    int i;
+    spmv_status s;
+    c.a = a;
+    c.width = width;
+    c.shares = spmv__share_count(a->nnz + a->rows);
+    s = spmv__new(h, &block, c.shares, sizeof *c.rows, 0);
+    if (s) return s;
+    c.rows = (uint64_t (*)[SPMV_MAX_PARTS])block;
+    spmv__share_out(spmv__panel_rows_share, &c, c.shares);
+    for (i = 0; i < SPMV_MAX_PARTS; i++)
+        for (rows[i] = 0, share = 0; share < c.shares; share++) rows[i] += c.rows[share][i];
+    spmv_free(h, block);
+    return SPMV_OK;
 }
 
 /* Makes panels: the parts of m->plan, or csr if there are none, once for each of n panels of equal width. The last panel takes what is
@@ -1452,7 +1481,7 @@ SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
     uint64_t rows[SPMV_MAX_PARTS], cols = m->a->cols ? m->a->cols : 1, width, panels, i;
     spmv_plan each = *m->plan;
     int j;
-    memset(rows, 0, sizeof rows);
+    spmv_status status;
     memset(m->plan, 0, sizeof *m->plan);
     if (!each.count) spmv__add_part(&each, SPMV_CSR, SPMV_KEY_W, 0, SPMV_KEY_W, 0);
     width = spmv__ceil_div(cols, (uint64_t)m->key[SPMV__BUILDER_N]);
@@ -1460,7 +1489,8 @@ SPMV__APART spmv_status spmv__make_panels(spmv__maker *m)
     if (panels * (uint64_t)each.count > SPMV_MAX_PARTS)
         return spmv_log(m->h, SPMV_ERR_PLAN, "panels: %d panels of %d parts each are more than the %d parts that a plan may have",
                         (int)panels, each.count, (int)SPMV_MAX_PARTS);
-    spmv__panel_rows(m->a, width, rows);
+    status = spmv__panel_rows(m->a, width, rows, m->h);
+    if (status) return status;
     for (i = 0; i < panels; i++)
         for (j = 0; j < each.count; j++) {
             spmv_spec *s = &m->plan->part[m->plan->count++];

@@ -21,3 +21,11 @@ spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *
     spmv__look_free(&l);
     return s;
 }
+
+spmv_status library_missed(const spmv_csr *a, double lines, double *missed)
+{
+    spmv__reuse r;
+    spmv_status s = spmv__reuse_make(&r, a, NULL);
+    if (!s) *missed = spmv__reuse_missed(&r, lines);
+    return s;
+}

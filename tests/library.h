@@ -11,4 +11,7 @@
  * besides values and columns. */
 spmv_status library_estimate(const spmv_view *v, const spmv_spec *spec, double *slots, double *extra);
 
+/* The share of the nonzeros whose line of x a cache of so many lines misses, first reads left out. */
+spmv_status library_missed(const spmv_csr *a, double lines, double *missed);
+
 #endif

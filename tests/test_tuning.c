@@ -7,6 +7,7 @@
 #include "spmv.h"
 #include "spmv_auto.h"
 #include "common.h"
+#include "library.h"
 
 #define HEAD "spmv tuning table 1\ndevice a device\nclass gpu\n"
 #define AXES "rows 1024 16384\nper_row 1 4 16\n"
@@ -41,7 +42,7 @@ Test(tuning, whole_table)
 {
     static const char text[] =
         "# made by hand\n\nspmv tuning table 1\r\n  device\tNVIDIA H200  \nclass gpu\ndriver 580.1 (x)\nunits 132\nmemory 143771\n"
-        "copy 3900.5\nread 4100\ncache 42.5 7800\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
+        "copy 3900.5\nread 4100\ncache 42.5 7800\nfar 30.5 20\nlaunch 2.9\ndate 2026-11-21\n# sizes\nrows 1024 16384\nper_row 1 4 16\n"
         "f64 banded csr:run=1024/WG=256,NT=1 0.81 1.6 3 - 8 11.25\n"
         "f32 scattered sbell:b=4x4,h=32/ - -3 2 -1\nmixed uneven coo/ 1 1 1 1 1 1";
     spmv_tuning t = good(text);
@@ -52,6 +53,7 @@ Test(tuning, whole_table)
     cr_assert(t.units == 132 && t.memory == 143771);
     cr_assert(fabs(t.copy - 3900.5) < 1e-9 && fabs(t.read - 4100) < 1e-9 && fabs(t.launch - 2.9e-6) < 1e-15);
     cr_assert(fabs(t.cache - 42.5) < 1e-9 && fabs(t.cache_read - 7800) < 1e-9);
+    cr_assert(fabs(t.held - 30.5) < 1e-9 && fabs(t.miss - 20e-12) < 1e-18);
     cr_assert(t.rows == 2 && t.rows_at[0] == 1024 && t.rows_at[1] == 16384);
     cr_assert(t.per_row == 3 && t.per_row_at[0] == 1 && t.per_row_at[2] == 16);
     cr_assert(t.count == 3);
@@ -87,6 +89,7 @@ static const fault faults[] = {
     {4, HEAD "copy 1e3\n"},
     {4, HEAD "cache 42\n"},
     {4, HEAD "cache 42 -1\n"},
+    {4, HEAD "far 30\n"},
     {4, HEAD "read .\n"},
     {4, HEAD "launch 2.9us\n"},
     {4, HEAD "rows\n"},
@@ -509,6 +512,81 @@ Test(tuning, fits_change_the_estimate)
                   "beyond the range of the samples a term counts as at its end");
     }
     cr_assert(plain.term[SPMV_TERM_ALL] == 1 && plain.term[SPMV_TERM_FILL] == 0 && plain.term[SPMV_TERM_SPREAD] == 0);
+}
+
+/* A random matrix, as a view of all of it. */
+static spmv_csr random_matrix(matrix *m, int rows, int cols, double share)
+{
+    matrix_random(m, "scattered", rows, cols, share);
+    matrix_close(m, INTEGERS);
+    return matrix_csr(m, SPMV_F64);
+}
+
+/* The share of the nonzeros whose line of x a cache of so many lines misses. */
+static double missed(const spmv_csr *a, double lines)
+{
+    double share = -1;
+    cr_assert_eq(library_missed(a, lines, &share), SPMV_OK);
+    return share;
+}
+
+/* With random columns, a cache of half of x misses half of the reads, one of a quarter misses three quarters, and one of all none. With a
+ * diagonal, no line is read again after the next nonzeros. */
+Test(tuning, reuse_of_x)
+{
+    enum { COLS = 8000, LINES = COLS / 8 };
+    matrix m;
+    spmv_csr a = random_matrix(&m, 2000, COLS, 0.01), band;
+    uint64_t ptr[COLS + 1];
+    uint32_t col[COLS], i;
+    cr_assert(fabs(missed(&a, LINES / 2.0) - 0.5) < 0.05, "%g", missed(&a, LINES / 2.0));
+    cr_assert(fabs(missed(&a, LINES / 4.0) - 0.75) < 0.05, "%g", missed(&a, LINES / 4.0));
+    cr_assert(fabs(missed(&a, LINES)) < 1e-12);
+    cr_assert(missed(&a, 1) > 0.98);
+    for (i = 0; i < COLS; i++) {
+        ptr[i] = i;
+        col[i] = i;
+    }
+    ptr[COLS] = COLS;
+    memset(&band, 0, sizeof band);
+    band.rows = band.cols = band.nnz = COLS;
+    band.ptr = ptr;
+    band.col = col;
+    cr_assert(missed(&band, 4) < 0.01, "%g", missed(&band, 4));
+    spmv_csr_free(&a);
+    matrix_free(&m);
+}
+
+/* Where the table says what reads of x beyond the cache cost, "auto" offers panels, the more of them the larger x is, but none where x fits
+ * or the table does not say it. */
+Test(tuning, panels_are_offered)
+{
+    static const struct {
+        const char *far;
+        int         panels;
+    } given[] = { { "far 0.1 900\n", 1 }, { "far 1 900\n", 0 }, { "far 0.1 0.001\n", 0 }, { "", 0 } };
+    static spmv_choice c;
+    matrix m;
+    spmv_csr a = random_matrix(&m, 4000, 60000, 0.0008); /* x takes 0.46 MiB */
+    spmv_build how;
+    spmv_build_hints hints;
+    size_t i;
+    memset(&how, 0, sizeof how);
+    memset(&hints, 0, sizeof hints);
+    hints.expected_calls = 100000000;
+    for (i = 0; i < sizeof given / sizeof *given; i++) {
+        char text[1000];
+        spmv_tuning t;
+        spmv_print(text, sizeof text, "%sread 100\ncache 0.2 200\n%slaunch 1\n%sf64 banded tcsr/%s", HEAD, given[i].far, AXES, RATES);
+        t = good(text);
+        hints.tuning = &t;
+        cr_assert_eq(spmv_choose(&c, "auto", &a, &how, NULL, &hints, NULL, NULL), SPMV_OK);
+        cr_assert(c.count && (strstr(c.option[0].plan, "cols=") != NULL) == given[i].panels, "%s: %s", given[i].far, c.option[0].plan);
+        cr_assert(!given[i].panels || c.plan.count > 2, "%d panels", c.plan.count);
+        spmv_tuning_free(&t);
+    }
+    spmv_csr_free(&a);
+    matrix_free(&m);
 }
 
 /* Scattered columns over an x of six times the cache: csr reads a line of x for most nonzeros. A panel whose elements of x fit into half of

@@ -137,6 +137,8 @@ static void print_head(const spmv_tuning *t, size_t rows)
     real(t->read);
     real(t->cache);
     real(t->cache_read);
+    real(t->held);
+    real(t->miss);
     real(t->launch);
     real(t->step);
     real(t->long_step);

@@ -51,6 +51,10 @@ static void head_merge(spmv_tuning *all, const spmv_tuning *more)
         all->cache = more->cache;
         all->cache_read = more->cache_read;
     }
+    if (more->miss > 0) {
+        all->held = more->held;
+        all->miss = more->miss;
+    }
     if (more->units) all->units = more->units;
     if (more->memory) all->memory = more->memory;
     if (*more->driver) memcpy(all->driver, more->driver, sizeof all->driver);
@@ -79,6 +83,7 @@ static int tables_merge(tool *t, const arguments *args, spmv_tuning *all, spmv_t
     memset(all->regret, 0, sizeof all->regret);
     all->rows = all->per_row = 0;
     all->launch = all->copy = all->read = all->cache = all->cache_read = all->step = 0;
+    all->held = all->miss = 0;
     for (i = 0; i < args->files; i++) {
         if (strcmp(in[i].device, all->device) != 0)
             return cli_complain(t, "%s is a table of another device: %s", args->file[i], in[i].device);

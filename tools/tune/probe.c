@@ -127,7 +127,14 @@ static const char bandwidth_source[] =
     "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
     "    for (uint k = 0; k < times; k++, at = (at + n / 3 + 1) % n)\n" /* data that another group has read */
     "        for (uint j = 0; j < 64; j++) s += a[at + (size_t)j * n];\n"
-    "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n";
+    "    if (s.x + s.y + s.z + s.w > 1e30f) b[get_global_id(0)] = s; }\n"
+    "__kernel void far(__global const float4 *a, __global float4 *b, uint elements) {\n" /* b streams, a is read as x is */
+    "    uint n = get_global_size(0), at = get_global_id(0); float4 s = (float4)(0);\n"
+    "    __global const float2 *x = (__global const float2 *)a;\n"
+    "    for (uint j = 0; j < 64; j++) {\n"
+    "        uint r = (at + j * n) * 2654435769u; r ^= r >> 15; r *= 2246822519u; r ^= r >> 13;\n"
+    "        float2 v = x[((ulong)r * elements) >> 32]; s += b[at + (size_t)j * n]; s.x += v.s0; s.y += v.s1; }\n"
+    "    if (s.x + s.y + s.z + s.w > 1e30f) b[at] = s; }\n";
 
 enum { PROBE_GROUP = 256 }; /* work-items in a group; bytes / 16 / 64 must be a multiple of it */
 
@@ -190,6 +197,33 @@ static void device_cache(tuner *u, void *program, void *const m[2], size_t bytes
     r.d->info.backend->kernel_free(r.d, r.kernel);
 }
 
+/* Finds how much of an x of 8-byte elements scattered reads find in the cache while 16 bytes for each of them stream through it, and what a
+ * read costs that does not. As all elements are needed equally often, the time t of a read is hit + miss (1 - held / x) for each x
+ * beyond held; two such x and one far below give the three unknowns. */
+static void device_far(tuner *u, void *program, void *const m[2], size_t bytes)
+{
+    static const double of_cache[3] = {0.125, 1.5, 4}; /* sizes of x */
+    const double cache = u->head.cache * 1048576, reads = (double)(bytes / 16 / 64 / PROBE_GROUP * PROBE_GROUP * 64);
+    double time[3], slope, all, miss, held;
+    void *kernel = cache > 0 && 4 * cache <= (double)bytes ? probe_kernel(u->device, program, "far", m) : NULL;
+    int i;
+    for (i = 0; kernel && i < 3; i++) {
+        uint32_t elements = (uint32_t)(of_cache[i] * cache / 8);
+        time[i] = u->device->info.backend->argument(u->device, kernel, 2, &elements, sizeof elements) == SPMV_OK
+                      ? kernel_seconds(u->device, kernel, bytes / 16 / 64, 4) / reads : 0;
+        if (!(time[i] > 0)) break;
+    }
+    if (kernel) u->device->info.backend->kernel_free(u->device, kernel);
+    if (!kernel || i < 3) return;
+    slope = (time[2] - time[1]) / (1 / (of_cache[1] * cache) - 1 / (of_cache[2] * cache)); /* miss times held */
+    all = time[2] + slope / (of_cache[2] * cache);                                          /* hit and miss */
+    miss = all - time[0];
+    held = miss > 0 ? slope / miss : 0;
+    if (!(held > 0) || held > cache || (u->head.miss > 0 && miss > u->head.miss)) return; /* lost in noise, or disturbed by other work */
+    u->head.held = held / 1048576;
+    u->head.miss = miss;
+}
+
 /* Measures copying and reading of so many bytes. */
 static void bandwidth_run(tuner *u, void *program, void *const m[2], size_t bytes)
 {
@@ -229,6 +263,7 @@ void probe_device_bandwidth(tuner *u, int gpu)
     if (fine) bandwidth_run(u, program, m, bytes);
     raise_to(&u->head.read, u->head.copy); /* a compiler may make load slower than the memory: Intel's compiler for CPUs does */
     if (fine) device_cache(u, program, m, bytes / 2);
+    if (fine && gpu) device_far(u, program, m, bytes);
     for (i = 0; i < 2; i++) spmv_buffer_free(d, m[i]);
     if (program) d->info.backend->program_free(d, program);
 }
@@ -260,5 +295,6 @@ void probe_print(const tuner *u)
     fprintf(stderr, "%s (%s), %llu units: copies %.4g GB/s, reads %.4g GB/s", u->head.device, u->head.driver,
             (unsigned long long)u->head.units, u->head.copy, u->head.read);
     if (u->head.cache > 0) fprintf(stderr, ", %.0f MiB of cache %.4g GB/s", u->head.cache, u->head.cache_read);
+    if (u->head.miss > 0) fprintf(stderr, ", %.0f MiB of x held, a miss %.1f ps", u->head.held, u->head.miss * 1e12);
     fputc('\n', stderr);
 }
