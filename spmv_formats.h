@@ -2542,7 +2542,8 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:run=2048", SPMV__ALL },
     { "csr:run=1024,idx=16", SPMV__ALL },
     { "csr:run=256,idx=16", SPMV__ALL },
-    { "csr:run=2048,idx=16", SPMV__ALL }
+    { "csr:run=2048,idx=16", SPMV__ALL },
+    { "csr:rows=sorted,sigma=256", SPMV__UNEVEN }
 };
 
 /* How the host sums rows of csr, and those of formats that share its code. */
