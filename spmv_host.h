@@ -685,8 +685,9 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
         SPMV__T all[4];                                                                                                            \
         for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;       \
              i += 4, k += 16) {                                                                                                    \
-            SPMV__O(qsums)(to ? all : sum + i, SPMV__F(products##w)(val + k, col + k, x), SPMV__F(products##w)(val + k + 4, col + k + 4, x), \
-                           SPMV__F(products##w)(val + k + 8, col + k + 8, x), SPMV__F(products##w)(val + k + 12, col + k + 12, x)); \
+            SPMV__O(qsums)(to ? all : sum + i, SPMV__F(products##w)(val + k, col + k, x),                                          \
+                           SPMV__F(products##w)(val + k + 4, col + k + 4, x), SPMV__F(products##w)(val + k + 8, col + k + 8, x),   \
+                           SPMV__F(products##w)(val + k + 12, col + k + 12, x));                                                   \
             if (to) {                                                                                                              \
                 sum[to[i]] = all[0];                                                                                               \
                 sum[to[i + 1]] = all[1];                                                                                           \
@@ -1074,7 +1075,8 @@ static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, con
 }
 
 /* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
- * rows at a time. In y, those of a part with a row list are formed only if most rows are as long as the row before. Inlined, so that callers without a buffer do not need the stack of those that have one. */
+ * rows at a time; always there for a part with a row list unless most rows are as long as the row before. Inlined, so that callers
+ * without a buffer do not need the stack of those that have one. */
 SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
                                           SPMV__T beta, SPMV__T *y, SPMV__T *buffer)
 {
@@ -1151,7 +1153,8 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     else {
         const uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares));
         const uint64_t end = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
-        if (alpha == 1 && beta == 0 && (!p->list.count || p->lengths == SPMV__LENGTHS_ALIKE)) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
+        const int straight = alpha == 1 && beta == 0 && (!p->list.count || p->lengths == SPMV__LENGTHS_ALIKE);
+        if (straight) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
         else SPMV__F(csr_rows_apart)(p, i, end, job->most, alpha, x, beta, y);
     }
 }
