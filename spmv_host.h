@@ -1387,6 +1387,26 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #undef SPMV__ADD
 }
 
+/* Adds two blocks of bcsr with units of two to the sums of their rows: a quad holds the same unit of both, one behind the other, as they
+ * are stored. x and next: the elements of x for each block. */
+SPMV__FORCE_INLINE void SPMV__F(block_add_two)(const SPMV__V *val, uint64_t step, const SPMV__T *x, const SPMV__T *next,
+                                               SPMV__O(quad) *sum, int bh, int bw)
+{
+    const int units = bw / 2; /* of a row */
+    const SPMV__O(quad) x0 = SPMV__O(qtwo)(x, next), x1 = units > 1 ? SPMV__O(qtwo)(x + 2, next + 2) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qtwo)(x + 4, next + 4) : x0;
+#define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, 4), x, sum[i]);
+#define SPMV__ADD(i)                                                                                                               \
+    if (bh > i) {                                                                                                                  \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
+    }
+    SPMV__EACH_SUM(SPMV__ADD)
+#undef SPMV__UNIT
+#undef SPMV__ADD
+}
+
 /* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
  * of all lies side by side. Padding comes last in a block row. */
 SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
@@ -1403,6 +1423,11 @@ SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV
         uint64_t k = is_bcsr ? b->ptr[i] : i;
         const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
         const SPMV__V *at = val + k * (uint64_t)uw;
+        for (; is_bcsr && uw == 2 && k + 2 <= end; k += 2, at += 4) {
+            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
+            const uint64_t next = col ? col[k + 1] : base + narrow[k + 1] * (uint64_t)bw;
+            SPMV__F(block_add_two)(at, step, c + reads > cols ? edge : x + c, next + reads > cols ? edge : x + next, part, bh, bw);
+        }
         for (; k < end; k += next_col, at += next_val) {
             const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
             const SPMV__T *from = x + c;
