@@ -85,6 +85,9 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
+/* With so many units in a block of bcsr, each a stream of its own, the processor does not follow all of them: prefetching each so many
+ * cache lines in advance left 0.80 to 1.03 of the time (6x6 and 8x8, four matrices). */
+enum { SPMV__MANY_UNITS = 16, SPMV__LINES_AHEAD = 16 };
 #define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
@@ -1407,6 +1410,13 @@ SPMV__FORCE_INLINE void SPMV__F(block_add_two)(const SPMV__V *val, uint64_t step
 #undef SPMV__ADD
 }
 
+/* Prefetches a cache line of each of so many units, which lie step slots apart, SPMV__LINES_AHEAD lines in advance. */
+SPMV__FORCE_INLINE void SPMV__F(block_ahead)(const SPMV__V *val, uint64_t step, int units)
+{
+    int i;
+    for (i = 0; i < units; i++) SPMV__AHEAD(val + (uint64_t)i * step + SPMV__LINES_AHEAD * SPMV__CACHE_LINE / sizeof *val);
+}
+
 /* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
  * of all lies side by side. Padding comes last in a block row. */
 SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
@@ -1417,6 +1427,8 @@ SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV
     const uint16_t *narrow = b->narrow;
     const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
     const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    const uint64_t per_line = SPMV__CACHE_LINE / (sizeof *val * (uint64_t)uw); /* units */
+    const int many = is_bcsr && bh * bw / uw >= SPMV__MANY_UNITS;
     uint64_t i;
     for (i = 0; i < count; i++, sum += bh) {
         SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
@@ -1424,11 +1436,13 @@ SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV
         const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
         const SPMV__V *at = val + k * (uint64_t)uw;
         for (; is_bcsr && uw == 2 && k + 2 <= end; k += 2, at += 4) {
+            if (many && k % per_line < 2) SPMV__F(block_ahead)(at, step, bh * bw / uw);
             const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
             const uint64_t next = col ? col[k + 1] : base + narrow[k + 1] * (uint64_t)bw;
             SPMV__F(block_add_two)(at, step, c + reads > cols ? edge : x + c, next + reads > cols ? edge : x + next, part, bh, bw);
         }
         for (; k < end; k += next_col, at += next_val) {
+            if (many && k % per_line == 0) SPMV__F(block_ahead)(at, step, bh * bw / uw);
             const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
             const SPMV__T *from = x + c;
             if (c + reads > cols) {
