@@ -455,7 +455,7 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
  *         |                           |   that of slot s at s % 32 * 16 + s / 32, so that a lane's 16 are adjacent. Both are empty if no
  *         |                           |   warp needs high bytes; if at least 3 of 4 do, all have them
  *
- * ld is R (bell: S) rounded up to 32. uw is 4 if it divides bw, else 2, else 3.
+ * ld is R (bell: S) rounded up to 32, from 4096 on to an odd multiple of 32. uw is 4 if it divides bw, else 2, else 3.
  * With key idx=16, if every column fits, col is u16 and base (u32) is not empty: column = base + col (blocks: base + col * bw), and
  * 2^16 - 1 marks padding. The columns of tcsr fit if those of every warp span less than 2^23; where they span 2^16 or more, column =
  * base + col + high * 2^16. Formats of SPMV_FORMATS_EXTRA have the integers and arrays of their descriptions. */
@@ -1135,12 +1135,14 @@ SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a :
 SPMV__SHARED uint64_t spmv__ceil_div(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
 SPMV__SHARED uint64_t spmv__round_up(uint64_t a, uint64_t b) { return spmv__ceil_div(a, b) * b; }
 
-/* Slots from one stored diagonal, or entry of a row, to the next, for so many rows and values of so many bytes: a multiple of 32 slots, but
- * of long ones none of 4 KiB, because then the same row of all would be in one set of a processor's L1 cache, which holds eight of them. */
-SPMV__SHARED uint64_t spmv__leading(uint64_t rows, uint64_t width)
+#define SPMV__LONG_ENTRIES 4096 /* rows: shorter entries do not share so few sets of a cache that it shows */
+
+/* Slots from one stored diagonal, or entry of a row, to the next, for so many rows: a multiple of 32, but of long ones an odd multiple.
+ * Otherwise the same row of all entries would be in a few sets of a processor's L1 cache, each of which holds eight lines. */
+SPMV__SHARED uint64_t spmv__leading(uint64_t rows)
 {
     const uint64_t slots = spmv__round_up(rows, 32);
-    return slots * width % 4096 == 0 && rows >= 4096 ? slots + 32 : slots;
+    return slots / 32 % 2 == 0 && rows >= SPMV__LONG_ENTRIES ? slots + 32 : slots;
 }
 
 /* Element i of an array of unsigned integers of any width. */
@@ -2544,7 +2546,8 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:run=2048", SPMV__ALL },
     { "csr:run=1024,idx=16", SPMV__ALL },
     { "csr:run=256,idx=16", SPMV__ALL },
-    { "csr:run=2048,idx=16", SPMV__ALL }
+    { "csr:run=2048,idx=16", SPMV__ALL },
+    { "csr:rows=sorted,sigma=256", SPMV__UNEVEN }
 };
 
 /* How the host sums rows of csr, and those of formats that share its code. */
@@ -3030,7 +3033,7 @@ static spmv_status spmv__dia_size(spmv_part *p, spmv__source *s)
     uint64_t bands;
     spmv_status status = spmv__dia_count(p, s, &bands);
     p->n[SPMV_DIA_DIAGONALS] = s->diagonals.count;
-    p->n[SPMV_DIA_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
+    p->n[SPMV_DIA_LD] = spmv__leading(p->rows);
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(p->n[SPMV_DIA_DIAGONALS], p->n[SPMV_DIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_DIA_OFFSET], p->n[SPMV_DIA_DIAGONALS], 4);
     return status;
@@ -3077,7 +3080,7 @@ static const spmv_format_layout spmv__bdia_layouts[] = {
 static spmv_status spmv__bdia_size(spmv_part *p, spmv__source *s)
 {
     spmv_status status = spmv__dia_count(p, s, &p->n[SPMV_BDIA_BANDS]);
-    p->n[SPMV_BDIA_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
+    p->n[SPMV_BDIA_LD] = spmv__leading(p->rows);
     spmv__want(&p->a[SPMV_VAL], spmv__sat_mul(s->diagonals.count, p->n[SPMV_BDIA_LD]), p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_BDIA_OFFSET], p->n[SPMV_BDIA_BANDS], 4);
     spmv__want(&p->a[SPMV_BDIA_BAND_PTR], p->n[SPMV_BDIA_BANDS] + 1, 4);
@@ -3319,7 +3322,7 @@ static spmv_status spmv__ell_size(spmv_part *p, spmv__source *s)
     int fits = 1;
     uint64_t i, low, high;
     p->n[SPMV_ELL_WIDTH] = spmv__longest(s, 0, p->rows);
-    p->n[SPMV_ELL_LD] = spmv__leading(p->rows, p->a[SPMV_VAL].width);
+    p->n[SPMV_ELL_LD] = spmv__leading(p->rows);
     for (i = 0; i < p->rows && fits && p->spec.key[SPMV_KEY_IDX] == 16; i += 32) {
         spmv__span(s, i, p->rows - i < 32 ? p->rows : i + 32, &low, &high);
         fits = spmv__span_fits(low, high);
@@ -4225,7 +4228,7 @@ static spmv_status spmv__block_size(spmv_part *p, spmv__source *s)
     }
     if (p->spec.format == SPMV_BELL) {
         p->n[SPMV_BELL_WIDTH] = most;
-        p->n[SPMV_BELL_LD] = spmv__leading(block_rows, p->a[SPMV_VAL].width);
+        p->n[SPMV_BELL_LD] = spmv__leading(block_rows);
         blocks = spmv__sat_mul(most, p->n[SPMV_BELL_LD]);
         bases = p->n[SPMV_BELL_LD] / 32;
     } else if (p->spec.format == SPMV_SBELL) {

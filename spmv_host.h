@@ -85,6 +85,9 @@ typedef void (*spmv__product)(const spmv__job *job, uint64_t share, uint64_t sha
 #define SPMV__TCSR_AT_ONCE 64 /* columns of tcsr that are widened together: a stack frame must stay small */
 #define SPMV__TILE 512 /* rows summed together in formats that store entries by columns: their partial sums stay in the L1 cache */
 enum { SPMV__STREAMS = 8 }; /* diagonals that are read side by side: the processor follows more of them badly */
+/* With so many units in a block of bcsr, each a stream of its own, the processor does not follow all of them: prefetching each so many
+ * cache lines in advance left 0.80 to 1.03 of the time (6x6 and 8x8, four matrices). */
+enum { SPMV__MANY_UNITS = 16, SPMV__LINES_AHEAD = 16 };
 #define SPMV__DENSE_NEAR 8192 /* bytes of x that stay in the L1 cache while a row of dense, as long, passes through it */
 #define SPMV__LONG 16 /* nonzeros: shorter rows of cmrs are summed one by one */
 /* Lanes of the reproducible products, here and in the kernels: 16 and 8 keep a work-group of a GPU busy on rows of tens of entries. */
@@ -411,7 +414,8 @@ static const spmv__products SPMV__CAT(spmv__host_, SPMV__LEVEL)[SPMV_FORMAT_COUN
     static void spmv__scale_##name(const spmv_part *p, uint64_t first, uint64_t n, T beta, T *y)        \
     {                                                                                                   \
         uint64_t i;                                                                                     \
-        for (i = first; i < n; i++) {                                                                   \
+        if (!p && beta == 0 && first < n) memset(y + first, 0, (size_t)(n - first) * sizeof *y);        \
+        else for (i = first; i < n; i++) {                                                              \
             uint64_t r = p ? spmv__part_row(p, i) : i;                                                  \
             y[r] = beta == 0 ? 0 : beta * y[r];                                                         \
         }                                                                                               \
@@ -605,18 +609,19 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
  *             without branches, the sum of the first eight, and at last the others of the rows that have more
  * rows        the sums of count rows, whose nonzeros begin where ptr says; stop: where all nonzeros end that may be read. Rows from head
  *             on are taken SPMV__BLOCK_ROWS at a time: by fours if all are short, else as an uneven block unless they have too many
- * rows_alike  the same where most rows are as long as the row before: one loop for each length
+ * alike       the same where most rows are as long as the row before: one loop for each length; to: the places of the sums, or NULL
+ * rows_alike  the same as a call, without places
  * column      one entry of each of so many rows that lie next to each other, added to their sums; 0 if there is only padding. Memory is
  *             asked for ahead slots in advance where ahead is not 0: of many columns at once, the processor does not do so by itself
  * columns     the sums of so many rows, a multiple of 32, with their next count entries, at most four, which lie ld slots apart; from NULL:
  *             there are no sums yet. base: of each 32 rows, or NULL. 0 if the first entries are all padding
  * slice       the sums of height rows of a slice with so many slots, in registers */
-#define SPMV__LENGTH(n, w)                                                                                                          \
-    case n:                                                                                                                         \
-        do {                                                                                                                        \
-            sum[i] = SPMV__F(fixed##w)(val + k, col + k, n, x);                                                                     \
-            k += n;                                                                                                                 \
-        } while (++i < count && ptr[i + 1] - k == n);                                                                               \
+#define SPMV__LENGTH(n, w)                                                                                                         \
+    case n:                                                                                                                        \
+        do {                                                                                                                       \
+            sum[to ? to[i] : i] = SPMV__F(fixed##w)(val + k, col + k, n, x);                                                       \
+            k += n;                                                                                                                \
+        } while (++i < count && ptr[i + 1] - k == n);                                                                              \
         break;
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
@@ -675,42 +680,56 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
     {                                                                                                                               \
         return SPMV__O(qfma)(SPMV__F(qload)(val, 4), SPMV__O(qgather##w)(x, col), SPMV__O(qzero)());                                \
     }                                                                                                                               \
-    SPMV__FORCE_INLINE uint64_t SPMV__F(fours##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                   \
-                                                  const uint32_t *SPMV__RESTRICT ptr, uint64_t i, uint64_t count,                   \
-                                                  const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                     \
-    {                                                                                                                               \
-        uint64_t k = ptr[i];                                                                                                        \
-        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;        \
-             i += 4, k += 16)                                                                                                       \
-            SPMV__O(qsums)(sum + i, SPMV__F(products##w)(val + k, col + k, x), SPMV__F(products##w)(val + k + 4, col + k + 4, x),   \
-                           SPMV__F(products##w)(val + k + 8, col + k + 8, x), SPMV__F(products##w)(val + k + 12, col + k + 12, x)); \
-        for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {                                                                     \
-            const SPMV__O(quad) one = SPMV__F(products##w)(val + k, col + k, x);                                                    \
-            SPMV__T all[4];                                                                                                         \
-            SPMV__O(qsums)(all, one, one, one, one);                                                                                \
-            sum[i] = all[0];                                                                                                        \
-        }                                                                                                                           \
-        return i;                                                                                                                   \
-    }                                                                                                                               \
-    SPMV__APART void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                         \
-                                            const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,    \
-                                            SPMV__T *SPMV__RESTRICT sum)                                                            \
-    {                                                                                                                               \
-        uint64_t i = 0, k = ptr[0];                                                                                                 \
-        while (i < count) {                                                                                                         \
-            switch (ptr[i + 1] - k) {                                                                                               \
-            case 0: do sum[i] = 0; while (++i < count && ptr[i + 1] == k); break;                                                   \
-            SPMV__LENGTH(1, w)                                                                                                      \
-            SPMV__LENGTH(2, w)                                                                                                      \
-            SPMV__LENGTH(3, w)                                                                                                      \
-            case 4: i = SPMV__F(fours##w)(val, col, ptr, i, count, x, sum); k = ptr[i]; break;                                      \
-            SPMV__LENGTH(5, w)                                                                                                      \
-            SPMV__LENGTH(6, w)                                                                                                      \
-            SPMV__LENGTH(7, w)                                                                                                      \
-            default: sum[i] = SPMV__F(row##w)(val, col, k, ptr[i + 1], x); k = ptr[++i];                                            \
-            }                                                                                                                       \
-        }                                                                                                                           \
-    }                                                                                                                               \
+    SPMV__FORCE_INLINE uint64_t SPMV__F(fours##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                  \
+                                                  const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t i, \
+                                                  uint64_t count, const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)    \
+    {                                                                                                                              \
+        uint64_t k = ptr[i];                                                                                                       \
+        SPMV__T all[4];                                                                                                            \
+        for (; i + 4 <= count && ptr[i + 4] - k == 16 && ptr[i + 1] - k == 4 && ptr[i + 2] - k == 8 && ptr[i + 3] - k == 12;       \
+             i += 4, k += 16) {                                                                                                    \
+            SPMV__O(qsums)(to ? all : sum + i, SPMV__F(products##w)(val + k, col + k, x),                                          \
+                           SPMV__F(products##w)(val + k + 4, col + k + 4, x), SPMV__F(products##w)(val + k + 8, col + k + 8, x),   \
+                           SPMV__F(products##w)(val + k + 12, col + k + 12, x));                                                   \
+            if (to) {                                                                                                              \
+                sum[to[i]] = all[0];                                                                                               \
+                sum[to[i + 1]] = all[1];                                                                                           \
+                sum[to[i + 2]] = all[2];                                                                                           \
+                sum[to[i + 3]] = all[3];                                                                                           \
+            }                                                                                                                      \
+        }                                                                                                                          \
+        for (; i < count && ptr[i + 1] - k == 4; i++, k += 4) {                                                                    \
+            const SPMV__O(quad) one = SPMV__F(products##w)(val + k, col + k, x);                                                   \
+            SPMV__O(qsums)(all, one, one, one, one);                                                                               \
+            sum[to ? to[i] : i] = all[0];                                                                                          \
+        }                                                                                                                          \
+        return i;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE void SPMV__F(alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                      \
+                                              const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count, \
+                                              const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)                        \
+    {                                                                                                                              \
+        uint64_t i = 0, k = ptr[0];                                                                                                \
+        while (i < count) {                                                                                                        \
+            switch (ptr[i + 1] - k) {                                                                                              \
+            case 0: do sum[to ? to[i] : i] = 0; while (++i < count && ptr[i + 1] == k); break;                                     \
+            SPMV__LENGTH(1, w)                                                                                                     \
+            SPMV__LENGTH(2, w)                                                                                                     \
+            SPMV__LENGTH(3, w)                                                                                                     \
+            case 4: i = SPMV__F(fours##w)(val, col, ptr, to, i, count, x, sum); k = ptr[i]; break;                                 \
+            SPMV__LENGTH(5, w)                                                                                                     \
+            SPMV__LENGTH(6, w)                                                                                                     \
+            SPMV__LENGTH(7, w)                                                                                                     \
+            default: sum[to ? to[i] : i] = SPMV__F(row##w)(val, col, k, ptr[i + 1], x); k = ptr[i + 1]; i++;                       \
+            }                                                                                                                      \
+        }                                                                                                                          \
+    }                                                                                                                              \
+    SPMV__APART void SPMV__F(rows_alike##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                        \
+                                            const uint32_t *SPMV__RESTRICT ptr, uint64_t count, const SPMV__T *SPMV__RESTRICT x,   \
+                                            SPMV__T *SPMV__RESTRICT sum)                                                           \
+    {                                                                                                                              \
+        SPMV__F(alike##w)(val, col, ptr, NULL, count, x, sum);                                                                     \
+    }                                                                                                                              \
     SPMV__APART void SPMV__F(uneven_block##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col,                       \
                                               const uint32_t *SPMV__RESTRICT ptr, uint64_t stop, const SPMV__T *SPMV__RESTRICT x,   \
                                               SPMV__T *SPMV__RESTRICT sum)                                                          \
@@ -1015,15 +1034,25 @@ SPMV__APART void SPMV__F(rows_far)(const SPMV__V *SPMV__RESTRICT val, const uint
     }
 }
 
-/* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. */
-static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, uint64_t count, const SPMV__T *x,
-                                 SPMV__T *sum)
+/* The same as rows_alike; the sum of row i goes to place to[i]. */
+SPMV__APART void SPMV__F(rows_alike_to)(const SPMV__V *SPMV__RESTRICT val, const uint32_t *SPMV__RESTRICT col,
+                                        const uint32_t *SPMV__RESTRICT ptr, const uint32_t *SPMV__RESTRICT to, uint64_t count,
+                                        const SPMV__T *SPMV__RESTRICT x, SPMV__T *SPMV__RESTRICT sum)
+{
+    SPMV__F(alike)(val, col, ptr, to, count, x, sum);
+}
+
+/* The sums of count rows from row i on, at most SPMV__TILE; head as in rows. ptr: where their nonzeros begin, counted from number at. to:
+ * the places of the sums, or NULL; only if most rows are as long as the row before, and columns have 32 bits. */
+static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64_t at, uint64_t head, const uint32_t *to, uint64_t count,
+                                 const SPMV__T *x, SPMV__T *sum)
 {
     const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data + at;
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data + at;
     const uint16_t *narrow = (const uint16_t *)p->a[SPMV_CSR_COL].data + at;
     const int is_narrow = p->a[SPMV_CSR_BASE].count != 0;
-    if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
+    if (to) SPMV__F(rows_alike_to)(val, col, ptr, to, count, x, sum);
+    else if (p->lengths == SPMV__LENGTHS_ALIKE && is_narrow) SPMV__F(rows_alike16)(val, narrow, ptr, count, x, sum);
     else if (p->lengths == SPMV__LENGTHS_ALIKE) SPMV__F(rows_alike)(val, col, ptr, count, x, sum);
     else if (is_narrow) SPMV__F(rows16)(val, narrow, ptr, head, count, p->nnz - at, x, sum);
     else if (p->lengths == SPMV__LENGTHS_FAR) SPMV__F(rows_far)(val, col, ptr, count, p->nnz - at, x, sum);
@@ -1031,23 +1060,26 @@ static void SPMV__F(csr_sums_at)(const spmv_part *p, const uint32_t *ptr, uint64
 }
 
 /* The same where the pointers have 64 bits: they are counted from the first. */
-SPMV__APART void SPMV__F(csr_sums_wide)(const spmv_part *p, uint64_t i, uint64_t head, uint64_t count, const SPMV__T *x, SPMV__T *sum)
+SPMV__APART void SPMV__F(csr_sums_wide)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count,
+                                        const SPMV__T *x, SPMV__T *sum)
 {
     const uint64_t *wide = (const uint64_t *)p->a[SPMV_CSR_PTR].data + i;
     uint32_t ptr[SPMV__TILE + 1];
     uint64_t k;
     for (k = 0; k <= count; k++) ptr[k] = (uint32_t)(wide[k] - wide[0]);
-    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, count, x, sum);
+    SPMV__F(csr_sums_at)(p, ptr, wide[0], head, to, count, x, sum);
 }
 
-static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, uint64_t count, const SPMV__T *x, SPMV__T *sum)
+static void SPMV__F(csr_sums)(const spmv_part *p, uint64_t i, uint64_t head, const uint32_t *to, uint64_t count, const SPMV__T *x,
+                              SPMV__T *sum)
 {
-    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, count, x, sum);
-    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, count, x, sum);
+    if (p->a[SPMV_CSR_PTR].width == 8) SPMV__F(csr_sums_wide)(p, i, head, to, count, x, sum);
+    else SPMV__F(csr_sums_at)(p, (const uint32_t *)p->a[SPMV_CSR_PTR].data + i, 0, head, to, count, x, sum);
 }
 
 /* Rows i .. end - 1 without those that have more than most nonzeros. Sums are formed in y, or if buffer is not NULL, there, SPMV__TILE
- * rows at a time. Inlined, so that callers without a buffer do not need the stack of those that have one. */
+ * rows at a time; always there for a part with a row list unless most rows are as long as the row before. Inlined, so that callers
+ * without a buffer do not need the stack of those that have one. */
 SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64_t end, uint64_t most, SPMV__T alpha, const SPMV__T *x,
                                           SPMV__T beta, SPMV__T *y, SPMV__T *buffer)
 {
@@ -1055,14 +1087,16 @@ SPMV__FORCE_INLINE void SPMV__F(csr_rows)(const spmv_part *p, uint64_t i, uint64
     const uint32_t *col = (const uint32_t *)p->a[SPMV_CSR_COL].data;
     while (i < end) {
         const uint64_t next = spmv__csr_stretch(p, i, end), in_block = i % SPMV__BLOCK_ROWS;
+        const uint32_t *to;
         if (next == i) {
             const uint64_t at = spmv__at(&p->a[SPMV_CSR_PTR], i), n = spmv__at(&p->a[SPMV_CSR_PTR], i + 1) - at;
             if (n <= most) SPMV__F(set)(p, i, alpha, SPMV__F(csr_pieces)(val + at, col + at, n, x), beta, y);
             i++;
             continue;
         }
-        SPMV__F(csr_sums)(p, i, p->lengths != SPMV__LENGTHS_BLOCKS ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, next - i, x,
-                          buffer ? buffer : y + i);
+        to = buffer || !p->list.count ? NULL : (const uint32_t *)p->list.data + i;
+        SPMV__F(csr_sums)(p, i, p->lengths != SPMV__LENGTHS_BLOCKS ? next - i : in_block ? SPMV__BLOCK_ROWS - in_block : 0, to, next - i,
+                          x, buffer ? buffer : to ? y : y + i);
         if (buffer) SPMV__F(set_rows)(p, i, next - i, alpha, buffer, beta, y);
         i = next;
     }
@@ -1092,7 +1126,7 @@ SPMV__APART void SPMV__F(csr_run)(const spmv_part *p, uint64_t run, SPMV__T alph
     }
     for (; i < row[run + 1]; i = next) {
         next = spmv__smaller(i + SPMV__TILE, row[run + 1]);
-        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, next - i, x, sum);
+        SPMV__F(csr_sums)(p, i, p->lengths == SPMV__LENGTHS_BLOCKS ? 0 : next - i, NULL, next - i, x, sum);
         SPMV__F(set_rows)(p, i, next - i, alpha, sum, beta, y);
     }
 }
@@ -1122,7 +1156,8 @@ static void SPMV__F(csr)(const spmv__job *job, uint64_t share, uint64_t shares)
     else {
         const uint64_t i = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share, shares));
         const uint64_t end = spmv__csr_share_row(p, spmv__weighted(&p->a[SPMV_CSR_PTR], p->rows, share + 1, shares));
-        if (alpha == 1 && beta == 0 && !p->list.count) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
+        const int straight = alpha == 1 && beta == 0 && (!p->list.count || p->lengths == SPMV__LENGTHS_ALIKE);
+        if (straight) SPMV__F(csr_rows)(p, i, end, job->most, alpha, x, beta, y, NULL);
         else SPMV__F(csr_rows_apart)(p, i, end, job->most, alpha, x, beta, y);
     }
 }
@@ -1355,6 +1390,33 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #undef SPMV__ADD
 }
 
+/* Adds two blocks of bcsr with units of two to the sums of their rows: a quad holds the same unit of both, one behind the other, as they
+ * are stored. x and next: the elements of x for each block. */
+SPMV__FORCE_INLINE void SPMV__F(block_add_two)(const SPMV__V *val, uint64_t step, const SPMV__T *x, const SPMV__T *next,
+                                               SPMV__O(quad) *sum, int bh, int bw)
+{
+    const int units = bw / 2; /* of a row */
+    const SPMV__O(quad) x0 = SPMV__O(qtwo)(x, next), x1 = units > 1 ? SPMV__O(qtwo)(x + 2, next + 2) : x0;
+    const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qtwo)(x + 4, next + 4) : x0;
+#define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, 4), x, sum[i]);
+#define SPMV__ADD(i)                                                                                                               \
+    if (bh > i) {                                                                                                                  \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
+    }
+    SPMV__EACH_SUM(SPMV__ADD)
+#undef SPMV__UNIT
+#undef SPMV__ADD
+}
+
+/* Prefetches a cache line of each of so many units, which lie step slots apart, SPMV__LINES_AHEAD lines in advance. */
+SPMV__FORCE_INLINE void SPMV__F(block_ahead)(const SPMV__V *val, uint64_t step, int units)
+{
+    int i;
+    for (i = 0; i < units; i++) SPMV__AHEAD(val + (uint64_t)i * step + SPMV__LINES_AHEAD * SPMV__CACHE_LINE / sizeof *val);
+}
+
 /* Sums the block rows of a slab one after another, in registers. Those of bell and sbell read the same cache lines, because the same unit
  * of all lies side by side. Padding comes last in a block row. */
 SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV__V *val, const SPMV__T *x, const SPMV__T *edge,
@@ -1365,13 +1427,22 @@ SPMV__FORCE_INLINE void SPMV__F(slab_rows)(const spmv__block_slab *b, const SPMV
     const uint16_t *narrow = b->narrow;
     const uint64_t step = b->step, base = b->base, cols = b->cols, count = b->count, reads = (uint64_t)(bw + load - uw);
     const uint64_t next_col = is_bcsr ? 1 : b->next_col, next_val = is_bcsr ? (uint64_t)uw : b->next_val, ahead = is_bcsr ? 0 : b->ahead;
+    const uint64_t per_line = SPMV__CACHE_LINE / (sizeof *val * (uint64_t)uw); /* units */
+    const int many = is_bcsr && bh * bw / uw >= SPMV__MANY_UNITS;
     uint64_t i;
     for (i = 0; i < count; i++, sum += bh) {
         SPMV__O(quad) part[8] = { zero, zero, zero, zero, zero, zero, zero, zero };
         uint64_t k = is_bcsr ? b->ptr[i] : i;
         const uint64_t end = is_bcsr ? b->ptr[i + 1] : i + b->blocks * next_col;
         const SPMV__V *at = val + k * (uint64_t)uw;
+        for (; is_bcsr && uw == 2 && k + 2 <= end; k += 2, at += 4) {
+            if (many && k % per_line < 2) SPMV__F(block_ahead)(at, step, bh * bw / uw);
+            const uint64_t c = col ? col[k] : base + narrow[k] * (uint64_t)bw;
+            const uint64_t next = col ? col[k + 1] : base + narrow[k + 1] * (uint64_t)bw;
+            SPMV__F(block_add_two)(at, step, c + reads > cols ? edge : x + c, next + reads > cols ? edge : x + next, part, bh, bw);
+        }
         for (; k < end; k += next_col, at += next_val) {
+            if (many && k % per_line == 0) SPMV__F(block_ahead)(at, step, bh * bw / uw);
             const uint64_t c = col ? col[k] : !is_bcsr && narrow[k] == SPMV_PAD16 ? SPMV_PAD : base + narrow[k] * (uint64_t)bw;
             const SPMV__T *from = x + c;
             if (c + reads > cols) {

@@ -21,6 +21,7 @@
  *   vpads(c)                 is there padding among these columns? 0: none, 1: some, 2: nothing else (vpads16)
  *   quad, qload(values, n), qfrom(elements, n), qzero(), qfma(a, b, c), qadd(a, b), qsum(q), qgather(x, c) (qgather16)
  *                            the same for four lanes; the first n (2, 3 or 4) are loaded, and the others are 0
+ *   qtwo(p, q)               two elements from p on, then two from q on
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
@@ -107,6 +108,11 @@
     {                                                                                                                              \
         spmv__quad_##S q = { a.a + b.a, a.b + b.b, a.c + b.c, a.d + b.d };                                                         \
         return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qtwo_##S(const T *p, const T *q)                                                        \
+    {                                                                                                                              \
+        spmv__quad_##S v = { p[0], p[1], q[0], q[1] };                                                                             \
+        return v;                                                                                                                  \
     }                                                                                                                              \
     SPMV__FORCE_INLINE T spmv__qsum_##S(spmv__quad_##S q) { return (q.a + q.b) + (q.c + q.d); }                                    \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qgather_##S(const T *x, const uint32_t *c)                                             \
@@ -325,6 +331,10 @@ SPMV__FORCE_INLINE void spmv__qsums_f32_avx2(float *to, __m128 a, __m128 b, __m1
 {
     _mm_storeu_ps(to, _mm_hadd_ps(_mm_hadd_ps(a, b), _mm_hadd_ps(c, d)));
 }
+SPMV__FORCE_INLINE __m128 spmv__qtwo_f32_avx2(const float *p, const float *q)
+{
+    return _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)(const void *)p), (const __m64 *)(const void *)q);
+}
 SPMV__FORCE_INLINE __m128 spmv__qfrom_f32_avx2(const float *p, int n) { return spmv__qload_f32_avx2(p, n); }
 SPMV__FORCE_INLINE __m128 spmv__qzero_f32_avx2(void) { return _mm_setzero_ps(); }
 SPMV__FORCE_INLINE __m128 spmv__qadd_f32_avx2(__m128 a, __m128 b) { return _mm_add_ps(a, b); }
@@ -417,6 +427,10 @@ SPMV__FORCE_INLINE void spmv__qsums_f64_avx2(double *to, __m256d a, __m256d b, _
     const __m256d ab = _mm256_hadd_pd(a, b), cd = _mm256_hadd_pd(c, d);
     _mm256_storeu_pd(to, _mm256_add_pd(_mm256_permute2f128_pd(ab, cd, 0x20), _mm256_permute2f128_pd(ab, cd, 0x31)));
 }
+SPMV__FORCE_INLINE __m256d spmv__qtwo_f64_avx2(const double *p, const double *q)
+{
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(q), 1);
+}
 SPMV__FORCE_INLINE __m256d spmv__qfrom_f64_avx2(const double *p, int n) { return spmv__qload_f64_avx2(p, n); }
 SPMV__FORCE_INLINE __m256d spmv__qzero_f64_avx2(void) { return _mm256_setzero_pd(); }
 SPMV__FORCE_INLINE __m256d spmv__qadd_f64_avx2(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
@@ -472,6 +486,7 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 }
 #define spmv__qload_f32_avx512 spmv__qload_f32_avx2
 #define spmv__qfrom_f32_avx512 spmv__qload_f32_avx2
+#define spmv__qtwo_f32_avx512 spmv__qtwo_f32_avx2
 #define spmv__qgather_f32_avx512 spmv__qgather_f32_avx2
 #define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
 #define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
@@ -505,6 +520,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qload_f64_avx512 spmv__qload_f64_avx2
 #define spmv__qload_mixed_avx512 spmv__qload_mixed_avx2
 #define spmv__qfrom_f64_avx512 spmv__qload_f64_avx2
+#define spmv__qtwo_f64_avx512 spmv__qtwo_f64_avx2
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
 #define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
 #define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
@@ -566,6 +582,7 @@ SPMV__FORCE_INLINE float32x4_t spmv__qload_f32_neon(const float *p, int n)
     if (n == 4) return vld1q_f32(p);
     return vcombine_f32(vld1_f32(p), n == 2 ? vdup_n_f32(0) : vset_lane_f32(p[2], vdup_n_f32(0), 0));
 }
+SPMV__FORCE_INLINE float32x4_t spmv__qtwo_f32_neon(const float *p, const float *q) { return vcombine_f32(vld1_f32(p), vld1_f32(q)); }
 SPMV__FORCE_INLINE float32x4_t spmv__qfrom_f32_neon(const float *p, int n) { return spmv__qload_f32_neon(p, n); }
 SPMV__FORCE_INLINE float32x4_t spmv__qzero_f32_neon(void) { return vdupq_n_f32(0); }
 SPMV__FORCE_INLINE float32x4_t spmv__qadd_f32_neon(float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
@@ -621,6 +638,13 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qload_mixed_neon(const float *p, in
     q.low = vcvt_f64_f32(vget_low_f32(values));
     q.high = vcvt_high_f64_f32(values);
     return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qtwo_f64_neon(const double *p, const double *q)
+{
+    spmv__quad_f64_neon v;
+    v.low = vld1q_f64(p);
+    v.high = vld1q_f64(q);
+    return v;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfrom_f64_neon(const double *p, int n) { return spmv__qload_f64_neon(p, n); }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qzero_f64_neon(void)

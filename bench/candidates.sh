@@ -36,7 +36,7 @@ peers)
     if [ "$class" = gpu ]; then
         echo auto csr csr:run=2048 tcsr tcsr:tile=2048 tcsr:idx=16 sell sell:idx=16 bcsr:b=3x3,idx=16 dia
     else
-        echo auto csr csr:run=1024,idx=16 ell sell sell:idx=16 sell:h=8 bcsr:b=3x3 sbell:b=3x3 dia cmrs
+        echo auto csr csr:run=1024,idx=16 csr:rows=sorted,sigma=256 ell sell sell:h=64 sell:idx=16 sell:h=8 bcsr:b=3x3 sbell:b=3x3 dia cmrs
     fi | tr ' ' '\n'
     exit 0 ;;
 paper)
