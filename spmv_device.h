@@ -1223,11 +1223,25 @@ static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
     return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
 }
 
+/* With SEQ=0: the block rows of a work-item. A group of one item should multiply so many slots that launching it, which takes 8 ns with PoCL
+ * and Intel's runtime, does not count; and there should be so many groups that threads which are late leave some to the others. */
+static uint64_t spmv__dev_share(const spmv_device *d, const spmv_part *p, const spmv_variant *v, uint64_t block_rows)
+{
+    enum { SHARE_SLOTS = 2048, UNIT_SHARES = 128 };
+    uint64_t most = spmv__dev_group_rows(p, v) / spmv__dev_height(p, v), units = (uint64_t)(d->info.compute_units > 0 ? d->info.compute_units : 1);
+    uint64_t shares = spmv__ceil_div(p->a[SPMV_VAL].count, SHARE_SLOTS);
+    if (shares > units * UNIT_SHARES) shares = units * UNIT_SHARES;
+    shares *= most ? most : 1;
+    return shares ? spmv__ceil_div(block_rows, shares) + !block_rows : 1;
+}
+
 static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     const spmv_variant *v = &out->variant;
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L];
-    return spmv__dev_groups(d, spmv__dev_block_rows(p, v), wg / l * spmv__dev_knob(v, SPMV_KNOB_SEQ), wg, &out->groups);
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L], seq = spmv__dev_knob(v, SPMV_KNOB_SEQ);
+    uint64_t block_rows = spmv__dev_block_rows(p, v);
+    if (!seq) seq = spmv__dev_share(d, p, v, block_rows);
+    return spmv__dev_groups(d, block_rows, wg / l * seq, wg, &out->groups);
 }
 
 static void spmv__dev_arguments_rows(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
@@ -1394,7 +1408,6 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL: return runs && v->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_SHUF:
         if (runs) return v->value[SPMV_KNOB_STREAM];
         return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
@@ -2400,6 +2413,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
     o->used = 0;
     spmv__dev_option_types(o, p->type);
     if (d->info.nvidia) spmv__dev_option_number(o, "NVIDIA", d->info.nvidia);
+    if (d->info.type == SPMV_DEVICE_CPU) spmv__dev_option(o, "CPU", "1");
     spmv__dev_format_of(f)->options(o, p);
     spmv__dev_option(o, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
     spmv__dev_option_number(o, "LIST", p->list.count != 0);
