@@ -407,18 +407,6 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     for (uint w = 0; w < V; w++)
         c[w] = LOAD_COL(col, w);
 #endif
-#if CPU && V > 1 && !ZERO
-    COLUMN most = c[0];
-    #pragma unroll
-    for (uint w = 1; w < V; w++)
-        most = most > c[w] ? most : c[w];
-    if (most != (COLUMN)PAD) {
-        #pragma unroll
-        for (uint w = 0; w < V; w++)
-            MULADD(acc[w], (VEC)v[w], X(USED_COLUMN_OF(c[w], first, 1)));
-        return;
-    }
-#endif
     #pragma unroll
     for (uint w = 0; w < V; w++) {
         const uint at = COLUMN_OF(c[w], first, 1);
@@ -426,6 +414,35 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
             MULADD(acc[w], (VEC)v[w], X(at));
     }
 }
+
+#if CPU && V > 1 && !ZERO
+/* 1: one of the V slots from col on is padding. */
+INLINE int has_padding(__global const COLUMN *restrict col)
+{
+    int found = 0;
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        found |= col[w] == (COLUMN)PAD;
+    return found;
+}
+
+/* Adds the first of count entries of V rows, step slots apart, as far as none is padding, and returns how many these are. Padding is at the
+ * end of a row, so it is looked for from there. */
+INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+                            uint count, uint first UNUSED, X_PARAMS)
+{
+    while (count > 0 && has_padding(col + (slot + (count - 1) * step)))
+        count--;
+    for (uint k = 0; k < count; k++, slot += step) {
+        __global const VAL *v = val + slot;
+        __global const COLUMN *c = col + slot;
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], (VEC)v[w], X(USED_COLUMN_OF(c[w], first, 1)));
+    }
+    return count;
+}
+#endif
 
 /* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used, and those that remain
  * one after another; with BATCH, so many are, and the last ones under a condition, so that the loads of a short row do not wait for each
@@ -477,6 +494,11 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
     }
 #endif
 #if !BATCH || V > 1
+#if CPU && V > 1 && !ZERO
+    const uint whole = add_whole_slabs(acc, val, col, slot, step, count, first, X_ARGS);
+    slot += whole * step;
+    count -= whole;
+#endif
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
 #endif

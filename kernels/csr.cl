@@ -53,20 +53,19 @@
                __global const uint *restrict long_run UNUSED, ulong runs UNUSED, ulong longs UNUSED
 #define ARGS val, ptr, col, run_row, run_at, base, long_run, runs, longs
 
-/* The sum of the slots k, k + step, ... before end. UNROLL of them are summed apart on CPUs, so that additions need not wait for each
- * other. */
+/* The sum of the slots k, k + step, ... before end. UNROLL of them are summed apart, so that additions need not wait for each other. */
 INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *restrict col, IDX k, IDX end, IDX step, uint first UNUSED,
                      X_PARAMS)
 {
     VEC sum = 0;
 
-#if CPU && UNROLL > 1 && !REPEAT
+#if UNROLL > 1 && !REPEAT
     if (end - k >= UNROLL * step && k < end) {
         VEC part[UNROLL] = { 0 };
         for (; end - k >= UNROLL * step; k += UNROLL * step) {
             #pragma unroll
             for (uint u = 0; u < UNROLL; u++)
-                MULADD(part[u], (VEC)LOAD_VAL(val, k + u * step), X(COL(col, k + u * step, first, 1)));
+                MULADD(part[u], (VEC)LOAD_VAL(val + k, u * step), X(COL(col + k, u * step, first, 1)));
         }
         #pragma unroll
         for (uint u = 0; u < UNROLL; u++)
@@ -250,9 +249,16 @@ KERNEL void spmv(RUN_PARAMS)
 #else
 KERNEL void spmv(RUN_PARAMS)
 {
-    const size_t run = (size_t)get_group_id(0) * WG + get_local_id(0);
+#if SEQ
+    const size_t turns = SEQ;
+#else
+    const size_t turns = (runs + get_num_groups(0) * WG - 1) / (get_num_groups(0) * WG);
+#endif
+    const size_t begin = ((size_t)get_group_id(0) * WG + get_local_id(0)) * turns;
 
-    if (run < runs) {
+    BEGIN(x, y);
+    REREAD(carry);
+    for (size_t run = begin; run < begin + turns && run < runs; run++) {
         const uint first UNUSED = BASE(base, run);
         const uint stop = run_row[run + 1];
         const IDX last = (IDX)run_at[run + 1];
@@ -260,8 +266,6 @@ KERNEL void spmv(RUN_PARAMS)
         IDX k = (IDX)run_at[run];
         const int piece = longs != 0 && (stop == row || (IDX)ptr[row] != k);
 
-        BEGIN(x, y);
-        REREAD(carry);
         do {
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
             VEC sum = sum_slots(val, col, k, end, 1, first, X_ARGS);
