@@ -250,15 +250,15 @@ KERNEL void spmv(RUN_PARAMS)
 KERNEL void spmv(RUN_PARAMS)
 {
 #if SEQ
-    const size_t turns = SEQ;
+    const ulong turns = SEQ;
 #else
-    const size_t turns = (runs + get_num_groups(0) * WG - 1) / (get_num_groups(0) * WG);
+    const ulong turns = (runs + (ulong)get_num_groups(0) * WG - 1) / ((ulong)get_num_groups(0) * WG);
 #endif
-    const size_t begin = ((size_t)get_group_id(0) * WG + get_local_id(0)) * turns;
+    const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * turns;
 
     BEGIN(x, y);
     REREAD(carry);
-    for (size_t run = begin; run < begin + turns && run < runs; run++) {
+    for (ulong run = begin; run < begin + turns && run < runs; run++) {
         const uint first UNUSED = BASE(base, run);
         const uint stop = run_row[run + 1];
         const IDX last = (IDX)run_at[run + 1];

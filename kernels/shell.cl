@@ -101,7 +101,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 #if SEQ
     const ulong turns = SEQ;
 #else
-    const ulong turns = (block_rows + get_num_groups(0) * GROUP_ROWS - 1) / (get_num_groups(0) * GROUP_ROWS);
+    const ulong turns = (block_rows + (ulong)get_num_groups(0) * GROUP_ROWS - 1) / ((ulong)get_num_groups(0) * GROUP_ROWS);
 #endif
     const ulong begin = ((ulong)get_group_id(0) * GROUP_ROWS + own) * turns;
     for (ulong r = begin; r < begin + turns; r++) {
