@@ -250,9 +250,9 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                             \
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
                       "number of rows; dia, bdia: 1")                                                                 \
-    X(WG,    128, 64, "work-items in a work-group; default on CPUs for coo and csr with run: 16, tcsr: 1; on GPUs "   \
-                      "for csr with run: 256, tcsr: a 16th of the tile")                                             \
-    X(PER,   7,  255, "coo: nonzeros for each work-item")                                                             \
+    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64; " \
+                      "on GPUs for csr with run: 256, tcsr: a 16th of the tile")                                     \
+    X(PER,   7,  511, "coo: nonzeros for each work-item")                                                             \
     X(STREAM, 1,  0,  "csr with run, tcsr: 1 a work-group takes a run or a tile, through local memory; 0 a work-item" \
                       " does")                                                                                        \
     X(FINISH, 1,  0,  "csr with run, tcsr: the pieces of a long row are added 0 by a second launch, 1 by the "        \
@@ -268,7 +268,7 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
     X(I64,   0,   0,  "1 numbers slots with 64 bits; forced to 1 where 32 could overflow")                            \
     X(V,     1,   1,  "rows for each work-item of ell, sell, dia, bdia; block rows of bell; neighbours in a row of "  \
                       "dense")                                                                                        \
-    X(SEQ,   1,   1,  "block rows for each work-item, one after another")                                             \
+    X(SEQ,   1,   0,  "block rows (csr with run: runs) for each work-item, one after another; 0: its share of all")   \
     X(IMG,   0,   0,  "1 reads x through an image")                                                                   \
     X(ZERO,  0,   0,  "1 tests a value before it loads x for it; zeros then ignore an Inf or NaN in x")               \
     X(ALIGN, 0,   0,  "cmrs: 1 aligns the lanes' steps")                                                              \
@@ -1068,6 +1068,7 @@ static void spmv__dev_cut_slots(const spmv_part *p, uint64_t first, uint64_t las
  * One spmv__<name>_device in each section, collected by SPMV_FORMAT_LIST in spmv__dev_formats; formats that were left out of the build
  * keep theirs. How many arrays and which integers a kernel takes is known from SPMV_<NAME>_ARRAYS and _INTS. */
 enum { SPMV__NO_ARRAY = -1 }; /* instead of an array's number */
+enum { SPMV__STAGE_GROUP = 64 }; /* items of a group on a CPU, where they share local memory */
 
 /* Each record gives every member: functions that several formats share are named in each of them. p is a stored part, v its
  * variant, in which every knob of the format has a value (L is 1 where the kernel has no such knob). */
@@ -1142,6 +1143,14 @@ static int spmv__dev_matters_always(const spmv_part *p, const spmv_variant *v, s
     (void)v;
     (void)k;
     return 1;
+}
+
+static void spmv__dev_no_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
+{
+    (void)d;
+    (void)p;
+    (void)wish;
+    (void)v;
 }
 
 static spmv_status spmv__dev_fits_always(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
@@ -1237,11 +1246,23 @@ static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
     return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
 }
 
+/* The block rows or runs, of so many, that a work-item takes one after another. With SEQ=0 these are as many that launching a group (8 ns
+ * with PoCL and with Intel's runtime) does not count beside them, but so few that a thread which is late leaves groups to the others. */
+static uint64_t spmv__dev_seq(const spmv_device *d, const spmv_part *p, const spmv_variant *v, uint64_t count)
+{
+    enum { GROUP_SLOTS = 2048, UNIT_GROUPS = 128 };
+    const uint64_t seq = spmv__dev_knob(v, SPMV_KNOB_SEQ), own = (uint64_t)v->value[SPMV_KNOB_WG] / spmv__dev_knob(v, SPMV_KNOB_L);
+    const uint64_t most = UNIT_GROUPS * (uint64_t)(d->info.compute_units > 0 ? d->info.compute_units : 1);
+    uint64_t groups = p->a[SPMV_VAL].count / GROUP_SLOTS + 1;
+    if (groups > most) groups = most;
+    return seq ? seq : count / (groups * own) + 1;
+}
+
 static spmv_status spmv__dev_deal_rows(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
     const spmv_variant *v = &out->variant;
-    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L];
-    return spmv__dev_groups(d, spmv__dev_block_rows(p, v), wg / l * spmv__dev_knob(v, SPMV_KNOB_SEQ), wg, &out->groups);
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], l = (uint64_t)v->value[SPMV_KNOB_L], block_rows = spmv__dev_block_rows(p, v);
+    return spmv__dev_groups(d, block_rows, wg / l * spmv__dev_seq(d, p, v, block_rows), wg, &out->groups);
 }
 
 static void spmv__dev_arguments_rows(spmv__dev_args *a, const spmv_device_part *p, void *const *carry)
@@ -1324,12 +1345,6 @@ static int spmv__coo_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     return k != SPMV_KNOB_STAGE || !v->value[SPMV_KNOB_ATOMIC];
 }
 
-static void spmv__coo_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
-{
-    (void)p;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, 16); /* few, as barriers cost a CPU more than lanes gain */
-}
-
 static spmv_status spmv__coo_allowed(const spmv_device *d, const spmv_part *p, const spmv_variant *v)
 {
     if (!v->value[SPMV_KNOB_ATOMIC] || p->type == SPMV_F32 || d->info.atomics64) return SPMV_OK;
@@ -1383,7 +1398,7 @@ static const spmv__dev_format spmv__coo_device = {
     0, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY, /* walks_rows, offsets, columns, bases */
     1, 1,                                              /* repeat_lanes, carry_rows */
     "coo",                                             /* check */
-    spmv__coo_matters, spmv__coo_defaults,             /* matters, defaults */
+    spmv__coo_matters, spmv__dev_no_defaults,          /* matters, defaults */
     spmv__dev_lanes_one, spmv__dev_mean_nonzeros,      /* lanes, mean */
     spmv__dev_fits_always, spmv__coo_allowed,          /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,      /* options, macro */
@@ -1407,8 +1422,9 @@ static int spmv__csr_matters(const spmv_part *p, const spmv_variant *v, spmv_kno
     case SPMV_KNOB_L:
     case SPMV_KNOB_GEN: return !runs;
     case SPMV_KNOB_STREAM: return runs;
+    case SPMV_KNOB_SEQ: return !runs || !v->value[SPMV_KNOB_STREAM];
     case SPMV_KNOB_FINISH: return runs && p->n[SPMV_CSR_LONGS] != 0;
-    case SPMV_KNOB_UNROLL: return runs && v->value[SPMV_KNOB_STREAM];
+    case SPMV_KNOB_UNROLL: return !p->reproducible || (runs && v->value[SPMV_KNOB_STREAM]);
     case SPMV_KNOB_SHUF:
         if (runs) return v->value[SPMV_KNOB_STREAM];
         return v->value[SPMV_KNOB_L] > 1 && v->value[SPMV_KNOB_L] <= SPMV__SHUFFLE_LANES;
@@ -1427,14 +1443,14 @@ static uint64_t spmv__csr_local(const spmv_part *p, const spmv_variant *v)
 
 static void spmv__csr_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, 4, 1);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_UNROLL, spmv__csr_in_runs(p) ? 4 : 1, 4);
     spmv__dev_default(d, wish, v, SPMV_KNOB_NT, 1, 0); /* H200: cnr-2000 streamed 21.3 us, 22.5 without */
     /* H200, f64, without runs: clspmv_qcd 8.4 us without, 7.5 with; mdual 8.1, 7.7; kkt_cont_300 6.4, 6.15; none of 18 matrices slower */
     spmv__dev_default(d, wish, v, SPMV_KNOB_SHUF, 1, 0);
     /* FINISH=1 (H200: 0.81 of the time with 0, on seven matrices) relies on the order in which work-groups see each other's writes */
     if (d->info.nvidia < SPMV__NVIDIA_VOLTA) spmv__dev_default(d, wish, v, SPMV_KNOB_FINISH, 0, 0);
     if (!spmv__csr_in_runs(p)) return;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 256, v->value[SPMV_KNOB_STREAM] ? 16 : 1);
     if (spmv__csr_local(p, v) > d->info.local_bytes) spmv__dev_default(d, wish, v, SPMV_KNOB_STREAM, 0, 0);
 }
 
@@ -1446,12 +1462,14 @@ static void spmv__csr_options(spmv__dev_options *o, const spmv_part *p)
 /* Each piece of a long row leaves a carry. The work-group that finishes the row's last piece adds them up, or a second launch does. */
 static spmv_status spmv__csr_deal(spmv_device_part *out, const spmv_device *d, const spmv_part *p)
 {
-    uint64_t wg = (uint64_t)out->variant.value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS];
+    const spmv_variant *v = &out->variant;
+    uint64_t wg = (uint64_t)v->value[SPMV_KNOB_WG], runs = p->n[SPMV_CSR_RUNS], longs = p->n[SPMV_CSR_LONGS], seq;
     spmv_status s;
     if (!spmv__csr_in_runs(p)) return spmv__dev_deal_rows(out, d, p);
     out->carries = longs ? runs : 0;
-    s = spmv__dev_groups(d, runs, out->variant.value[SPMV_KNOB_STREAM] ? 1 : wg, wg, &out->groups);
-    if (out->variant.value[SPMV_KNOB_FINISH]) out->counters = out->carries;
+    seq = spmv__dev_seq(d, p, v, runs);
+    s = spmv__dev_groups(d, runs, v->value[SPMV_KNOB_STREAM] ? 1 : wg * seq, wg, &out->groups);
+    if (v->value[SPMV_KNOB_FINISH]) out->counters = out->carries;
     else if (!s) s = spmv__dev_groups(d, longs, 1, wg, &out->finish);
     return s;
 }
@@ -1513,7 +1531,7 @@ static const spmv__dev_format spmv__csr_device = {
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 8);
 }
 
 static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1555,13 +1573,21 @@ static uint64_t spmv__bdia_mean(const spmv_part *p, const spmv_variant *v, uint6
     return bands ? diagonals / bands : 0;
 }
 
+/* What STAGE=1 keeps is for the rows of a group that are taken at once. */
+static int spmv__bdia_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
+{
+    (void)p;
+    return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE];
+}
+
 /* Staging x pays where a band has many diagonals of large elements (H200, f64: band of 2,001 diagonals 24 us, 36 without; of 201 or 101
  * equal; 27-point stencil, bands of three, 73 and 59; f32: 32 and 25, 62 and 46). */
 static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     enum { WIDE_BAND = 64 };
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8);
     spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, p->type != SPMV_F32 && spmv__bdia_mean(p, v, 1) >= WIDE_BAND, 0);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
 }
 
 static void spmv__bdia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1578,7 +1604,7 @@ static const spmv__dev_format spmv__bdia_device = {
     1, SPMV__NO_ARRAY, SPMV__NO_ARRAY, SPMV__NO_ARRAY,   /* walks_rows, offsets, columns, bases */
     1, 0,                                                /* repeat_lanes, carry_rows */
     "bdia",                                              /* check */
-    spmv__dev_matters_always, spmv__bdia_defaults,       /* matters, defaults */
+    spmv__bdia_matters, spmv__bdia_defaults,             /* matters, defaults */
     spmv__dev_lanes_apart, spmv__bdia_mean,              /* lanes, mean */
     spmv__dev_fits_always, spmv__dev_allowed_always,     /* fit, allowed */
     spmv__dev_no_options, spmv__dev_macro_stored,        /* options, macro */
@@ -1632,14 +1658,16 @@ static uint64_t spmv__sell_macro(const spmv_part *p, int i)
 static int spmv__sell_matters(const spmv_part *p, const spmv_variant *v, spmv_knob k)
 {
     (void)p;
-    return (k != SPMV_KNOB_V && k != SPMV_KNOB_STAGE) || !v->value[SPMV_KNOB_SLICE];
+    if (v->value[SPMV_KNOB_SLICE] && (k == SPMV_KNOB_V || k == SPMV_KNOB_STAGE || k == SPMV_KNOB_SEQ)) return 0;
+    return k != SPMV_KNOB_SEQ || !v->value[SPMV_KNOB_STAGE]; /* which keeps the pointers for the rows that a group takes at once */
 }
 
 static void spmv__sell_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
-    (void)p;
     spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, 0, 0);
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8); /* as for ell */
+    /* as for ell; in f64, slices of 32 rows beyond the caches take 0.6 to 0.9 of the time with 16 rows (PoCL and Intel's runtime) */
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, p->type == SPMV_F32 ? 8 : 16);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] || v->value[SPMV_KNOB_SLICE] ? SPMV__STAGE_GROUP : 1);
 }
 
 /* The V rows of a work-item must lie in one slice: a default of V is lowered, a V that the caller set is refused. With SLICE=1 a
@@ -2513,6 +2541,7 @@ static spmv_status spmv__dev_describe_part(spmv__dev_options *o, const spmv_devi
     o->used = 0;
     spmv__dev_option_types(o, p->type);
     if (d->info.nvidia) spmv__dev_option_number(o, "NVIDIA", d->info.nvidia);
+    if (d->info.type == SPMV_DEVICE_CPU) spmv__dev_option(o, "CPU", "1");
     spmv__dev_format_of(f)->options(o, p);
     spmv__dev_option(o, "OFF", spmv__dev_wide_offsets(p) ? "ulong" : "uint");
     spmv__dev_option_number(o, "LIST", p->list.count != 0);
@@ -2600,10 +2629,11 @@ static spmv_status spmv__dev_fix_order(const spmv_device *d, const spmv_part *p,
 /* Lowers a default of WG until the device can run it, and makes L and WG fit each other by changing the one that is not set in wish. */
 static void spmv__dev_fit_group(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
+    enum { LANES_GROUP = 32 /* a legal WG of every kernel with L */ };
     int fixed = spmv__dev_knob_set(wish, SPMV_KNOB_WG), fixed_l = spmv__dev_knob_set(wish, SPMV_KNOB_L);
     int *wg = &v->value[SPMV_KNOB_WG], *l = &v->value[SPMV_KNOB_L];
     while (!fixed && *wg > 1 && ((uint64_t)*wg > d->info.group_size || spmv__dev_local(p, v) > d->info.local_bytes)) *wg /= 2;
-    if (!fixed && fixed_l && *l > *wg) *wg = *l;
+    if (!fixed && fixed_l && *l > *wg) *wg = *l < LANES_GROUP && LANES_GROUP <= d->info.group_size ? LANES_GROUP : *l;
     if (!fixed_l && *l > *wg) *l = *wg;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * bcsr: blocked CSR. Unit u of block b is unit u * blocks + b. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8 16 32 64
@@ -10,7 +10,7 @@
 #define ZERO 0 // tune: 0 1
 #endif
 #ifndef SEQ
-#define SEQ 1 // tune: 1 4 16
+#define SEQ 1 // tune: 0 1 4 16
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

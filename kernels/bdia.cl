@@ -2,7 +2,7 @@
  * bdia: bands of adjacent diagonals. The rows of a group need adjacent elements of x, so a tile of x in local memory serves up to WG
  * diagonals at a time (STAGE 1; clSpMV 4.2.2). An item takes V rows, as in dia. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -15,6 +15,9 @@
 #endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 0 1
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

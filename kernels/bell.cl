@@ -2,7 +2,7 @@
  * bell: blocked ELLPACK (clSpMV 4.4.1). Unit u of the k-th block of block row s is unit (k * UNITS + u) * ld + s. An item takes V
  * adjacent block rows: many on CPUs, since the units of one block row lie far apart in memory. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -11,7 +11,7 @@
 #define ZERO 0 // tune: 0 1
 #endif
 #ifndef SEQ
-#define SEQ 1 // tune: 1 4 16
+#define SEQ 1 // tune: 0 1 4 16
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

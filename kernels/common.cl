@@ -61,6 +61,12 @@
 #define REGS 0 // tune: 0 32 40 48 64 80 96 128
 #endif
 
+/* On a CPU (CPU 1, set by the host) loops over adjacent rows become vector instructions if nothing in them is done under a condition; so
+ * one test in front of a loop decides for all of its rows. */
+#ifndef CPU
+#define CPU 0
+#endif
+
 #define PAD 0xffffffffu
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
@@ -100,10 +106,12 @@
 #define COLUMN ushort
 #define BASE(base, group) base[group]
 #define COLUMN_OF(c, first, scale) wide_column(c, first, scale)
+#define USED_COLUMN_OF(c, first, scale) ((first) + (c) * (scale)) /* of a slot that is not padding */
 #else
 #define COLUMN uint
 #define BASE(base, group) 0
 #define COLUMN_OF(c, first, scale) (c)
+#define USED_COLUMN_OF(c, first, scale) (c)
 #endif
 #define COL(col, slot, first, scale) COLUMN_OF(LOAD_COL(col, slot), first, scale)
 
@@ -391,9 +399,10 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
     c[2] = t.s2;
     c[3] = t.s3;
 #else
+    col += slot;
     #pragma unroll
     for (uint w = 0; w < V; w++)
-        c[w] = LOAD_COL(col, slot + w);
+        c[w] = LOAD_COL(col, w);
 #endif
     #pragma unroll
     for (uint w = 0; w < V; w++) {
@@ -402,6 +411,35 @@ INLINE void add_slab(VEC *acc, __global const VAL *restrict val, __global const 
             MULADD(acc[w], (VEC)v[w], X(at));
     }
 }
+
+#if CPU && V > 1 && !ZERO
+/* 1: one of the V slots from col on is padding. */
+INLINE int has_padding(__global const COLUMN *restrict col)
+{
+    int found = 0;
+    #pragma unroll
+    for (uint w = 0; w < V; w++)
+        found |= col[w] == (COLUMN)PAD;
+    return found;
+}
+
+/* Adds the first of count entries of V rows, step slots apart, as far as none is padding, and returns how many these are. Padding is at the
+ * end of a row, so it is looked for from there. */
+INLINE uint add_whole_slabs(VEC *acc, __global const VAL *restrict val, __global const COLUMN *restrict col, IDX slot, IDX step,
+                            uint count, uint first UNUSED, X_PARAMS)
+{
+    while (count > 0 && has_padding(col + (slot + (count - 1) * step)))
+        count--;
+    for (uint k = 0; k < count; k++, slot += step) {
+        __global const VAL *v = val + slot;
+        __global const COLUMN *c = col + slot;
+        #pragma unroll
+        for (uint w = 0; w < V; w++)
+            MULADD(acc[w], (VEC)v[w], X(USED_COLUMN_OF(c[w], first, 1)));
+    }
+    return count;
+}
+#endif
 
 /* Adds count entries of each row, step slots apart. If V is 1, UNROLL of them are loaded before the first is used, and those that remain
  * one after another. */
@@ -426,6 +464,11 @@ INLINE void add_slabs(VEC *acc, __global const VAL *restrict val, __global const
             if (c[u] != PAD && WANTED(v[u]))
                 MULADD(acc[0], (VEC)v[u], xs[u]);
     }
+#endif
+#if CPU && V > 1 && !ZERO
+    const uint whole = add_whole_slabs(acc, val, col, slot, step, count, first, X_ARGS);
+    slot += whole * step;
+    count -= whole;
 #endif
     for (; count > 0; count--, slot += step)
         add_slab(acc, val, col, slot, first, X_ARGS);
@@ -460,6 +503,7 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
         return;
     }
 #endif
+    #pragma unroll
     for (uint w = 0; w < V; w++)
         if (c + w >= 0 && c + w < (long)cols && WANTED(v[w]))
             MULADD(acc[w], (VEC)v[w], X(c + w));
@@ -500,8 +544,10 @@ INLINE void load_unit(VAL *v, __global const VAL *restrict val, IDX unit)
     v[0] = t.s0;
     v[1] = t.s1;
 #else
+    val += unit * UW;
+    #pragma unroll
     for (uint j = 0; j < UW; j++)
-        v[j] = LOAD_VAL(val, unit * UW + j);
+        v[j] = LOAD_VAL(val, j);
 #endif
 }
 
@@ -525,6 +571,14 @@ INLINE void load_columns(VEC *xs, uint c, uint cols, X_PARAMS)
             xs[j + 2] = t.s2;
             xs[j + 3] = t.s3;
         }
+        return;
+    }
+#endif
+#if CPU
+    if (BW <= cols - c) {
+        #pragma unroll
+        for (uint j = 0; j < BW; j++)
+            xs[j] = X((size_t)c + j);
         return;
     }
 #endif

@@ -14,7 +14,7 @@
  * not depend on which one it is. None has to wait for another. This saves the launch, but assumes that writes of other groups
  * are visible after a fence, which OpenCL 1.2 does not fully guarantee. */
 #ifndef WG
-#define WG 128 // tune: 16 32 64 128 256 512
+#define WG 128 // tune: 1 16 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8 16 32 64
@@ -30,6 +30,9 @@
 #endif
 #ifndef SHUF
 #define SHUF 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 0 1
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1
@@ -50,16 +53,35 @@
                __global const uint *restrict long_run UNUSED, ulong runs UNUSED, ulong longs UNUSED
 #define ARGS val, ptr, col, run_row, run_at, base, long_run, runs, longs
 
+/* The sum of the slots k, k + step, ... before end. UNROLL of them are summed apart, so that additions need not wait for each other. */
+INLINE VEC sum_slots(__global const VAL *restrict val, __global const COLUMN *restrict col, IDX k, IDX end, IDX step, uint first UNUSED,
+                     X_PARAMS)
+{
+    VEC sum = 0;
+
+#if UNROLL > 1 && !REPEAT
+    if (end - k >= UNROLL * step && k < end) {
+        VEC part[UNROLL] = { 0 };
+        for (; end - k >= UNROLL * step; k += UNROLL * step) {
+            #pragma unroll
+            for (uint u = 0; u < UNROLL; u++)
+                MULADD(part[u], (VEC)LOAD_VAL(val + k, u * step), X(COL(col + k, u * step, first, 1)));
+        }
+        #pragma unroll
+        for (uint u = 0; u < UNROLL; u++)
+            sum += part[u];
+    }
+#endif
+    for (; k < end; k += step)
+        MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
+    return sum;
+}
+
 #if !RUN
 #if !GEN /* else kernels/gen/csr.cl, which follows this file, has the body */
 INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
 {
-    const IDX end = (IDX)ptr[(size_t)r + 1];
-    VEC sum = 0;
-
-    for (IDX k = (IDX)ptr[r] + lane; k < end; k += L)
-        MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, 0, 1)));
-    acc[0] += sum;
+    acc[0] += sum_slots(val, col, (IDX)ptr[r] + lane, (IDX)ptr[(size_t)r + 1], L, 0, X_ARGS);
 }
 #endif
 
@@ -227,9 +249,16 @@ KERNEL void spmv(RUN_PARAMS)
 #else
 KERNEL void spmv(RUN_PARAMS)
 {
-    const size_t run = (size_t)get_group_id(0) * WG + get_local_id(0);
+#if SEQ
+    const ulong turns = SEQ;
+#else
+    const ulong turns = (runs + (ulong)get_num_groups(0) * WG - 1) / ((ulong)get_num_groups(0) * WG);
+#endif
+    const ulong begin = ((ulong)get_group_id(0) * WG + get_local_id(0)) * turns;
 
-    if (run < runs) {
+    BEGIN(x, y);
+    REREAD(carry);
+    for (ulong run = begin; run < begin + turns && run < runs; run++) {
         const uint first UNUSED = BASE(base, run);
         const uint stop = run_row[run + 1];
         const IDX last = (IDX)run_at[run + 1];
@@ -237,13 +266,10 @@ KERNEL void spmv(RUN_PARAMS)
         IDX k = (IDX)run_at[run];
         const int piece = longs != 0 && (stop == row || (IDX)ptr[row] != k);
 
-        BEGIN(x, y);
-        REREAD(carry);
         do {
             const IDX end = piece ? last : (IDX)ptr[(size_t)row + 1];
-            VEC sum = 0;
-            for (; k < end; k++)
-                MULADD(sum, (VEC)LOAD_VAL(val, k), X(COL(col, k, first, 1)));
+            VEC sum = sum_slots(val, col, k, end, 1, first, X_ARGS);
+            k = end;
             if (!piece) {
                 put(y, Y_ROW(row), alpha, sum, beta);
             } else {

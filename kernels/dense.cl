@@ -2,7 +2,7 @@
  * dense: every element, row by row. L lanes share a row. For CPUs, each lane takes V adjacent elements at a time, with a vector of
  * sums, and several rows one after another (SEQ). */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 32 // tune: 1 2 4 8 16 32 64
@@ -14,7 +14,7 @@
 #define ZERO 0 // tune: 0 1
 #endif
 #ifndef SEQ
-#define SEQ 1 // tune: 1 4 16
+#define SEQ 1 // tune: 0 1 4 16
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

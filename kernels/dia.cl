@@ -2,7 +2,7 @@
  * dia: diagonals. The element of diagonal d in a row lies at d * ld + row; its column is row + offset[d]. An item takes V rows: 1 or
  * 4 (clSpMV 4.2.1), and 8 or 16 for CPUs. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -15,6 +15,9 @@
 #endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 0 1
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

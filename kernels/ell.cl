@@ -2,7 +2,7 @@
  * ell: ELLPACK. The k-th entry of row r lies at k * ld + r. An item takes V rows: 1 as in Bell and Garland, 4 with vector loads
  * (clSpMV 4.3.1, for AMD), and 8 or 16 for CPUs, to fill their vector registers. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -15,6 +15,9 @@
 #endif
 #ifndef ZERO
 #define ZERO 0 // tune: 0 1
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 0 1
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

@@ -2,7 +2,7 @@
  * sbell: sliced blocked ELLPACK. The k-th block of block row i of slice s is block ptr[s] + k * H + i, and its unit u is unit
  * ptr[s] * UNITS + (k * UNITS + u) * H + i. */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -14,7 +14,7 @@
 #define ZERO 0 // tune: 0 1
 #endif
 #ifndef SEQ
-#define SEQ 1 // tune: 1 4 16
+#define SEQ 1 // tune: 0 1 4 16
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

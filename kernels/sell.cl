@@ -3,7 +3,7 @@
  * STAGE 1 loads the slice pointers to local memory (clSpMV 4.3.2). SLICE 1 assigns a group to each slice, with several items for
  * each row if the slice is lower than the group (Grewe 5.1). */
 #ifndef WG
-#define WG 128 // tune: 32 64 128 256 512
+#define WG 128 // tune: 1 32 64 128 256 512
 #endif
 #ifndef L
 #define L 1 // tune: 1 2 4 8
@@ -25,6 +25,9 @@
 #endif
 #ifndef H
 #define H 32 /* slice height, a multiple of V; 0: slices of varying height, slice s begins at row slice_row[s], and V is 1 */
+#endif
+#ifndef SEQ
+#define SEQ 1 // tune: 0 1
 #endif
 #ifndef NT
 #define NT 0 // tune: 0 1

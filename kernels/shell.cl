@@ -4,7 +4,7 @@
 #ifndef OWN_SHELL /* defined by a format with a shell of its own */
 #define GROUP_ROWS (WG / L)
 #ifndef SEQ
-#define SEQ 1 /* the number of block rows that an item takes one after another */
+#define SEQ 1 /* the number of block rows that an item takes one after another; 0: its share of all, as many as the others */
 #endif
 #if APART
 #define STEP GROUP_ROWS
@@ -55,6 +55,20 @@ INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
     }
     *at = v;
 }
+#elif CPU && !LIST && L == 1 && W > 1
+#define VECTOR_PUT 1
+INLINE void put_vector(__global VEC *y, VEC alpha, const VEC *sum, VEC beta)
+{
+    if (beta == (VEC)0) {
+        #pragma unroll
+        for (uint w = 0; w < W; w++)
+            y[w] = alpha * sum[w];
+    } else {
+        #pragma unroll
+        for (uint w = 0; w < W; w++)
+            put(y, w, alpha, sum[w], beta);
+    }
+}
 #else
 #define VECTOR_PUT 0
 #endif
@@ -83,9 +97,14 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
 #else
     BEGIN(x, y);
 #endif
-#if SEQ > 1
-    for (uint turn = 0; turn < SEQ; turn++) {
-    const ulong r = ((ulong)get_group_id(0) * GROUP_ROWS + own) * SEQ + turn;
+#if SEQ != 1
+#if SEQ
+    const ulong turns = SEQ;
+#else
+    const ulong turns = (block_rows + (ulong)get_num_groups(0) * GROUP_ROWS - 1) / ((ulong)get_num_groups(0) * GROUP_ROWS);
+#endif
+    const ulong begin = ((ulong)get_group_id(0) * GROUP_ROWS + own) * turns;
+    for (ulong r = begin; r < begin + turns; r++) {
 #else
     const ulong r = (ulong)get_group_id(0) * GROUP_ROWS + own;
 #endif
@@ -126,12 +145,12 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
     for (uint w = lane; w < W; w += L)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, scratch[w * WG + lid - lane * STEP], beta);
-#if SEQ > 1
+#if SEQ != 1
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
 #else
 #if VECTOR_PUT
-    if (ALIGNED(y + r * W, W) && r * W + W <= rows)
+    if ((CPU || ALIGNED(y + r * W, W)) && r * W + W <= rows)
         put_vector(y + r * W, alpha, acc, beta);
     else
 #endif
@@ -140,7 +159,7 @@ KERNEL void spmv(PARAMS, ulong rows, ulong cols, LIST_PARAM PRODUCT_PARAMS)
         if (r * W + w < rows)
             put(y, Y_ROW(r * W + w), alpha, acc[w], beta);
 #endif
-#if SEQ > 1
+#if SEQ != 1
     }
 #endif
 }
