@@ -3,9 +3,9 @@
  * products of csr. A preparation is repeated; the median counts. Its memory is new each time, as in a program that prepares one matrix, so
  * the time in which the system zeroes pages is contained. For each matrix and plan a line has
  *   ms, products   the time of spmv_create, and how many products of csr take as long
- *   analysis       the share of these products before the plan is known
- *   convert        ... until it is stored
- *   check          ... for the check by the clock, with what it prepares
+ *   analysis       the share of these products in which options are compared
+ *   first          ... for storing the first plan; where the choice is checked by the clock, that is csr, with measuring it
+ *   check          ... for storing and measuring others
  *   memory         the most bytes in use at one time, the stored matrix included, in multiples of those of the CSR form
  *   plan           what was stored
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
@@ -64,13 +64,13 @@ static uint64_t calls;
 
 /* ---- hooks: memory in use and the time of analysis --------------------------------------------------------------------- */
 
-enum { ANALYSIS, CONVERSION, CHECK, STEPS };
+enum { ANALYSIS, FIRST, CHECK, STEPS };
 
 typedef struct watch {
     size_t in_use, most;
     double begun;       /* seconds; 0 before the first phase */
     double took[STEPS]; /* seconds */
-    int    step;
+    int    step, stored, measured, analysed; /* what comes now, and how often each came */
 } watch;
 
 enum { BEFORE = 64 }; /* bytes in front of a block, for its size; keeps blocks aligned for vector instructions */
@@ -98,15 +98,18 @@ static void *watch_resize(void *user, void *block, size_t bytes)
     return now_at + BEFORE;
 }
 
-/* spmv_hooks.phase: the first conversion follows the analysis, and what follows the next choice is the check by the clock. */
+/* spmv_hooks.phase. The first plan is stored before the analysis or after it, and the analysis begins with a phase of its own. */
 static void watch_phase(void *user, spmv_phase p)
 {
     watch *w = (watch *)user;
     double at = now();
     if (w->begun > 0) w->took[w->step] += at - w->begun;
     w->begun = p == SPMV_PHASE_NONE ? 0 : at;
-    if (p == SPMV_PHASE_CONVERT && w->step == ANALYSIS) w->step = CONVERSION;
-    else if (p == SPMV_PHASE_CHOICE && w->step == CONVERSION) w->step = CHECK;
+    if (p == SPMV_PHASE_CONVERT) w->step = w->stored++ ? CHECK : FIRST;
+    else if (p == SPMV_PHASE_CHOICE && !w->analysed && (!w->stored || w->measured++)) {
+        w->step = ANALYSIS;
+        w->analysed = 1;
+    } else if (p == SPMV_PHASE_CHOICE && w->analysed) w->step = CHECK;
 }
 
 static void quiet(void *user, spmv_status s, const char *message)
@@ -233,7 +236,7 @@ int main(int argc, char **argv)
 #if defined(__GLIBC__)
     mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large blocks are new pages every time */
 #endif
-    printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "convert", "check", "memory",
+    printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
            "csr us", "stored as");
     while (++at < argc) {
         const char *name = strrchr(argv[at], '/') ? strrchr(argv[at], '/') + 1 : argv[at];
