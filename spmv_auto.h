@@ -886,14 +886,14 @@ static int spmv__is_csr_alone(const spmv_option *o)
 /* The most options that are measured because their predictions are close to that of the first. */
 enum { SPMV__RIVALS = 2 };
 
-/* Products that measuring an option takes: one that fills the caches and three rows (spmv__host_seconds of spmv.h). */
-#define SPMV__RIVAL_PRODUCTS 4
+/* Products that measuring an option takes at most, unless they are very short: one that fills the caches and three rows of one or two. */
+#define SPMV__RIVAL_PRODUCTS 7
 
 /* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
  * option that is not csr must pass this test, the first included: of 22 matrices (f64) and 15 (f32) on two cores, 1,000 products with their
  * preparation took the least time with 3 to 6. */
 #define SPMV__RIVAL_PAYS      2
-#define SPMV__RIVAL_PAYS_BASE 3
+#define SPMV__RIVAL_PAYS_BASE 4
 
 /* The correlation of the errors of two predictions for one matrix; of what is left of them once they were corrected by the error of
  * csr's prediction; and how much of their deviation is left then. */

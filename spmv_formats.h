@@ -1905,7 +1905,7 @@ typedef struct spmv__source {
     uint32_t         *blocks;  /* how many blocks each block row has */
     uint32_t         *found;   /* their block columns, which counting them has found: those of a share one after another, from the number
                                   of nonzeros before it on; NULL: they are to be found again */
-    unsigned char    *alike;   /* with found: 1 if all rows of a block row have the same columns */
+    unsigned char    *alike;   /* behind found: 1 if all rows of a block row have the same columns */
     int               weighed; /* 1: only sizes are wanted, nothing will be filled */
     int               counted; /* 1: a device has counted them; with the key idx, low and high are its lowest and highest block column */
     uint32_t         *low, *high;
@@ -4194,14 +4194,13 @@ static void spmv__block_count_share(void *job, uint64_t share)
 /* Makes what the host counts and fills blocks with. */
 static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
 {
-    void *found, *alike;
+    void *found;
     spmv_status status;
     if (!s->weighed && !s->counted) {
-        status = spmv__room(s->h, &found, p->nnz, sizeof *s->found);
-        s->found = (uint32_t *)found;
-        if (!status) status = spmv__room(s->h, &alike, spmv__block_rows(p), sizeof *s->alike);
+        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->found), sizeof *s->found);
         if (status) return status;
-        s->alike = (unsigned char *)alike;
+        s->found = (uint32_t *)found;
+        s->alike = (unsigned char *)(s->found + p->nnz);
     }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
@@ -5944,7 +5943,6 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->found);
-    spmv_free(src->h, src->alike);
     spmv_free(src->h, src->low);
     spmv_free(src->h, src->high);
     spmv_free(src->h, src->sets);

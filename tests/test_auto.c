@@ -1199,22 +1199,22 @@ static double by_turns(void *user)
     return t->now;
 }
 
-/* csr is predicted to be nearly as fast as sell, so both are prepared and measured by the clock of the hints, if that pays and is
- * allowed. */
+/* csr is measured by the clock of the hints, if that is allowed, and sell is prepared and measured only if that pays. */
 Test(choice, close_options_are_measured_on_the_host)
 {
     static const char table[] = HEAD "left_out 0.4 9 99\nf64 banded csr/ 6\nf64 banded sell/ 8\n";
     static const struct {
-        double        later;
+        double        first, later;
         spmv_verify   verify;
         uint64_t      calls;
         spmv_format   kept;
         int           reads;
     } t[] = {
-        { 0.1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, 2 * ROW_READS },  /* csr is faster */
-        { 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_SELL, 2 * ROW_READS },  /* csr is slower */
-        { 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0 },
-        { 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS - 1, SPMV_CSR, 0 }, /* too few for sell to pay */
+        { 1, 0.1, SPMV_VERIFY_DEFAULT, 1000, SPMV_SELL, 2 * ROW_READS },        /* csr is slower */
+        { 1, 10, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS + ROW_READS / 2 }, /* csr is so much faster that a row of sell shows it */
+        { 1e-12, 1, SPMV_VERIFY_DEFAULT, 1000, SPMV_CSR, ROW_READS },           /* sell cannot be faster */
+        { 1, 0.1, SPMV_VERIFY_OFF, 1000, SPMV_SELL, 0 },
+        { 1, 0.1, SPMV_VERIFY_DEFAULT, SPMV_VERIFY_CALLS - 1, SPMV_CSR, 0 },    /* too few for sell to pay */
     };
     matrix m;
     spmv_csr a = grid(&m);
@@ -1233,7 +1233,7 @@ Test(choice, close_options_are_measured_on_the_host)
     hints.without = ~(1u << SPMV_CSR | 1u << SPMV_SELL);
     hints.clock = by_turns;
     for (i = 0; i < sizeof t / sizeof *t; i++) {
-        turns clock = { 0, 1, t[i].later, 0 };
+        turns clock = { 0, t[i].first, t[i].later, 0 };
         spmv_matrix made;
         hints.clock_user = &clock;
         hints.verify = t[i].verify;
