@@ -4362,8 +4362,10 @@ static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, spmv__
     for (i = 0; i < rows; i++)
         for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
             uint32_t block = spmv__set_block(set, a->col[k]);
+            uint64_t slot;
             if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
-            to->zeros[to->zero_count++] = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            to->zeros[to->zero_count++] = slot;
         }
 }
 
@@ -5904,8 +5906,8 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
- * arrays, and checks them against the limit. converter: may be NULL; fills: 0 if only the sizes are wanted. The caller frees src with spmv__source_free, also
- * after a failure, and *counts. */
+ * arrays, and checks them against the limit. converter: may be NULL; fills: 0 if only the sizes are wanted. The caller frees src with
+ * spmv__source_free, also after a failure, and *counts. */
 SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                     spmv_converter *converter, int fills, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {

@@ -48,13 +48,15 @@ typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *va
 /* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
 typedef double (*spmv_clock)(void *user);
 
-/* Whether the choice is checked by a clock. Up to two further options are prepared and measured if their predictions are so close to that
- * of the first, for tables that err as this one does, that the expected_calls products are expected to save twice what this costs: its
- * conversion, 7 products or as many as take 0.1 ms, and on a device the building of its kernels, which only many products pay for. So is
- * csr if a product takes more than 1.25 times what the fastest csr was predicted to take. The fastest is kept; meanwhile two prepared
- * matrices are in memory. Plans may then differ from run to run, and with them the last bits of y. The clock is measure of the hints, which
- * spmv_choose calls, or else, in spmv_create, the events of a device whose queue measures time, and on the host clock of the hints.
- * Without a clock nothing is checked. */
+/* Whether the choice is checked by a clock. On a host, spmv_create then stores the matrix as csr first, which takes little time, and
+ * measures it; predictions are compared with what csr takes. Up to three other options are prepared and measured, as long as the
+ * expected_calls products are expected to save three times what that costs, and the fastest is kept. On a device, the first choice is
+ * prepared and measured, and up to two further options if their predictions are so close to that of the first, for tables that err as
+ * this one does, that the products are expected to save twice what this costs: their conversion, 7 products or as many as take 0.1 ms,
+ * and the building of kernels, which only many products pay for. So is csr if a product takes more than 1.25 times what the fastest csr was
+ * predicted to take. Meanwhile two prepared matrices are in memory. Plans may then differ from run to run, and with them the last bits of y. The clock is
+ * measure of the hints, which spmv_choose calls as on a device, or else, in spmv_create, the events of a device whose queue measures time,
+ * and on the host clock of the hints. Without a clock nothing is checked. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
@@ -63,7 +65,7 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* a check takes 7 to 52 products, and where others are measured, their preparation as well */
+    SPMV_VERIFY_CALLS   = 100   /* a check takes 5 to 52 products, and where others are measured, their preparation as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
@@ -915,7 +917,8 @@ static void spmv__list_count_share(void *job, uint64_t share)
 
 /* Lists the rows first .. end - 1 by falling number of nonzeros; rows of equal length keep their order. Returns how many they are. longer:
  * room for the rows that are not sorted by counting. */
-static uint64_t spmv__list_window(const spmv__splitter *s, uint64_t first, uint64_t end, uint32_t *list, uint32_t *place, spmv__pair *longer)
+static uint64_t spmv__list_window(const spmv__splitter *s, uint64_t first, uint64_t end, uint32_t *list, uint32_t *place,
+                                  spmv__pair *longer)
 {
     uint64_t r, i, longs = 0;
     uint32_t sum = 0;

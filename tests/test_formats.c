@@ -2861,8 +2861,8 @@ Test(conversion, blocks_among_millions_of_columns)
     matrix_free(&m);
 }
 
-/* A conversion requests each array once, and at most five blocks besides: counts of rows or blocks, the blocks that were found, what threads
- * need, and two for sorting explicit zeros. */
+/* A conversion requests each array once, and at most five blocks besides: counts of rows or blocks, the blocks that were found, what
+ * threads need, and two for sorting explicit zeros. */
 Test(conversion, requests_little_memory)
 {
     size_t j;
