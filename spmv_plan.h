@@ -54,9 +54,9 @@ typedef double (*spmv_clock)(void *user);
  * prepared and measured, and up to two further options if their predictions are so close to that of the first, for tables that err as
  * this one does, that the products are expected to save twice what this costs: their conversion, 7 products or as many as take 0.1 ms,
  * and the building of kernels, which only many products pay for. So is csr if a product takes more than 1.25 times what the fastest csr was
- * predicted to take. Meanwhile two prepared matrices are in memory. Plans may then differ from run to run, and with them the last bits of y. The clock is
- * measure of the hints, which spmv_choose calls as on a device, or else, in spmv_create, the events of a device whose queue measures time,
- * and on the host clock of the hints. Without a clock nothing is checked. */
+ * predicted to take. Meanwhile two prepared matrices are in memory. Plans may then differ from run to run, and with them the last bits of
+ * y. The clock is measure of the hints, which spmv_choose calls as on a device, or else, in spmv_create, the events of a device whose queue
+ * measures time, and on the host clock of the hints. Without a clock nothing is checked. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
