@@ -899,7 +899,7 @@ enum { SPMV__RIVALS = 2 };
  * option that is not csr must pass this test, the first included: of 22 matrices (f64) and 15 (f32) on two cores, 1,000 products with their
  * preparation took the least time with 3 to 6. */
 #define SPMV__RIVAL_PAYS      2
-#define SPMV__RIVAL_PAYS_BASE 3
+#define SPMV__RIVAL_PAYS_BASE 4
 
 /* The correlation of the errors of two predictions for one matrix; of what is left of them once they were corrected by the error of
  * csr's prediction; and how much of their deviation is left then. */

@@ -50,7 +50,7 @@ typedef double (*spmv_clock)(void *user);
 
 /* Whether the choice is checked by a clock. On a host, spmv_create then stores the matrix as csr first, which takes little time, and
  * measures it; predictions are compared with what csr takes. Up to three other options are prepared and measured, as long as the
- * expected_calls products are expected to save three times what that costs, and the fastest is kept. On a device, the first choice is
+ * expected_calls products are expected to save four times what that costs, and the fastest is kept. On a device, the first choice is
  * prepared and measured, and up to two further options if their predictions are so close to that of the first, for tables that err as
  * this one does, that the products are expected to save twice what this costs: their conversion, 7 products or as many as take 0.1 ms,
  * and the building of kernels, which only many products pay for. So is csr if a product takes more than 1.25 times what the fastest csr was
