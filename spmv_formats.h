@@ -1903,12 +1903,9 @@ typedef struct spmv__source {
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
-    uint32_t         *found;   /* their block columns, which counting them has found: those of a share one after another, from the number
-                                  of nonzeros before it on; NULL: they are to be found again */
-    unsigned char    *alike;   /* behind found: 1 if all rows of a block row have the same columns */
-    int               weighed; /* 1: only sizes are wanted, nothing will be filled */
     int               counted; /* 1: a device has counted them; with the key idx, low and high are its lowest and highest block column */
-    uint32_t         *low, *high;
+    int               weighed; /* 1: only sizes are wanted, nothing will be filled */
+    uint32_t         *low, *high; /* if the host has counted the blocks, low is what it found: spmv__blocks_found */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -4133,6 +4130,16 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
     return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
 }
 
+/* The block columns that counting has found, those of a share one after another from the number of nonzeros before its first row on.
+ * NULL: they were not kept. */
+static uint32_t *spmv__blocks_found(const spmv__source *s, uint64_t first)
+{
+    return !s->counted && s->low ? s->low + s->ptr[first] : NULL;
+}
+
+/* Behind them, for each block row: 1 if all of its rows have the same columns. */
+static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->low + s->ptr[s->rows]); }
+
 /* Counts the blocks of one block row and widens low .. high by their block columns, which it keeps in found, unless that is NULL. */
 static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint32_t *found, uint64_t *low,
                                       uint64_t *high)
@@ -4154,7 +4161,7 @@ static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s,
     if (found) {
         spmv__set_sort(set);
         memcpy(found, set->col, (size_t)set->count * sizeof *found);
-        s->alike[block_row] = (unsigned char)set->alike;
+        spmv__blocks_alike(s)[block_row] = (unsigned char)set->alike;
     }
     return set->count;
 }
@@ -4168,7 +4175,7 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
     const uint64_t first = spmv__share_first(c->s, share, c->shares);
-    uint32_t *found = c->s->found ? c->s->found + c->s->ptr[first] : NULL;
+    uint32_t *found = spmv__blocks_found(c->s, first);
     uint64_t row = spmv__ceil_div(first, bh), low = UINT64_MAX, high = 0;
     uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
     int fits = 1;
@@ -4197,10 +4204,9 @@ static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
     void *found;
     spmv_status status;
     if (!s->weighed && !s->counted) {
-        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->found), sizeof *s->found);
+        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->low), sizeof *s->low);
         if (status) return status;
-        s->found = (uint32_t *)found;
-        s->alike = (unsigned char *)(s->found + p->nnz);
+        s->low = (uint32_t *)found;
     }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
@@ -4519,7 +4525,7 @@ static void spmv__block_set_of(spmv__block_set *set, const spmv_part *p, const s
         return;
     }
     set->count = s->blocks[block_row];
-    set->alike = s->alike[block_row];
+    set->alike = spmv__blocks_alike(s)[block_row];
     memcpy(set->col, found, (size_t)set->count * sizeof *found);
 }
 
@@ -4588,7 +4594,7 @@ static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
     const uint64_t block_rows = spmv__block_rows(p);
-    const uint32_t *found = s->found ? s->found + s->ptr[first] : NULL;
+    const uint32_t *found = spmv__blocks_found(s, first);
     uint64_t row, stop = spmv__ceil_div(end, bh);
     if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
     for (row = first / bh; row < stop; row++) {
@@ -5944,7 +5950,6 @@ static void spmv__source_free(spmv__source *src)
     spmv__diagonals_free(&src->diagonals, src->h);
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
-    spmv_free(src->h, src->found);
     spmv_free(src->h, src->low);
     spmv_free(src->h, src->high);
     spmv_free(src->h, src->sets);
