@@ -5912,16 +5912,17 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
- * arrays, and checks them against the limit. converter: may be NULL; fills: 0 if only the sizes are wanted. The caller frees src with
+ * arrays, and checks them against the limit. converter: may be NULL. The caller sets src->weighed, and frees src with
  * spmv__source_free, also after a failure, and *counts. */
 SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
-                                    spmv_converter *converter, int fills, const spmv_hooks *hooks, spmv__source *src, void **counts)
+                                    spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
     spmv_status s;
+    int weighed = src->weighed;
     memset(out, 0, sizeof *out);
     memset(src, 0, sizeof *src);
     *counts = NULL;
-    src->weighed = !fills;
+    src->weighed = weighed;
     src->v = view;
     src->h = hooks;
     src->rows = view->rows;
@@ -5965,7 +5966,9 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv__source src;
     spmv_part p;
     void *counts;
-    spmv_status s = spmv__part_sizes(&p, spec, view, how, NULL, 0, hooks, &src, &counts);
+    spmv_status s;
+    src.weighed = 1;
+    s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);
@@ -5982,7 +5985,9 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
                           sizeof *out);
     spmv__source src;
     void *counts;
-    spmv_status s = spmv__part_sizes(out, spec, view, how, how->converter, 1, hooks, &src, &counts);
+    spmv_status s;
+    src.weighed = 0;
+    s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
     if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
