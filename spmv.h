@@ -547,11 +547,13 @@ static double spmv__clock_now(const spmv_build_hints *hints)
 #endif
 }
 
-/* Seconds of a product on the host, the least of three rows of products; 0 if there is no clock or no memory for the vectors. */
-static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints)
+/* Seconds of a product on the host, the least of three rows of products; 0 if there is no clock or no memory for the vectors. The first row
+ * is enough if it takes clearly more than so many seconds a product; most 0: never. */
+static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
-    enum { ROWS = 3, LEAST = 2, MOST = 100 }; /* products in a row */
+    const double clearly = 1.3; /* times: rows of one matrix rarely differ by as much */
+    enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
     uint64_t size = spmv_vector_size(m->store.type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
     void *x = NULL, *y = NULL;
     double least = 0, took = 0;
@@ -570,19 +572,20 @@ static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *h
         took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
         if (!i) while (n < MOST && n * took < row) n++;
         else if (i == 1 || took < least) least = took;
+        if (i && most > 0 && took > clearly * most) break;
     }
     spmv_free(&m->store.hooks, x);
     spmv_free(&m->store.hooks, y);
     return s || !(least > 0) ? 0 : least;
 }
 
-/* Seconds of a product by the clock that there is; 0: there is none. */
-static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d)
+/* Seconds of a product by the clock that there is; 0: there is none. most: of the fastest so far. */
+static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d, double most)
 {
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv__product_seconds(m, m->store.type);
 #endif
-    return spmv__host_seconds(m, d->hints);
+    return spmv__host_seconds(m, d->hints, most);
 }
 
 /* Exchanges what two matrices with the same nonzeros are stored as. */
@@ -614,7 +617,7 @@ static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr
     if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
         double now;
         spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        now = spmv__prepared_seconds(&other, d);
+        now = spmv__prepared_seconds(&other, d, seconds);
         if (now > 0) o->measured = now;
     }
     if (o->measured > 0 && o->measured < seconds) {
@@ -656,6 +659,13 @@ static int spmv__check_matters(spmv_choice *c, const spmv_build_hints *hints, do
     return rival >= 0;
 }
 
+/* Is the choice checked by a clock in spmv_create? */
+static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
+{
+    if ((d->plan && spmv__is_cocktail(d->plan)) || d->variant || (d->hints && d->hints->measure)) return 0;
+    return spmv__verifies(d->hints, how->reproducible);
+}
+
 /* Checks the choice by a clock, as spmv_verify says: prepares and measures options whose predictions are close, and csr if the plan is
  * slow, and keeps the fastest. */
 SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
@@ -663,13 +673,12 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     char first[SPMV_CHOICE_TEXT];
     double seconds, build = m->device ? SPMV__BUILD_SECONDS : 0;
     int i = 0;
-    if ((d->plan && spmv__is_cocktail(d->plan)) || d->variant || (d->hints && d->hints->measure)) return;
-    if (!spmv__verifies(d->hints, how->reproducible)) return;
+    if (!spmv__is_checked(d, how)) return;
     while (i < c->count && c->option[i].measured < 0) i++; /* these could not be built */
     if (i == c->count || !spmv__check_matters(c, d->hints, build, i)) return;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     spmv_plan_print(&m->store.plan, first, sizeof first);
-    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d);
+    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0);
     if (!(seconds > 0)) return;
     for (; (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
     if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
@@ -678,6 +687,37 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
         if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
     }
     spmv__say_kept(m, d, c, first, seconds);
+}
+
+/* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked: then the
+ * features are compared with what csr takes here, and no other plan is prepared that hardly gains. *base: seconds of a product; 0: this
+ * was not done, and nothing is stored. */
+static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base)
+{
+    spmv_plan plan;
+    spmv_status s;
+    *base = 0;
+    if (d->device || !csr->nnz || !spmv__is_checked(d, how) || !spmv__has_clock(d->hints) || !spmv_format_built(SPMV_CSR)) return SPMV_OK;
+    if (d->hints && (d->hints->without >> SPMV_CSR & 1u || d->hints->refine > 0)) return SPMV_OK;
+    spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    s = spmv_plan_parse(&plan, "csr", NULL, &d->hooks);
+    if (!s) s = spmv_store_make(&m->store, &plan, csr, how, &d->hooks);
+    if (s) return s == SPMV_ERR_TOO_LARGE ? SPMV_OK : s;
+    spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
+    *base = spmv__prepared_seconds(m, d, 0);
+    if (!(*base > 0)) spmv_store_free(&m->store);
+    return SPMV_OK;
+}
+
+/* Prepares and measures the options that may be faster than csr, which is stored, and keeps the fastest. */
+static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+{
+    double seconds = c->base;
+    int i;
+    spmv__keep_base(c);
+    for (; (i = spmv__next_rival(c, d->hints, 0)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
+    c->slow = c->base;
+    spmv__say_kept(m, d, c, "csr", seconds);
 }
 
 /* Stores the matrix by the plan that was chosen. Where that cannot be built, tries the other options in the order of their cost, and csr
@@ -748,19 +788,24 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     void *block;
     spmv_choice *c;
+    double base;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
+    s = spmv__store_base(m, d, csr, how, &base);
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(d->device);
 #endif
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
 #ifdef SPMV_DEVICE_H
-    if (d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
+    if (!s && d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
 #endif
-    if (!s) s = spmv_choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks);
-    if (!s) s = spmv__store_choice(m, d, csr, how, c);
-    if (!s) spmv__verify_prepared(m, d, csr, how, c);
+    if (!s) s = spmv__choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks, base);
+    if (!s && base > 0) spmv__beat_base(m, d, csr, how, c);
+    if (!s && !(base > 0)) {
+        s = spmv__store_choice(m, d, csr, how, c);
+        if (!s) spmv__verify_prepared(m, d, csr, how, c);
+    }
     spmv_free(&d->hooks, c);
     return s;
 }

@@ -38,7 +38,7 @@ enum { SPMV_TINY_BYTES = 16384 };
 /* A plan with the knobs of its kernels, and what it would cost. */
 typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
-    double predicted;  /* seconds of a product, by the tuning table */
+    double predicted;  /* seconds of a product, by the tuning table, and by base of spmv_choice where that is known */
     double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
     double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
@@ -55,7 +55,9 @@ typedef struct spmv_choice {
     int           tiny;                      /* 1: the matrix takes up to SPMV_TINY_BYTES, so the plan is csr and nothing was compared */
     spmv_option   option[SPMV_CHOICE_MAX];
     spmv_features features;                  /* cocktail: only the numbers of rows, columns and nonzeros */
-    double        csr;                       /* predicted seconds of a product of the fastest csr */
+    double        base;                      /* seconds of a product of csr by the clock, known before the choice: spmv_create measures
+                                                them on hosts (spmv_verify); else 0 */
+    double        csr;                       /* base, or else the predicted seconds of a product of the fastest csr */
     double        slow;                      /* seconds by the clock of the first choice, if they were so many that csr was measured as
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
@@ -165,6 +167,15 @@ static int spmv__mix_texts(const spmv__mix *m, spmv_option *o)
     return spmv__text_close(&t) < sizeof o->variant;
 }
 
+/* Has a part any keys? */
+static int spmv__has_keys(const spmv_spec *s)
+{
+    int k;
+    for (k = 0; k < SPMV_KEY_COUNT; k++)
+        if (s->key[k]) return 1;
+    return 0;
+}
+
 /* Do the texts of two plans begin with the same format? */
 static int spmv__first_word_same(const char *a, const char *b)
 {
@@ -221,6 +232,7 @@ static void spmv__offer(spmv__chooser *c, const spmv__mix *m)
     memset(&o, 0, sizeof o);
     if (m->seconds <= 0 || !spmv__mix_texts(m, &o)) return;
     o.predicted = m->seconds;
+    if (c->out->base > 0 && !strcmp(o.plan, "csr")) o.predicted = o.measured = c->out->base;
     o.convert = m->convert;
     o.sampled = m->sampled;
     o.cost = spmv__option_cost(c, &o, spmv__risky_parts(m), m->count == 1 && m->part[0].format == SPMV_CSR);
@@ -813,7 +825,28 @@ static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, con
 
 /* ---- the whole choice ------------------------------------------------------------------------------------------------ */
 
-/* Finds the time of csr, in which conversion is counted, and offers the formats that are not flat for the whole matrix. */
+/* Finds the time of csr, in which conversion is counted. Where it was measured, the other predictions are scaled by the root of what it
+ * took over what it was predicted to take: predictions for one matrix err alike by half. */
+static spmv_status spmv__find_csr(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
+{
+    spmv__load load;
+    size_t i;
+    double t, plain = 0; /* seconds without keys, as the one that was measured */
+    spmv_status s = SPMV_OK;
+    for (i = 0; i < c->e.cands && !s; i++) {
+        const spmv_spec *spec = c->e.cand[i].layout;
+        if (spec->format != SPMV_CSR || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
+        t = spmv__cost(&c->e, &c->e.cand[i], &load);
+        spmv__lower(&c->out->csr, t);
+        if (!spmv__has_keys(spec)) spmv__lower(&plain, t);
+    }
+    if (!(c->out->base > 0)) return s;
+    c->out->csr = c->out->base;
+    if (plain > 0) c->e.scale = spmv__square_root(c->out->base / plain);
+    return s;
+}
+
+/* Offers the formats that are not flat for the whole matrix. */
 static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     spmv__load load;
@@ -821,11 +854,6 @@ static spmv_status spmv__offer_singles(spmv__chooser *c, const spmv__look *l, co
     size_t i;
     double t;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < c->e.cands && !s; i++) {
-        if (c->e.cand[i].layout->format != SPMV_CSR || !spmv__load_of(&c->e, c->e.cand[i].layout, l, f, &load, &s)) continue;
-        t = spmv__cost(&c->e, &c->e.cand[i], &load);
-        if (t > 0 && (c->out->csr <= 0 || t < c->out->csr)) c->out->csr = t;
-    }
     for (i = 0; i < c->e.cands && !s; i++) {
         const spmv_spec *spec = c->e.cand[i].layout;
         if (spmv__is_flat(spec->format) || !spmv__load_of(&c->e, spec, l, f, &load, &s)) continue;
@@ -865,6 +893,12 @@ static double spmv__rest_at_least(const spmv__chooser *c, double share)
     return spmv__longer(least, c->flat * share);
 }
 
+/* Dividing the matrix for an estimate takes about so many products of csr on a host (webbase, cnr-2000 and epidemiology: 30 to 70). */
+#define SPMV__DIVIDE_PRODUCTS 40
+
+/* The share of each product in what that takes. It counts only where csr was measured, as only there is it known what a product takes. */
+static double spmv__dividing_cost(const spmv__chooser *c) { return SPMV__DIVIDE_PRODUCTS * c->out->base / spmv__calls(c->hints); }
+
 /* Are prefixes worth dividing the matrix, so that they can be estimated exactly? Not if one of them alone is not predicted to be faster
  * than least, the seconds of the best option without prefixes. Nor if they could not become the best option although the rest takes as
  * little as it can and is converted as fast as csr; but if several options are measured, any may win. */
@@ -884,7 +918,7 @@ static int spmv__prefixes_pay(const spmv__chooser *c, const spmv__prefix *const 
     }
     if (c->hints && c->hints->measure && c->hints->refine > 1) return 1;
     if (rest > 0) o.predicted += spmv__rest_at_least(c, rest);
-    return spmv__option_cost(c, &o, count + 1, 0) < c->out->option[0].cost;
+    return spmv__option_cost(c, &o, count + 1, 0) + spmv__dividing_cost(c) < c->out->option[0].cost;
 }
 
 /* Offers thick bands in BDIA and other dense diagonals in DIA: the third case of clSpMV. */
@@ -949,11 +983,20 @@ static int spmv__is_csr_alone(const spmv_option *o)
 /* The most options that are measured because their predictions are close to that of the first. */
 enum { SPMV__RIVALS = 2 };
 
-/* Products that measuring an option takes: one that fills the caches and three rows of two (spmv__host_seconds of spmv.h). */
+/* Products that measuring an option takes at most, unless they are very short: one that fills the caches and three rows of one or two. */
 #define SPMV__RIVAL_PRODUCTS 7
 
-/* What the products are expected to save by measuring an option must be so many times what measuring costs. */
-#define SPMV__RIVAL_PAYS 2
+/* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
+ * option that is not csr must pass this test, the first included: of 22 matrices (f64) and 15 (f32) on two cores, 1,000 products with their
+ * preparation took the least time with 3 to 6. */
+#define SPMV__RIVAL_PAYS      2
+#define SPMV__RIVAL_PAYS_BASE 4
+
+/* The correlation of the errors of two predictions for one matrix; of what is left of them once they were corrected by the error of
+ * csr's prediction; and how much of their deviation is left then. */
+#define SPMV__ERRORS_ALIKE      0.5
+#define SPMV__ERRORS_ALIKE_BASE 0.3333
+#define SPMV__ERROR_LEFT_BASE   0.866
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
@@ -970,14 +1013,46 @@ static double spmv__risked_seconds(const spmv_choice *c, const spmv_option *o, d
     return o->cost - o->convert * c->csr / calls;
 }
 
-/* The seconds that all products are expected to save if the faster of both is known. The errors of two predictions for one matrix are alike
- * by half, so that their difference errs as much as one; with a logistic distribution the expectation has a closed form. */
-static double spmv__expected_gain(const spmv_choice *c, const spmv_option *best, const spmv_option *o, double calls)
+/* The seconds that so many products are expected to save if the faster of two is known, which take own and other seconds and whose ratio
+ * errs by so many powers of two. With a logistic distribution the expectation has a closed form. */
+static double spmv__expected_gain(double own, double other, double error, double calls)
 {
-    double own = spmv__risked_seconds(c, best, calls), other = spmv__risked_seconds(c, o, calls), scale = SPMV__LOGISTIC * c->error, later;
+    double scale = SPMV__LOGISTIC * error, later;
     if (!(own > 0) || !(other > 0)) return 0;
     later = spmv__log2(other / own);
     return calls * own * (1 - spmv__exp2(-scale * spmv__log2(1 + spmv__exp2(-later / scale))));
+}
+
+/* What is known of options that were not measured. */
+typedef struct spmv__outlook {
+    double own;   /* seconds of the fastest option that was measured */
+    double shift; /* by which the predictions of the others are multiplied, as those that were measured show */
+    double error; /* of the ratio of both, as log2 */
+    double pays;  /* SPMV__RIVAL_PAYS or SPMV__RIVAL_PAYS_BASE */
+} spmv__outlook;
+
+/* Where csr was not measured first, the errors of two predictions are alike by half, so that their ratio errs as much as one of them. Else
+ * the measured time is known, and the others are corrected by the errors of those that were measured. */
+static spmv__outlook spmv__outlook_of(const spmv_choice *c, const spmv_option *best, double calls)
+{
+    const double alike = SPMV__ERRORS_ALIKE_BASE;
+    spmv__outlook k = { 0, 1, 0, SPMV__RIVAL_PAYS };
+    double sum = 0, count = 0;
+    int i;
+    k.own = spmv__risked_seconds(c, best, calls);
+    k.error = c->error;
+    if (!(c->base > 0)) return k;
+    for (i = 0; i < c->count; i++) {
+        double seconds = spmv__risked_seconds(c, &c->option[i], calls);
+        if (!(c->option[i].measured > 0) || !(seconds > 0) || !strcmp(c->option[i].plan, "csr")) continue;
+        sum += spmv__log2(c->option[i].measured / seconds);
+        count++;
+    }
+    k.own = best->measured;
+    k.shift = spmv__exp2(sum * alike / (1 + (count - 1) * alike));
+    k.error *= SPMV__ERROR_LEFT_BASE * spmv__square_root(1 - count * alike * alike / (1 + (count - 1) * alike));
+    k.pays = SPMV__RIVAL_PAYS_BASE;
+    return k;
 }
 
 /* The fastest option that was measured; NULL: none was. */
@@ -1022,21 +1097,27 @@ static int spmv__alike_is_measured(const spmv_choice *c, const spmv_option *o)
     return 0;
 }
 
-/* The place of the next option that is worth being measured beside those that were; build: the seconds of building its kernels. -1: there
- * is none. */
+/* The place of the next option to be measured beside those that were: of those for which it pays, the one that is expected to save most.
+ * build: the seconds of building its kernels. -1: there is none. */
 static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints, double build)
 {
     const spmv_option *best = spmv__fastest_option(c);
-    int i;
-    if (!best || c->rivals >= SPMV__RIVALS || !(c->error > 0)) return -1;
+    const double calls = spmv__calls(hints);
+    double most = 0;
+    spmv__outlook k;
+    int i, next = -1;
+    if (!best || c->rivals >= SPMV__RIVALS + (c->base > 0) || !(c->error > 0)) return -1;
+    k = spmv__outlook_of(c, best, calls);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
-        double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build;
+        double cost = o->convert * c->csr + SPMV__RIVAL_PRODUCTS * o->predicted + build, gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
-        if (spmv__expected_gain(c, best, o, spmv__calls(hints)) < SPMV__RIVAL_PAYS * cost) continue;
-        if (!spmv__alike_is_measured(c, o)) return i;
+        gain = spmv__expected_gain(k.own, k.shift * spmv__risked_seconds(c, o, calls), k.error, calls);
+        if (gain < k.pays * cost || gain - cost <= most || spmv__alike_is_measured(c, o)) continue;
+        most = gain - cost;
+        next = i;
     }
-    return -1;
+    return next;
 }
 
 /* Is a product that takes so many seconds slow enough that csr is measured, too? */
@@ -1053,12 +1134,10 @@ static int spmv__csr_pays(const spmv_choice *c, const spmv_build_hints *hints, d
     return spmv__is_slow(c, seconds) && (requested || spmv__calls(hints) * (seconds - c->csr) >= build);
 }
 
-/* The place of the best option that is csr alone; the last place becomes csr without knobs if there is none. */
-static int spmv__csr_option(spmv_choice *c)
+/* Makes the last place csr without knobs, and returns it. */
+static int spmv__append_csr(spmv_choice *c)
 {
-    int i = 0;
-    while (i < c->count && !spmv__is_csr_alone(&c->option[i])) i++;
-    if (i < c->count) return i;
+    int i;
     if (c->count < SPMV_CHOICE_MAX) c->count++;
     i = c->count - 1;
     memset(&c->option[i], 0, sizeof c->option[i]);
@@ -1066,6 +1145,23 @@ static int spmv__csr_option(spmv_choice *c)
     c->option[i].predicted = c->option[i].cost = c->csr;
     c->option[i].convert = (double)SPMV__CONVERT_CSR;
     return i;
+}
+
+/* The place of the best option that is csr alone; the last place becomes csr without knobs if there is none. */
+static int spmv__csr_option(spmv_choice *c)
+{
+    int i = 0;
+    while (i < c->count && !spmv__is_csr_alone(&c->option[i])) i++;
+    return i < c->count ? i : spmv__append_csr(c);
+}
+
+/* Sees to it that csr, which was measured first, is among the options. */
+static void spmv__keep_base(spmv_choice *c)
+{
+    int i = 0;
+    while (i < c->count && strcmp(c->option[i].plan, "csr")) i++;
+    if (i == c->count) i = spmv__append_csr(c);
+    c->option[i].measured = c->base;
 }
 
 /* Moves an option to the front. */
@@ -1135,12 +1231,13 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     s = spmv__look_make(&l, &v, c->e.h);
     if (s) return s;
     s = spmv__look_features(&l, &c->out->features, 0, c->e.without);
+    if (!s) s = spmv__find_csr(c, &l, &c->out->features);
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);
     if (!s && c->flat > 0) s = spmv__offer_prefixes(c, &c->out->features);
     if (!s) s = spmv__offer_builders(c, &l, &c->out->features);
     if (!s) s = spmv__offer_panels(c, &l, &c->out->features);
-    if (!s) s = spmv__count_best(c, &l);
+    if (!s && !(c->out->base > 0)) s = spmv__count_best(c, &l); /* else the clock shows whether a sample was wrong */
     spmv__look_free(&l);
     if (!s) spmv__refine(c);
     if (!s) spmv__verify(c);
@@ -1158,15 +1255,6 @@ static spmv_status spmv__take_best(spmv__chooser *c)
 
 /* ---- cocktail ---------------------------------------------------------------------------------------------------------
  * spmv_cocktail.h has the policies; here are the rates by which they go. */
-
-/* Has a part any keys? */
-static int spmv__has_keys(const spmv_spec *s)
-{
-    int k;
-    for (k = 0; k < SPMV_KEY_COUNT; k++)
-        if (s->key[k]) return 1;
-    return 0;
-}
 
 /* The row of the table that is the fastest for a layout of the cocktail: among those of its kernels' variants on banded matrices, which the
  * paper benchmarks (5.1), or on the next kind if a table has none on these. NULL: the table has none. */
@@ -1270,18 +1358,16 @@ static int spmv__is_tiny(const spmv_csr *a, const spmv_build_hints *hints)
     return !hints || !(hints->tuning || (hints->measure && hints->refine > 0) || (hints->without >> SPMV_CSR & 1u));
 }
 
-SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
-                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
+/* spmv_choose; base: that of the choice. */
+static spmv_status spmv__choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
+                                const spmv_build_hints *hints, int *column, const spmv_hooks *hooks, double base)
 {
-    if (!out || !a || !how) {
-        if (column) *column = 0;
-        return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
-    }
     spmv__chooser c;
     spmv_cocktail_desc keys;
     spmv_status s;
     int cocktail = text && spmv__is_cocktail(text);
     memset(out, 0, sizeof *out);
+    out->base = base;
     if (column) *column = 0;
     if (text && !cocktail && !spmv__is_auto(text)) return spmv_plan_make(&out->plan, text, a, hints, column, hooks);
     memset(&keys, 0, sizeof keys);
@@ -1305,6 +1391,14 @@ SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_
     spmv__estimator_free(&c.e);
     if (s) memset(out, 0, sizeof *out);
     return s;
+}
+
+SPMV_API spmv_status spmv_choose(spmv_choice *out, const char *text, const spmv_csr *a, const spmv_build *how, const spmv_target *target,
+                                 const spmv_build_hints *hints, int *column, const spmv_hooks *hooks)
+{
+    if (out && a && how) return spmv__choose(out, text, a, how, target, hints, column, hooks, 0);
+    if (column) *column = 0;
+    return spmv__null(hooks, "spmv_choose", !out ? "out" : !a ? "a" : "how", out, sizeof *out);
 }
 
 /* ---- why ------------------------------------------------------------------------------------------------------------ */

@@ -94,6 +94,7 @@ typedef struct spmv__estimator {
     double             cols;    /* of the whole matrix */
     double             near;    /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
     double             far;     /* the share of those whose line the cache does not hold, with a->cols columns at once */
+    double             scale;   /* by which every prediction is multiplied */
 } spmv__estimator;
 
 /* May the format be used: by the build, the hints, strict mode and reproducibility? */
@@ -312,6 +313,7 @@ static spmv_status spmv__estimator_make(spmv__estimator *e, const spmv_csr *a, c
     e->how = how;
     e->h = h;
     e->without = without;
+    e->scale = 1;
     e->limit = (double)spmv__most_bytes(a, how->max_bytes);
     return spmv__find_table(e, target, given);
 }
@@ -516,7 +518,7 @@ static double spmv__cost_terms(const spmv__estimator *e, const spmv__candidate *
     out->memory = spmv__memory_seconds(e, k, l);
     table *= spmv__fitted(k, out->term);
     out->chain = spmv__chain_seconds(e, k, l, table, spmv__fitted_chain(k));
-    return out->seconds = spmv__longer(table, spmv__longer(out->memory, out->chain));
+    return out->seconds = e->scale * spmv__longer(table, spmv__longer(out->memory, out->chain));
 }
 
 /* The same without the terms. */

@@ -1908,7 +1908,8 @@ typedef struct spmv__source {
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
     int               counted; /* 1: a device has counted them; with the key idx, low and high are its lowest and highest block column */
-    uint32_t         *low, *high;
+    int               weighed; /* 1: only sizes are wanted, nothing will be filled */
+    uint32_t         *low, *high; /* if the host has counted the blocks, low is what it found: spmv__blocks_found */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -4134,8 +4135,19 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
     return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
 }
 
-/* Counts the blocks of one block row and widens low .. high by their block columns. */
-static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint64_t *low, uint64_t *high)
+/* The block columns that counting has found, those of a share one after another from the number of nonzeros before its first row on.
+ * NULL: they were not kept. */
+static uint32_t *spmv__blocks_found(const spmv__source *s, uint64_t first)
+{
+    return !s->counted && s->low ? s->low + s->ptr[first] : NULL;
+}
+
+/* Behind them, for each block row: 1 if all of its rows have the same columns. */
+static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->low + s->ptr[s->rows]); }
+
+/* Counts the blocks of one block row and widens low .. high by their block columns, which it keeps in found, unless that is NULL. */
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint32_t *found, uint64_t *low,
+                                      uint64_t *high)
 {
     spmv__block_set *set;
     uint64_t i;
@@ -4151,6 +4163,11 @@ static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s,
             if (set->col[i] < *low) *low = set->col[i];
             if (set->col[i] > *high) *high = set->col[i];
         }
+    if (found) {
+        spmv__set_sort(set);
+        memcpy(found, set->col, (size_t)set->count * sizeof *found);
+        spmv__blocks_alike(s)[block_row] = (unsigned char)set->alike;
+    }
     return set->count;
 }
 
@@ -4162,12 +4179,15 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const spmv_part *p = c->p;
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
-    uint64_t row = spmv__ceil_div(spmv__share_first(c->s, share, c->shares), bh), low = UINT64_MAX, high = 0;
+    const uint64_t first = spmv__share_first(c->s, share, c->shares);
+    uint32_t *found = spmv__blocks_found(c->s, first);
+    uint64_t row = spmv__ceil_div(first, bh), low = UINT64_MAX, high = 0;
     uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
     int fits = 1;
     for (; row < stop; row++) {
-        uint64_t n = spmv__block_row_count(p, c->s, row, &low, &high);
+        uint64_t n = spmv__block_row_count(p, c->s, row, found, &low, &high);
         c->s->blocks[row] = (uint32_t)n;
+        if (found) found += n;
         all += n;
         if (n > most) most = n;
         if (n > group) group = n;
@@ -4186,6 +4206,13 @@ static void spmv__block_count_share(void *job, uint64_t share)
 /* Makes what the host counts and fills blocks with. */
 static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
 {
+    void *found;
+    spmv_status status;
+    if (!s->weighed && !s->counted) {
+        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->low), sizeof *s->low);
+        if (status) return status;
+        s->low = (uint32_t *)found;
+    }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
 
@@ -4335,6 +4362,36 @@ SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
     return (uint64_t)(f << 1 == 0);
 }
 
+/* Lists the slots of the explicit zeros of a block row with so many rows, from row first on, whose values are in place. */
+static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+                                   const spmv__block_places *at)
+{
+    const spmv_csr *a = s->v->a;
+    const uint32_t width = to->dst->width;
+    uint64_t i, k;
+    spmv__set_renumber(set);
+    for (i = 0; i < rows; i++)
+        for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
+            uint32_t block = spmv__set_block(set, a->col[k]);
+            uint64_t slot;
+            if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
+            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            to->zeros[to->zero_count++] = slot;
+        }
+}
+
+/* Is any value of so many rows of the matrix, from row first on, an explicit zero? */
+static int spmv__block_has_zeros(const spmv__source *s, const spmv__sink *to, uint64_t first, uint64_t rows)
+{
+    const uint64_t *ptr = s->v->a->ptr;
+    uint64_t k, any = 0, end = ptr[first + rows];
+    if (to->dst->width == 8)
+        for (k = ptr[first]; k < end; k++) any |= spmv__zero_at(to->src + k * 8, 8);
+    else
+        for (k = ptr[first]; k < end; k++) any |= spmv__zero_at(to->src + k * 4, 4);
+    return any != 0;
+}
+
 /* Puts the nonzeros of a row into the blocks of their set, and counts the zeros among them. They have so many bytes each; first: the slot
  * of the row in the first block. */
 SPMV__INLINE void spmv__block_store(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t row, uint64_t bw,
@@ -4434,7 +4491,7 @@ static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__
 static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
                                const spmv__block_places *at)
 {
-    const int plain = to->src && !s->v->owner && !to->zeros, wide = to->dst->width == 8;
+    const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
     uint64_t i;
     if (plain && set->alike) {
         if (wide) spmv__block_store_alike(to, s, set, first, rows, bw, at, 8);
@@ -4464,9 +4521,22 @@ static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64
         for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
 }
 
+/* Makes the set that of a block row: its blocks were kept in found, unless that is NULL. */
+static void spmv__block_set_of(spmv__block_set *set, const spmv_part *p, const spmv__source *s, const uint32_t *found, uint64_t block_row)
+{
+    if (!found) {
+        spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
+        spmv__set_sort(set);
+        return;
+    }
+    set->count = s->blocks[block_row];
+    set->alike = spmv__blocks_alike(s)[block_row];
+    memcpy(set->col, found, (size_t)set->count * sizeof *found);
+}
+
 /* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
- * far. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t block_row)
+ * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, const uint32_t *found, uint64_t block_row)
 {
     spmv__block_set *set = &s->sets[spmv__share_thread()];
     const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
@@ -4474,15 +4544,19 @@ static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink
     const spmv__block at = spmv__block_at(p, block_row, 0);
     spmv__block_places places;
     uint64_t i;
-    spmv__set_collect(set, s->v, first, rows);
-    spmv__set_sort(set);
+    if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
+    spmv__block_set_of(set, p, s, found, block_row);
     places.val = at.val;
     places.apart = spmv__block_at(p, block_row, 1).val - at.val;
     places.row = bw / uw * at.step;
     places.step = at.step;
     for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
+    if (to->zeros) {
+        spmv__block_list_zeros(s, to, set, first, rows, bw, &places);
+        return;
+    }
     spmv__block_columns(p, set, block_row, at.col);
-    if (to->src && !to->zeros && spmv__block_is_full(set, s->v->a, first, bw)) {
+    if (to->src && spmv__block_is_full(set, s->v->a, first, bw)) {
         if (p->spec.format == SPMV_BCSR && rows < bh) spmv__block_clear_row(p, to, block_row);
         spmv__block_copy(to, s, set, first, rows, bw, uw, &places);
         return;
@@ -4524,12 +4598,15 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
+    const uint64_t block_rows = spmv__block_rows(p);
+    const uint32_t *found = spmv__blocks_found(s, first);
     uint64_t row, stop = spmv__ceil_div(end, bh);
     if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
     for (row = first / bh; row < stop; row++) {
-        if (row % h == 0 && row / h < bases) spmv__block_fill_base(p, s, row / h);
-        if (row % h == 0 && p->spec.format != SPMV_BCSR) spmv__block_clear_slice(p, to, row);
-        spmv__block_fill_row(p, s, to, row);
+        if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
+        if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);
+        spmv__block_fill_row(p, s, to, row < block_rows ? found : NULL, row);
+        if (found && row < block_rows) found += s->blocks[row];
     }
 }
 
@@ -5858,15 +5935,17 @@ static spmv_status spmv__part_check(const spmv_spec *spec, const spmv_view *v, c
 }
 
 /* Sets all of a part but the arrays' contents: checks the specification, counts the view's nonzeros, lets the format set the sizes of the
- * arrays, and checks them against the limit. converter: may be NULL. The caller frees src with spmv__source_free, also
- * after a failure, and *counts. */
+ * arrays, and checks them against the limit. converter: may be NULL. The caller sets src->weighed, and frees src with
+ * spmv__source_free, also after a failure, and *counts. */
 SPMV__APART spmv_status spmv__part_sizes(spmv_part *out, const spmv_spec *spec, const spmv_view *view, const spmv_build *how,
                                     spmv_converter *converter, const spmv_hooks *hooks, spmv__source *src, void **counts)
 {
     spmv_status s;
+    int weighed = src->weighed;
     memset(out, 0, sizeof *out);
     memset(src, 0, sizeof *src);
     *counts = NULL;
+    src->weighed = weighed;
     src->v = view;
     src->h = hooks;
     src->rows = view->rows;
@@ -5910,7 +5989,9 @@ SPMV__SHARED spmv_status spmv__part_weigh(const spmv_spec *spec, const spmv_view
     spmv__source src;
     spmv_part p;
     void *counts;
-    spmv_status s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
+    spmv_status s;
+    src.weighed = 1;
+    s = spmv__part_sizes(&p, spec, view, how, NULL, hooks, &src, &counts);
     *slots = s ? 0 : spmv_part_slots(&p);
     *bytes = s ? 0 : spmv_part_bytes(&p);
     spmv__source_free(&src);
@@ -5927,7 +6008,9 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
                           sizeof *out);
     spmv__source src;
     void *counts;
-    spmv_status s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
+    spmv_status s;
+    src.weighed = 0;
+    s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
     if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
     if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);

@@ -48,14 +48,17 @@ typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *va
 /* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
 typedef double (*spmv_clock)(void *user);
 
-/* Whether the choice is checked by a clock. Up to two further options are prepared and measured if their predictions are so close to that
- * of the first, for tables that err as this one does, that the expected_calls products are expected to save twice what this costs: its
- * conversion, 7 products or as many as take 0.1 ms, and on a device the building of its kernels, which only many products pay for. So is
- * csr if a product takes more than 1.25 times what the fastest csr was predicted to take; on a device only if the products would save the
- * building of its kernels, or with SPMV_VERIFY_ON. There, nothing is measured if products with csr are expected to take less than that
- * anyway. The fastest is kept; meanwhile two prepared matrices are in memory. Plans may then differ from run to run, and with them the last
- * bits of y. The clock is measure of the hints, which spmv_choose calls, or else, in spmv_create, the events of a device whose queue
- * measures time, and on the host clock of the hints. Without a clock nothing is checked. */
+/* Whether the choice is checked by a clock. On a host, spmv_create then stores the matrix as csr first, which takes little time, and
+ * measures it; predictions are compared with what csr takes. Up to three other options are prepared and measured, as long as the
+ * expected_calls products are expected to save four times what that costs, and the fastest is kept. On a device, the first choice is
+ * prepared and measured, and up to two further options if their predictions are so close to that of the first, for tables that err as
+ * this one does, that the products are expected to save twice what this costs: their conversion, 7 products or as many as take 0.1 ms,
+ * and the building of kernels, which only many products pay for. So is csr if a product takes more than 1.25 times what the fastest csr was
+ * predicted to take; on a device only if the products would save the building of its kernels, or with SPMV_VERIFY_ON. There, nothing is
+ * measured if products with csr are expected to take less than that anyway. Meanwhile two prepared matrices are in memory. Plans may then
+ * differ from run to run, and with them the last bits of y. The clock is measure of the hints, which spmv_choose calls as on a device, or
+ * else, in spmv_create, the events of a device whose queue measures time, and on the host clock of the hints. Without a clock nothing is
+ * checked. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
@@ -64,7 +67,7 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* a check takes 7 to 52 products, and where others are measured, their preparation as well */
+    SPMV_VERIFY_CALLS   = 100   /* a check takes 5 to 52 products, and where others are measured, their preparation as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
@@ -570,7 +573,7 @@ typedef struct spmv__splitter {
     const spmv_hooks *h;
     spmv_split       *out;
     int               part;
-    uint64_t         *left;      /* nonzeros left in each row, without hidden ones */
+    uint64_t         *left;      /* nonzeros left in each row, without hidden ones; NULL: all, which one part takes */
     uint64_t          left_all;  /* in all rows, with hidden ones */
     uint64_t          shown;     /* the columns before this one are not hidden */
 } spmv__splitter;
@@ -877,52 +880,135 @@ static spmv_status spmv__take_part(spmv__splitter *s)
 
 /* ---- row lists --------------------------------------------------------------------------------------------------- */
 
-/* Sorts the rows of one window by falling number of nonzeros; rows of equal length keep their order. */
-static spmv_status spmv__sort_window(uint32_t *list, uint64_t n, const uint64_t *left, const spmv_hooks *h)
+enum { SPMV__SORT_LENGTHS = 256 /* rows with fewer nonzeros are sorted by counting; nearly all matrices have no others */ };
+
+/* What the shares of a row list have in common. A share has whole windows. */
+typedef struct spmv__listing {
+    const spmv__splitter *s;
+    uint32_t             *list;
+    spmv__pair           *longer; /* room for the rows that are not sorted by counting */
+    uint32_t             *place;  /* [shares][SPMV__SORT_LENGTHS]: by length, the place of the next row; NULL: rows keep their order */
+    uint64_t              window, shares;                                      /* rows */
+    uint64_t              rows[SPMV__MOST_SHARES], longs[SPMV__MOST_SHARES];   /* listed before each share; those of them in longer */
+} spmv__listing;
+
+/* Nonzeros that are left in a row. */
+static uint64_t spmv__left_in(const spmv__splitter *s, uint64_t r) { return s->left ? s->left[r] : s->a->ptr[r + 1] - s->a->ptr[r]; }
+
+/* The first row of a share. */
+static uint64_t spmv__list_begin(const spmv__listing *g, uint64_t share)
 {
-    void *block;
-    spmv__pair *pair;
-    uint64_t i;
-    spmv_status s;
-    for (i = 1; i < n && left[list[i - 1]] >= left[list[i]]; i++) {}
-    if (i >= n) return SPMV_OK;
-    s = spmv__new(h, &block, n, sizeof *pair, 0);
-    if (s) return s;
-    pair = (spmv__pair *)block;
-    for (i = 0; i < n; i++) {
-        pair[i].key = UINT64_MAX - left[list[i]];
-        pair[i].load = list[i];
+    const uint64_t rows = g->s->a->rows, windows = spmv__ceil_div(rows, g->window);
+    return spmv__smaller(rows, (windows / g->shares * share + windows % g->shares * share / g->shares) * g->window);
+}
+
+/* Counts the rows that a share lists. */
+static void spmv__list_count_share(void *job, uint64_t share)
+{
+    spmv__listing *g = (spmv__listing *)job;
+    const uint64_t end = spmv__list_begin(g, share + 1);
+    uint64_t r, rows = 0, longs = 0;
+    for (r = spmv__list_begin(g, share); r < end; r++) {
+        uint64_t n = spmv__left_in(g->s, r);
+        rows += n != 0;
+        longs += n >= SPMV__SORT_LENGTHS;
     }
-    spmv__sort(pair, n);
-    for (i = 0; i < n; i++) list[i] = (uint32_t)pair[i].load;
-    spmv_free(h, block);
-    return SPMV_OK;
+    g->rows[share] = rows;
+    g->longs[share] = longs;
+}
+
+/* Lists the rows first .. end - 1 by falling number of nonzeros; rows of equal length keep their order. Returns how many they are. longer:
+ * room for the rows that are not sorted by counting. */
+static uint64_t spmv__list_window(const spmv__splitter *s, uint64_t first, uint64_t end, uint32_t *list, uint32_t *place,
+                                  spmv__pair *longer)
+{
+    uint64_t r, i, longs = 0;
+    uint32_t sum = 0;
+    memset(place, 0, SPMV__SORT_LENGTHS * sizeof *place);
+    for (r = first; r < end; r++) {
+        uint64_t n = spmv__left_in(s, r);
+        if (n < SPMV__SORT_LENGTHS) place[n]++;
+        else {
+            longer[longs].key = UINT64_MAX - n;
+            longer[longs++].load = r;
+        }
+    }
+    spmv__sort(longer, longs);
+    for (i = 0; i < longs; i++) list[i] = (uint32_t)longer[i].load;
+    sum = (uint32_t)longs;
+    for (i = SPMV__SORT_LENGTHS; --i > 0;) {
+        uint32_t n = place[i];
+        place[i] = sum;
+        sum += n;
+    }
+    for (r = first; r < end; r++) {
+        uint64_t n = spmv__left_in(s, r);
+        if (n && n < SPMV__SORT_LENGTHS) list[place[n]++] = (uint32_t)r;
+    }
+    return sum;
+}
+
+/* Lists the rows of a share. */
+static void spmv__list_share(void *job, uint64_t share)
+{
+    const spmv__listing *g = (const spmv__listing *)job;
+    const uint64_t end = spmv__list_begin(g, share + 1);
+    uint32_t *list = g->list + g->rows[share];
+    uint64_t r = spmv__list_begin(g, share);
+    for (; g->place && r < end; r += g->window)
+        list += spmv__list_window(g->s, r, spmv__smaller(r + g->window, end), list, g->place + share * SPMV__SORT_LENGTHS,
+                                  g->longer + g->longs[share]);
+    for (; r < end; r++)
+        if (spmv__left_in(g->s, r)) *list++ = (uint32_t)r;
+}
+
+/* Allocates the list and what sorting needs, once the rows of each share are counted, and sums them up. */
+static spmv_status spmv__list_rooms(spmv__listing *g, int sorted, uint64_t *rows)
+{
+    const spmv_hooks *h = g->s->h;
+    void *list, *place = NULL, *longer = NULL;
+    uint64_t i, longs = 0;
+    spmv_status status;
+    for (*rows = i = 0; i < g->shares; i++) {
+        uint64_t n = g->rows[i], m = g->longs[i];
+        g->rows[i] = *rows;
+        g->longs[i] = longs;
+        *rows += n;
+        longs += m;
+    }
+    status = spmv__room(h, &list, *rows ? *rows : 1, sizeof *g->list); /* never NULL, which would mean all rows */
+    g->list = (uint32_t *)list;
+    if (!status && sorted) status = spmv__room(h, &place, g->shares * SPMV__SORT_LENGTHS, sizeof *g->place);
+    if (!status && sorted) status = spmv__room(h, &longer, longs ? longs : 1, sizeof *g->longer);
+    g->place = (uint32_t *)place;
+    g->longer = (spmv__pair *)longer;
+    return status;
 }
 
 /* Makes the row list that key rows specifies: the rows with nonzeros left, in order or sorted within windows of sigma rows of the matrix;
  * none with rows=all. */
 static spmv_status spmv__make_list(spmv__splitter *s)
 {
-    uint64_t r, n = 0, begin = 0, sigma = (uint64_t)s->spec->key[SPMV_KEY_SIGMA];
+    const int sorted = s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED;
+    const uint64_t sigma = (uint64_t)s->spec->key[SPMV_KEY_SIGMA];
     void *block;
-    uint32_t *list;
-    spmv_status status = SPMV_OK;
+    spmv__listing *g;
+    spmv_status status;
     s->out->rows[s->part] = s->a->rows;
     if (s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_ALL) return SPMV_OK;
-    for (r = 0; r < s->a->rows; r++) n += s->left[r] != 0;
-    s->out->rows[s->part] = n;
-    status = spmv__new(s->h, &block, n ? n : 1, 4, 0); /* never NULL, which would mean all rows */
+    status = spmv__new(s->h, &block, 1, sizeof *g, 0);
     if (status) return status;
-    list = (uint32_t *)block;
-    s->out->list[s->part] = list;
-    n = 0;
-    for (r = 0; r <= s->a->rows && !status; r++) {
-        if (s->spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED && (r == s->a->rows || (sigma && r % sigma == 0))) {
-            status = spmv__sort_window(list + begin, n - begin, s->left, s->h);
-            begin = n;
-        }
-        if (r < s->a->rows && s->left[r]) list[n++] = (uint32_t)r;
-    }
+    g = (spmv__listing *)block;
+    g->s = s;
+    g->window = !sorted ? 1 : sigma && sigma < s->a->rows ? sigma : s->a->rows ? s->a->rows : 1;
+    g->shares = spmv__smaller(spmv__share_count(s->a->rows), spmv__ceil_div(s->a->rows, g->window));
+    spmv__share_out(spmv__list_count_share, g, g->shares);
+    status = spmv__list_rooms(g, sorted, &s->out->rows[s->part]);
+    s->out->list[s->part] = g->list;
+    if (!status) spmv__share_out(spmv__list_share, g, g->shares);
+    spmv_free(s->h, g->place);
+    spmv_free(s->h, g->longer);
+    spmv_free(s->h, g);
     return status;
 }
 
@@ -935,13 +1021,13 @@ static spmv_status spmv__split_parts(spmv__splitter *s, const spmv_plan *plan)
     int whole = plan->count == 1 && spmv__takes_all(&plan->part[0]);
     void *block;
     uint64_t r, cols;
-    status = spmv__new(s->h, &block, s->a->rows, 8, 0);
-    if (status) return status;
-    s->left = (uint64_t *)block;
     s->left_all = s->a->nnz;
     s->shown = s->a->cols;
-    for (r = 0; r < s->a->rows; r++) s->left[r] = s->a->ptr[r + 1] - s->a->ptr[r];
     if (!whole) {
+        status = spmv__room(s->h, &block, s->a->rows, 8);
+        if (status) return status;
+        s->left = (uint64_t *)block;
+        for (r = 0; r < s->a->rows; r++) s->left[r] = s->a->ptr[r + 1] - s->a->ptr[r];
         status = spmv__new(s->h, &block, s->a->nnz, 1, SPMV__LEFT);
         s->out->owner = (uint8_t *)block;
     }

@@ -3,14 +3,16 @@
  * products of csr. A preparation is repeated; the median counts. Its memory is new each time, as in a program that prepares one matrix, so
  * the time in which the system zeroes pages is contained. For each matrix and plan a line has
  *   ms, products   the time of spmv_create, and how many products of csr take as long
- *   analysis       milliseconds of it before the plan is known
+ *   analysis       the share of these products in which options are compared
+ *   first          ... for storing the first plan; where the choice is checked by the clock, that is csr, with measuring it
+ *   check          ... for storing and measuring others
  *   memory         the most bytes in use at one time, the stored matrix included, in multiples of those of the CSR form
  *   plan           what was stored
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
  * runs, slices (sell, ell, tcsr), blocks and auto. FILES are binary (spmv gen NAME -o FILE.bin, spmv convert).
  *
  *   make build/prepare
- *   build/prepare [-c CALLS] f64|f32 FILE...      CALLS: hints.expected_calls
+ *   build/prepare [-c CALLS] [-p PLAN] f64|f32 FILE...      CALLS: hints.expected_calls; PLAN: only this one of the plans
  */
 #define SPMV_IMPLEMENTATION
 #define SPMV_NO_DEVICES
@@ -62,9 +64,13 @@ static uint64_t calls;
 
 /* ---- hooks: memory in use and the time of analysis --------------------------------------------------------------------- */
 
+enum { ANALYSIS, FIRST, CHECK, STEPS };
+
 typedef struct watch {
     size_t in_use, most;
-    double begun, analysis; /* seconds; begun is 0 outside the analysis */
+    double begun;       /* seconds; 0 before the first phase */
+    double took[STEPS]; /* seconds */
+    int    step, stored, measured, analysed; /* what comes now, and how often each came */
 } watch;
 
 enum { BEFORE = 64 }; /* bytes in front of a block, for its size; keeps blocks aligned for vector instructions */
@@ -92,11 +98,18 @@ static void *watch_resize(void *user, void *block, size_t bytes)
     return now_at + BEFORE;
 }
 
+/* spmv_hooks.phase. The first plan is stored before the analysis or after it, and the analysis begins with a phase of its own. */
 static void watch_phase(void *user, spmv_phase p)
 {
     watch *w = (watch *)user;
-    if (w->begun > 0) w->analysis += now() - w->begun;
-    w->begun = p == SPMV_PHASE_CHOICE ? now() : 0;
+    double at = now();
+    if (w->begun > 0) w->took[w->step] += at - w->begun;
+    w->begun = p == SPMV_PHASE_NONE ? 0 : at;
+    if (p == SPMV_PHASE_CONVERT) w->step = w->stored++ ? CHECK : FIRST;
+    else if (p == SPMV_PHASE_CHOICE && !w->analysed && (!w->stored || w->measured++)) {
+        w->step = ANALYSIS;
+        w->analysed = 1;
+    } else if (p == SPMV_PHASE_CHOICE && w->analysed) w->step = CHECK;
 }
 
 static void quiet(void *user, spmv_status s, const char *message)
@@ -164,8 +177,8 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
 {
     spmv_build_hints hints;
     spmv_desc d = desc_of(a, plans[plan].text, &hints);
-    double took[ROUNDS], part[ROUNDS], seconds;
-    int i, category = plans[plan].category;
+    double took[ROUNDS], part[STEPS][ROUNDS], seconds;
+    int i, k, category = plans[plan].category;
     char text[SPMV_PLAN_TEXT] = "";
     size_t most = 0;
     memset(&hints, 0, sizeof hints);
@@ -181,7 +194,7 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
         d.hooks.resize = i == ROUNDS ? watch_resize : NULL;
         s = spmv_create(&m, &d);
         if (i < ROUNDS) took[i] = now() - from;
-        if (i < ROUNDS) part[i] = w.analysis;
+        for (k = 0; k < STEPS && i < ROUNDS; k++) part[k][i] = w.took[k];
         if (spmv_status_is_refusal(s)) return;
         need(s == SPMV_OK, plans[plan].text);
         spmv_plan_print(&m.store.plan, text, sizeof text);
@@ -190,8 +203,9 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
     }
     seconds = median(took, ROUNDS);
     found[category][found_count[category]++] = seconds / csr;
-    printf("%-24s %-13s %9.3f %8.2f %9.3f %7.2f %9.1f  %s\n", name, plans[plan].text, seconds * 1e3, seconds / csr,
-           median(part, ROUNDS) * 1e3, (double)most / (double)spmv__csr_bytes(a), csr * 1e6, text);
+    printf("%-24s %-13s %9.3f %8.2f", name, plans[plan].text, seconds * 1e3, seconds / csr);
+    for (k = 0; k < STEPS; k++) printf(" %8.2f", median(part[k], ROUNDS) / csr);
+    printf(" %7.2f %9.1f  %s\n", (double)most / (double)spmv__csr_bytes(a), csr * 1e6, text);
     fflush(stdout);
 }
 
@@ -206,21 +220,24 @@ static void print_class(int category, const char *name, int goal)
 
 int main(int argc, char **argv)
 {
+    const char *only = NULL;
     int at = 1, plan;
     spmv_type type;
-    if (argc > 3 && !strcmp(argv[1], "-c")) {
-        calls = strtoull(argv[2], NULL, 10);
-        at = 3;
+    for (; argc > at + 2 && argv[at][0] == '-'; at += 2) {
+        if (!strcmp(argv[at], "-c")) calls = strtoull(argv[at + 1], NULL, 10);
+        else if (!strcmp(argv[at], "-p")) only = argv[at + 1];
+        else break;
     }
     type = argc > at + 1 ? spmv_type_from(argv[at]) : SPMV_TYPE_COUNT;
     if ((type != SPMV_F64 && type != SPMV_F32) || argc - at - 1 > MOST_FILES) {
-        fprintf(stderr, "usage: prepare [-c CALLS] f64|f32 FILE...\n");
+        fprintf(stderr, "usage: prepare [-c CALLS] [-p PLAN] f64|f32 FILE...\n");
         return 2;
     }
 #if defined(__GLIBC__)
     mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large blocks are new pages every time */
 #endif
-    printf("%-24s %-13s %9s %8s %9s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "memory", "csr us", "stored as");
+    printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
+           "csr us", "stored as");
     while (++at < argc) {
         const char *name = strrchr(argv[at], '/') ? strrchr(argv[at], '/') + 1 : argv[at];
         spmv_csr a;
@@ -228,7 +245,8 @@ int main(int argc, char **argv)
         need(spmv_bin_read_file(&a, argv[at], 0, NULL) == SPMV_OK, argv[at]);
         of_type(&a, type);
         csr = csr_seconds(&a);
-        for (plan = 0; plan < PLANS; plan++) prepare(name, &a, plan, csr);
+        for (plan = 0; plan < PLANS; plan++)
+            if (!only || !strcmp(only, plans[plan].text)) prepare(name, &a, plan, csr);
         spmv_csr_free(&a);
     }
 #define X(ID, name, goal) print_class(CLASS_##ID, name, goal);
