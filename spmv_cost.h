@@ -433,7 +433,7 @@ static double spmv__memory_seconds(const spmv__estimator *e, const spmv__candida
     double line = t->device_class == SPMV_DEVICE_CLASS_GPU ? SPMV__SECTOR : SPMV__LINE, scattered = spmv__scattered_reads(e, k->layout, l);
     if (t->miss > 0 && cols >= (double)t->rows_at[t->rows - 1]) {
         double times = spmv__trait[k->layout->format]->even == SPMV__EVEN ? 1 : SPMV__BY_ROWS;
-        return times * (spmv__peak_seconds(t, bytes) + scattered * line / (t->near_peak * 1e9) + spmv__far_reads(e, l) * t->miss);
+        return times * (spmv__peak_seconds(t, bytes) + scattered * line / (t->peak[0] * 1e9) + spmv__far_reads(e, l) * t->miss);
     }
     if (!spmv__is_near(t, bytes) && cols * width > 0) beyond = 1 - t->cache * 1048576 / (2 * cols * width);
     if (beyond > 0) bytes += beyond * scattered * line;
