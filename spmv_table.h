@@ -641,6 +641,8 @@ static void spmv__tune_peaks(spmv_tuning *t)
     }
     for (i = SPMV_TUNE_LEVELS - 1; i-- > 0;)
         if (t->peak[i + 1] > t->peak[i]) t->peak[i] = t->peak[i + 1];
+    for (i = 1; i < SPMV_TUNE_LEVELS; i++) /* beyond what was measured, nothing is known to be slower */
+        if (!(t->peak[i] > 0)) t->peak[i] = t->peak[i - 1];
 }
 
 /* The model: the logarithm of the rate of a layout that takes one launch and the time to read its bytes; 0 if the head of the table lacks

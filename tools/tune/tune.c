@@ -22,7 +22,6 @@
 #include "fit.h"
 #include "journal.h"
 #include "knobs.h"
-#include "lend.h"
 #include "merge.h"
 #include "phases.h"
 #include "probe.h"
@@ -353,7 +352,6 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     if (result == DONE && grid) result = tune_finish(u, out);
     if (w.budget > 0) u->end = now + w.budget;
     if (result == DONE && w.samples) result = tune_samples(u, grid ? out : w.table, w.types, w.samples);
-    if (result == DONE && w.samples && grid && w.budget > 0) result = table_lend(t, out);
     if (result == DONE && w.samples) result = tune_fit(t, grid ? out : w.table, w.samples, out);
     journal_close(u, result);
     tuner_free(u);
