@@ -1089,7 +1089,11 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
     if (!status && spans) status = spmv__convert_block_read(j, j->high, &s->high);
     s->counted = !status;
     if (!status) spmv__convert_block_trim(j);
-    else spmv__convert_give_up(c, p, s->h, status);
+    else {
+        spmv_free(s->h, s->low); /* where the host keeps what it finds */
+        s->low = NULL;
+        spmv__convert_give_up(c, p, s->h, status);
+    }
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
     return SPMV_OK;
 }
