@@ -10,9 +10,9 @@
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
  * than the host takes to fill a matrix of some million nonzeros. Therefore the host fills such matrices until they have taken as long as
  * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for
- * other processes (spmv_device_programs_give). With threads, CUDA compiles these kernels beside those of the first product, so that they
- * are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with the key sort, and
- * arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
+ * other processes (spmv_device_programs_give). With threads, CUDA compiles these kernels, but those of blocks, beside those of the first
+ * product, so that they are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with
+ * the key sort, and arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -415,8 +415,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 
 /* Is it worth compiling kernels with these options, if they are not there, to have the device fill a part? The host takes so many seconds
  * instead. It is when the host has taken as long as compiling for this part and those before it. In this way all takes at most about twice
- * as long as if it were known how many more parts there will be. If not, they are compiled beside the kernels of the product, for the next
- * matrix. */
+ * as long as if it were known how many more parts there will be. */
 static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
 {
     spmv_device *d = c->device;
@@ -428,7 +427,6 @@ static int spmv__convert_pays(const spmv__convert *c, const char *options, doubl
         d->rented = 0;
         return 1;
     }
-    spmv__dev_want(d, (int)SPMV__KERNEL_CONVERT, options);
     return 0;
 }
 
@@ -904,7 +902,8 @@ static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__
     return SPMV_OK;
 }
 
-/* Should the device fill a part that it can fill? */
+/* Should the device fill a part that it can fill? If not yet, the kernels for it are compiled beside those of the product, which take as
+ * long (those of blocks take longer), for the next matrix. */
 static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
 {
     const double slot = 2e-9;    /* seconds for the host to fill and upload one, with eight threads beside an H200: 1.2 to 1.6 to fill it */
@@ -914,7 +913,9 @@ static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, 
     if (!c->thrifty || c->counted || spmv__convert_is_csr(c, p, s, how)) return 1;
     spmv__convert_job_set(&j, c, p, s);
     spmv__convert_options(&j, &o);
-    return spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile);
+    if (spmv__convert_pays(c, o.text, slot * (double)p->a[SPMV_VAL].count, compile)) return 1;
+    spmv__dev_want(c->device, (int)SPMV__KERNEL_CONVERT, o.text);
+    return 0;
 }
 
 /* Gives a part in csr the buffers of the CSR matrix. The host computes the rest. */
