@@ -14,6 +14,7 @@ import model  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = [("nvidia-h200.txt", "cuSPARSE, nine formats and algorithms"),
+          ("nvidia-h100.txt", "the same"),
           ("cpu.txt", "Intel MKL, Eigen, librsb, OpenMP loop")]
 END = "<!-- end -->\n"
 SECTION = re.compile(r"^(.*), (f32|f64); microseconds$")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # bench/report.sh [DIRECTORY NAME [MATRICES]] - writes bench/results/NAME* from the measurements in DIRECTORY, as far as they are there,
 # and the README's table of speed from bench/results; without arguments only that table.
-#   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json
+#   NAME.txt, NAME.png   from the files of bench/peers.sh: head.txt, ours.json, and the peer's rows in cuSPARSE.json or peers.json;
+#                        now, if present: as below
 #   NAME-tables.txt      from the files of bench/papers.sh: papers_*.json and machine.txt
 #   NAME-plans.txt, NAME-regret.txt
 #                        from clock_*.json (of bench/regret.sh, or other lines of "spmv bench --json --again 4") with
@@ -45,7 +46,7 @@ needs() { # needs FILE...: fails unless all are in the directory
     done
 }
 
-peers_table() { cat "$from/head.txt" && echo && python3 bench/compare.py "$1" "$from/ours.json"; }
+peers_table() { cat "$from/head.txt" && echo && python3 bench/compare.py "$1" "$ours"; }
 head_of() {
     echo "Machine: $(head -n 1 "$from/machine.txt"); $(sed -n 2p "$from/machine.txt"). clspmv_*, poisson2d_* and mesh3d_* are of spmv gen, the others real."
     sed 1,2d "$from/machine.txt"
@@ -95,8 +96,13 @@ make -s --no-print-directory build/spmv
 for peer in "$from/cuSPARSE.json" "$from/peers.json"; do
     if [ ! -e "$peer" ]; then continue; fi
     needs head.txt ours.json
+    ours=$from/ours.json
+    if [ -e "$from/now" ]; then
+        ours=$from/ours-now.json
+        python3 bench/now.py "tuning/$name.tune" "$matrices" "$from/ours.json" >"$ours"
+    fi
     write "$name.txt" peers_table "$peer"
-    build/spmv plot ratio "$from/ours.json" "$peer" --plan auto -o "$results/$name.png"
+    build/spmv plot ratio "$ours" "$peer" --plan auto -o "$results/$name.png"
     written="$written $name.png"
 done
 set -- "$from"/clock_*.json

@@ -13,10 +13,11 @@ from rows import OUR_KEYS, PEER_KEYS, geometric_mean, grouped, read
 COUNTS = ("100", "1000", "10000")
 PHASES = ("analysis_us", "conversion_us", "upload_us", "building_us")
 KEYS = OUR_KEYS + PHASES + ("prepare_us", "total_us", "memory", "device_memory")
-EXPLAINED = """Milliseconds from arrays on the host until the 1,000th product is done: cold, in a process that finds no programs; kept, in one that
-finds those of an earlier process; again, a second matrix of the same plan in one process; peer, cuSPARSE's best with its copy. Ratios are
-the peer's time divided by ours for that many products (above 1: ours is faster). prepare consists of analysis, conversion, upload and
-building kernels. host and dev: the most memory while preparing, on the host with the CSR form and on the device, in multiples of it."""
+EXPLAINED = """Milliseconds from arrays on the host until the 1,000th product is done: cold, in a process that finds no programs; kept, in
+one that finds those of an earlier process; again, a second matrix of the same plan in one process; peer, cuSPARSE's best
+with its copy. Ratios are the peer's time divided by ours for that many products (above 1: ours is faster). prepare consists
+of analysis, conversion, upload and building kernels. host and dev: the most memory while preparing, on the host with the CSR
+form and on the device, in multiples of it."""
 
 
 def middle(values):
