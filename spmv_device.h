@@ -3152,6 +3152,7 @@ static spmv_status spmv__dev_stretch_create(spmv_device_part *out, spmv_device *
 static int spmv__dev_vector_group(const spmv_device *d)
 {
     int wg = spmv__dev_knob_default(SPMV_KNOB_WG, d->info.type);
+    if (wg < SPMV__STAGE_GROUP) wg = SPMV__STAGE_GROUP;
     while (wg > 1 && (uint64_t)wg > d->info.group_size) wg /= 2;
     return wg;
 }
@@ -3401,11 +3402,13 @@ static spmv_status spmv__dev_launch_all(spmv_exec *e, const spmv_device_matrix *
     return s;
 }
 
+enum { SPMV__SCALE_EACH = 64 }; /* elements of y that an item of scale.cl takes in groups of one item */
+
 static spmv_status spmv__dev_launch_scale(spmv__launch *l, const spmv_device_matrix *m)
 {
     uint64_t wg = (uint64_t)m->scale_group, groups;
     spmv__dev_args a;
-    spmv_status s = spmv__dev_groups(m->device, m->rows, wg, wg, &groups);
+    spmv_status s = spmv__dev_groups(m->device, m->rows, wg > 1 ? wg : SPMV__SCALE_EACH, wg, &groups);
     if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "scale", &l->kernel);
     if (s) return s;
     a = spmv__dev_args_of(m, l->kernel);

@@ -248,9 +248,10 @@ INLINE VEC shuffle_down(VEC v, uint d)
 #define ROW_PARAMS uint r UNUSED, uint lane UNUSED, uint rows UNUSED, uint cols UNUSED, \
                    X_PARAMS, __local VEC *scratch UNUSED
 
-/* The last parameters of every kernel: those that change from one product to the next. */
-#define PRODUCT_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
-                       ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED IMAGE_PARAM
+/* The last parameters of every kernel of a product: those that change from one product to the next. */
+#define VECTOR_PARAMS __global const VEC *restrict x UNUSED, ulong x0 UNUSED, __global VEC *restrict y UNUSED, \
+                      ulong y0 UNUSED, VEC alpha UNUSED, VEC beta UNUSED
+#define PRODUCT_PARAMS VECTOR_PARAMS IMAGE_PARAM
 
 /* 1: a vector of n elements can be loaded from or stored to p. */
 #define ALIGNED(p, n) ((ulong)(p) % ((n) * sizeof(VEC)) == 0)

@@ -4,12 +4,14 @@
 #ifndef WG
 #define WG 128
 #endif
+/* Elements that an item takes, as SPMV__SCALE_EACH says: a group of one item, as on CPUs, would be started for each element. */
+#define SCALE_EACH (WG > 1 ? 1 : 64)
 
-KERNEL void scale(ulong rows, PRODUCT_PARAMS)
+KERNEL void scale(ulong rows, VECTOR_PARAMS)
 {
-    const ulong i = (ulong)get_group_id(0) * WG + get_local_id(0);
+    const ulong first = ((ulong)get_group_id(0) * WG + get_local_id(0)) * SCALE_EACH;
 
     BEGIN(x, y);
-    if (i < rows)
+    for (ulong i = first; i < first + SCALE_EACH && i < rows; i++)
         put(y, (uint)i, (VEC)0, (VEC)0, beta);
 }
