@@ -414,7 +414,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
     const int there = d->convert == SPMV_CONVERT_DEFAULT ? spmv_convert_here(d->device) : d->convert == SPMV_CONVERT_ON_DEVICE;
     if (d->device && (d->buffers || there))
         s = spmv_converter_open(&m->converter, d->device, csr);
-    if (!s && m->converter) spmv__converter_saves(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
+    if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
     if (!s) s = spmv__plan_and_store(m, d, csr, how);
@@ -689,9 +689,9 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     spmv__say_kept(m, d, c, first, seconds);
 }
 
-/* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked: then the
- * features are compared with what csr takes here, and no other plan is prepared that hardly gains. *base: seconds of a product; 0: this
- * was not done, and nothing is stored. */
+/* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked. The
+ * predictions are then corrected by what csr takes here, and plans that would gain little are not prepared. *base: seconds of a product;
+ * 0: this was not done, and nothing is stored. */
 static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base)
 {
     spmv_plan plan;

@@ -38,8 +38,8 @@ enum { SPMV_TINY_BYTES = 16384 };
 /* A plan with the knobs of its kernels, and what it would cost. */
 typedef struct spmv_option {
     char   plan[SPMV_CHOICE_TEXT], variant[SPMV_CHOICE_TEXT];
-    double predicted;  /* seconds of a product, by the tuning table, and by base of spmv_choice where that is known */
-    double measured;   /* seconds of a product, by hints->measure; 0: not measured, negative: it cannot run */
+    double predicted;  /* seconds of a product by the tuning table; where base of spmv_choice is known, corrected by it */
+    double measured;   /* seconds of a product by a clock (spmv_verify, refine); 0: not measured, negative: it cannot run */
     double convert;    /* analysis and conversion, in products of csr, roughly */
     double cost;       /* seconds by which options are ranked: the predicted time; as much of it more for each part after the first as the
                           table's estimates err for structures that were left out (a table without fits: 15%, not on GPUs 50%); 10% more
@@ -62,7 +62,7 @@ typedef struct spmv_choice {
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times */
-    int           rivals;                    /* options that were measured because their predictions were close to that of the first */
+    int           rivals;                    /* options that were measured beside the first or, on a host, beside csr (spmv_verify) */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
     int           exact;                     /* 1: the table is the device's own or the caller's; 0: of another device or the general one */
@@ -790,7 +790,8 @@ static const spmv__candidate *spmv__panel_candidate(const spmv__chooser *c, cons
 }
 
 /* Offers panels of columns, as the builder panels makes them, where x is so much larger than the cache that reads of it often go to memory.
- * Each panel needs less of x at once, but reads and writes y once more. */
+ * Each panel needs less of x at once, but reads and writes y once more. More panels are not tried once the cache serves nearly all reads of
+ * one. */
 static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, const spmv_features *f)
 {
     static const uint64_t counts[] = { 2, 3, 4, 6, 8 };
@@ -992,16 +993,15 @@ enum { SPMV__RIVALS = 2 };
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 4
 
-/* The correlation of the errors of two predictions for one matrix; of what is left of them once they were corrected by the error of
- * csr's prediction; and how much of their deviation is left then. */
-#define SPMV__ERRORS_ALIKE      0.5
+/* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
+ * left correlates by (a - a^2) / (1 - a^2) and has the root of 1 - a^2 of the deviation. */
 #define SPMV__ERRORS_ALIKE_BASE 0.3333
 #define SPMV__ERROR_LEFT_BASE   0.866
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
 
-/* The error of tables that do not say it, as log2: those that do have 0.38 to 0.81. */
+/* The error of tables that do not say it, as log2: those that do have 0.39 to 0.83. */
 #define SPMV__ERROR_UNKNOWN 0.5
 
 /* The scale of a logistic distribution over its standard deviation: the root of 3 over pi. */

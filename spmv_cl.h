@@ -489,11 +489,12 @@ static void CL_CALLBACK spmv__cl_free_block(cl_mem buffer, void *block)
 }
 
 /* Makes a buffer of a CPU in memory of the library's own, in large pages, which drivers do not ask for (with PoCL 3.1 products beyond the
- * caches took 1.2 to 1.8 times as long in small pages). The memory is freed with the buffer. Returns NULL if the buffer is small or cannot
+ * caches took 1.2 to 1.8 times as long in small pages). The memory is freed with the buffer, by any
+ * thread of the driver's, and so not taken from an allocator in hooks. Returns NULL if the buffer is small or cannot
  * be made; the driver then finds the memory. */
 static cl_mem spmv__cl_large_buffer(const spmv_device *d, cl_mem_flags flags, uint64_t bytes, const void *from)
 {
-    const uint64_t least = (uint64_t)1 << 20; /* as many bytes as spmv__large_block needs for large pages */
+    const uint64_t least = (uint64_t)1 << 20; /* half a large page: spmv__large_block leaves smaller blocks in small ones */
     void *block = d->info.type == SPMV_DEVICE_CPU && !d->hooks.resize && bytes >= least ? spmv__large_block((size_t)bytes) : NULL;
     cl_mem m;
     cl_int e;

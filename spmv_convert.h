@@ -8,11 +8,12 @@
  * those that the host fills.
  *
  * spmv_create does this by itself where it pays (spmv_convert_here); spmv_desc.convert says otherwise. Compiling the kernels takes longer
- * than the host takes to fill a matrix of some million nonzeros. Therefore the host fills such matrices until they have taken as long as
- * compiling would have, unless the kernels are there, the matrix is updatable or in buffers, or the device's programs will be kept for
- * other processes (spmv_device_programs_give). With threads, CUDA compiles these kernels, but those of blocks, beside those of the first
- * product, so that they are there for the second matrix of a plan. What the device does not fill is filled by the host: parts of cmrs with
- * the key sort, and arrays larger than a buffer of the device. csr without runs takes over the buffers of the matrix.
+ * than the host takes to fill a matrix of up to 30 million slots (blocks: 50 million nonzeros; eight threads beside an H200). Therefore the
+ * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
+ * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
+ * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
+ * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
+ * without runs takes over the buffers of the matrix.
  *
  * If you only want the interface, stop at "END OF THE INTERFACE".
  */
@@ -419,7 +420,7 @@ static int spmv__convert_takes(const spmv__convert *c, const spmv_part *p, const
 static int spmv__convert_pays(const spmv__convert *c, const char *options, double host, double compile)
 {
     spmv_device *d = c->device;
-    if (!c->thrifty || d->saves || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
+    if (!c->thrifty || d->keeps || spmv__dev_built(d, (int)SPMV__KERNEL_CONVERT, options) ||
         spmv__dev_image_of(d, (int)SPMV__KERNEL_CONVERT, options))
         return 1;
     d->rented += host;
@@ -906,7 +907,7 @@ static spmv_status spmv__convert_job_make(spmv__convert *c, spmv_part *p, spmv__
  * long (those of blocks take longer), for the next matrix. */
 static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, const spmv_build *how)
 {
-    const double slot = 2e-9;    /* seconds for the host to fill and upload one, with eight threads beside an H200: 1.2 to 1.6 to fill it */
+    const double slot = 2e-9;    /* seconds for the host to fill and upload one; filling takes eight threads beside an H200 1.2 to 1.6 ns */
     const double compile = 0.06; /* seconds for NVRTC there */
     spmv__convert_job j;
     spmv__dev_options o;
@@ -1008,7 +1009,7 @@ static spmv_status spmv__convert_block_send(spmv__convert_job *j)
 /* Should the device count and fill the blocks of a part? */
 static int spmv__convert_wants_blocks(spmv__convert *c, spmv_part *p, spmv__source *s)
 {
-    const double nonzero = 4e-9; /* seconds for the host to count and fill it, as in spmv__convert_wants: 1.3 to 3.3, in low blocks 20 */
+    const double nonzero = 4e-9; /* seconds for the host to count and fill it; measured there: 1.3 to 3.3 ns, in low blocks 20 */
     const double compile = 0.2;  /* seconds for NVRTC there: these are four kernels */
     spmv__convert_job j;
     spmv__dev_options o;
@@ -1169,7 +1170,7 @@ SPMV_API spmv_status spmv_converter_open(spmv_converter **out, spmv_device *d, c
 }
 
 /* Tells a converter whether it may leave parts to the host because compiling kernels would take longer. */
-static void spmv__converter_saves(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
+static void spmv__converter_set_thrifty(spmv_converter *base, int thrifty) { ((spmv__convert *)base)->thrifty = thrifty; }
 
 SPMV_API spmv_status spmv_converter_give(spmv_converter *base, spmv_csr *a, void *col, void *val)
 {

@@ -560,6 +560,7 @@ static void *spmv__cuda_end(spmv__cuda_job *j)
     return NULL;
 }
 
+/* spmv_backend.build: compiles one program in the calling thread. */
 static spmv_status spmv__cuda_build(const spmv_device *d, const spmv_kernel_source *source, void **out)
 {
     spmv__cuda_job j;

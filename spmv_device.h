@@ -103,7 +103,7 @@ typedef struct spmv_device {
     uint64_t         compiled; /* how many programs were compiled from source so far */
     spmv__stage     *stage;    /* pinned memory of the host (8 MiB), through which matrices are copied; NULL: none yet */
     int              unstaged; /* 1: there is no such memory */
-    int              saves;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
+    int              keeps;    /* 1: its programs will be kept for other processes (spmv_device_programs_give with 0 bytes) */
     double           rented;   /* seconds that the host has taken to fill parts because the kernels for it were not worth compiling yet */
     void            *kept;     /* what the choice of a plan keeps for the next matrix, or NULL; the next function frees it */
     void           (*kept_free)(void *kept);
@@ -250,7 +250,8 @@ SPMV_API spmv_status spmv_device_finish(const spmv_device *d);
 #define SPMV_KNOB_LIST(X)                                                                                             \
     X(L,     0,   1,  "lanes: work-items that share a row or block row; default 0: by the mean row length and the "   \
                       "number of rows; dia, bdia: 1")                                                                 \
-    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64; " \
+    X(WG,    128, 1,  "work-items in a work-group; default on CPUs with lanes 32, with SLICE or with STAGE of sell and bdia 64, " \
+                      "for csr with run and STREAM=1: 16; "                                                           \
                       "on GPUs for csr with run: 256, tcsr: a 16th of the tile")                                     \
     X(PER,   7,  511, "coo: nonzeros for each work-item")                                                             \
     X(STREAM, 1,  0,  "csr with run, tcsr: 1 a work-group takes a run or a tile, through local memory; 0 a work-item" \
@@ -362,8 +363,9 @@ SPMV_API spmv_status spmv_backends_open(const struct spmv_backend *const *all, s
  * one kernel, or the queue of one exec. Kernels come as OpenCL C 1.2 with -D options; a back end of another language translates them.
  * The option NVIDIA is given where info.nvidia is not 0; kernels then contain PTX. */
 
+enum { SPMV_KERNEL_TEXTS = 8 }; /* four files, each behind a #line */
+
 /* The source of a program: count strings, which are compiled as one. */
-enum { SPMV_KERNEL_TEXTS = 8 };
 typedef struct spmv_kernel_source {
     const char *file;    /* the kernel's file, for messages */
     const char *options; /* "-DVAL=float -DWG=64" */
@@ -1246,11 +1248,11 @@ static uint64_t spmv__dev_group_rows(const spmv_part *p, const spmv_variant *v)
     return (uint64_t)v->value[SPMV_KNOB_WG] / (uint64_t)v->value[SPMV_KNOB_L] * spmv__dev_height(p, v);
 }
 
-/* The block rows or runs, of so many, that a work-item takes one after another. With SEQ=0 these are as many that launching a group (8 ns
+/* The block rows or runs, of so many, that a work-item takes one after another. With SEQ=0 these are so many that launching a group (8 ns
  * with PoCL and with Intel's runtime) does not count beside them, but so few that a thread which is late leaves groups to the others. */
 static uint64_t spmv__dev_seq(const spmv_device *d, const spmv_part *p, const spmv_variant *v, uint64_t count)
 {
-    enum { GROUP_SLOTS = 2048, UNIT_GROUPS = 128 };
+    enum { GROUP_SLOTS = 2048 /* at least, in a group */, UNIT_GROUPS = 128 /* at most, for each compute unit */ };
     const uint64_t seq = spmv__dev_knob(v, SPMV_KNOB_SEQ), own = (uint64_t)v->value[SPMV_KNOB_WG] / spmv__dev_knob(v, SPMV_KNOB_L);
     const uint64_t most = UNIT_GROUPS * (uint64_t)(d->info.compute_units > 0 ? d->info.compute_units : 1);
     uint64_t groups = p->a[SPMV_VAL].count / GROUP_SLOTS + 1;
@@ -2235,8 +2237,8 @@ static spmv_status spmv__dev_program_of(spmv_device *d, int f, const char *optio
 }
 
 /* ---- several programs at once ----------------------------------------------------------------------------------------
- * A compiler takes 50 to 300 ms for a program and uses one processor. Where there are threads and the back end can, all programs of a plan
- * are compiled at the same time, and with them those that were wanted earlier but were not worth the time by themselves. */
+ * A compiler takes some 0.1 s for a program (SPMV__BUILD_SECONDS) and uses one processor. Where there are threads and the back end can, all
+ * programs of a plan are compiled at the same time, and with them those that were wanted earlier but were not worth the time alone. */
 
 enum { SPMV__BATCH = 8 /* programs that are compiled at once; more are compiled later, one by one */ };
 
@@ -2502,7 +2504,7 @@ SPMV_API spmv_status spmv_device_programs_give(spmv_device *d, const void *from,
     const unsigned char *at = (const unsigned char *)from;
     size_t used = SPMV__PACK_HEAD * sizeof(uint64_t);
     spmv_status s = SPMV_OK;
-    if (!bytes) d->saves = 1;
+    if (!bytes) d->keeps = 1;
     if (!spmv__pack_is_whole(d, at, bytes)) return SPMV_OK;
     for (at += used, bytes -= used; bytes && used && !s; at += used, bytes -= used) s = spmv__unpack_one(d, at, bytes, &used);
     return s;

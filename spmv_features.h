@@ -271,9 +271,9 @@ static double spmv__look_gather(const spmv__look *l, uint64_t sample, uint32_t *
 /* ---- features: x beyond the cache ------------------------------------------------------------------------------------ */
 
 enum {
-    SPMV__REUSE_LINE    = 8,  /* elements of x that are read together */
+    SPMV__REUSE_LINE    = 8,  /* elements of x in a line: 64 bytes of f64 */
     SPMV__REUSE_BINS    = 80, /* two for each power of two of nonzeros */
-    SPMV__REUSE_RUNS    = 3,  /* stretches of nonzeros that are looked at, evenly spread */
+    SPMV__REUSE_WINDOWS = 3,  /* evenly spread windows of nonzeros that are looked at */
     SPMV__REUSE_SAMPLED = 4096 /* lines of x that are followed; at most twice as many */
 };
 
@@ -284,7 +284,7 @@ typedef struct spmv__reuse {
                                             nonzeros before */
 } spmv__reuse;
 
-/* The bin of a time of v nonzeros, v > 0, and the first time of a bin. */
+/* The bin of a time of v nonzeros, v > 0. */
 static int spmv__reuse_bin(uint64_t v)
 {
     int power = 0;
@@ -292,6 +292,7 @@ static int spmv__reuse_bin(uint64_t v)
     return 2 * power + (power && v >> (power - 1) & 1u);
 }
 
+/* The first time of a bin, in nonzeros. */
 static double spmv__reuse_time(int bin) { return (double)((uint64_t)1 << bin / 2) * (bin & 1 ? 1.5 : 1); }
 
 /* Follows some lines of x through nonzeros begin .. end - 1, and counts the reads of the second half by the time since the line was read
@@ -305,7 +306,8 @@ static void spmv__reuse_follow(const spmv_csr *a, uint64_t begin, uint64_t end, 
     for (k = begin; k < end; k++) {
         const uint32_t line = a->col[k] / SPMV__REUSE_LINE, group = line >> s;
         const uint32_t now = (uint32_t)(k - begin) + 1;
-        if (((line ^ (group * 2654435769u) >> 7) & mask) != 0) continue; /* the golden section */
+        /* multiplying by the golden section spreads the lines that are followed */
+        if (((line ^ (group * 2654435769u) >> 7) & mask) != 0) continue;
         if (k >= middle) {
             if (last[group]) count[spmv__reuse_bin(now - last[group])]++;
             else ++*first;
@@ -314,13 +316,13 @@ static void spmv__reuse_follow(const spmv_csr *a, uint64_t begin, uint64_t end, 
     }
 }
 
-/* Looks at how soon lines of x are read again, in stretches that are long enough for most lines to come again where columns are random. Of
- * reads of lines that were not seen before in a stretch, as many are first ones as there are lines, and the others come later than
+/* Looks at how soon lines of x are read again, in windows that are long enough for most lines to come again where columns are random. Of
+ * reads of lines that were not seen before in a window, as many are first ones as there are lines, and the others come later than
  * anything that was measured. */
 static spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const spmv_hooks *h)
 {
     const uint64_t lines = spmv__ceil_div(a->cols, SPMV__REUSE_LINE), most = (uint64_t)1 << 30;
-    uint64_t count[SPMV__REUSE_BINS] = { 0 }, first = 0, seen = 0, length = spmv__smaller(4 * lines, most), runs = SPMV__REUSE_RUNS, run;
+    uint64_t count[SPMV__REUSE_BINS] = { 0 }, first = 0, seen = 0, length = spmv__smaller(4 * lines, most), runs = SPMV__REUSE_WINDOWS, run;
     double once, more = 0;
     uint32_t *last;
     void *block;

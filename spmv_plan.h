@@ -48,17 +48,17 @@ typedef double (*spmv_measure)(void *user, const spmv_plan *plan, const char *va
 /* Seconds since some moment, by a clock that never goes back. user: clock_user of spmv_build_hints. */
 typedef double (*spmv_clock)(void *user);
 
-/* Whether the choice is checked by a clock. On a host, spmv_create then stores the matrix as csr first, which takes little time, and
- * measures it; predictions are compared with what csr takes. Up to three other options are prepared and measured, as long as the
- * expected_calls products are expected to save four times what that costs, and the fastest is kept. On a device, the first choice is
- * prepared and measured, and up to two further options if their predictions are so close to that of the first, for tables that err as
- * this one does, that the products are expected to save twice what this costs: their conversion, 7 products or as many as take 0.1 ms,
- * and the building of kernels, which only many products pay for. So is csr if a product takes more than 1.25 times what the fastest csr was
- * predicted to take; on a device only if the products would save the building of its kernels, or with SPMV_VERIFY_ON. There, nothing is
- * measured if products with csr are expected to take less than that anyway. Meanwhile two prepared matrices are in memory. Plans may then
- * differ from run to run, and with them the last bits of y. The clock is measure of the hints, which spmv_choose calls as on a device, or
- * else, in spmv_create, the events of a device whose queue measures time, and on the host clock of the hints. Without a clock nothing is
- * checked. */
+/* Whether the choice is checked by a clock: measure of the hints, which spmv_choose calls; else, in spmv_create, the events of a device
+ * whose queue measures time, and on the host clock of the hints. Without a clock nothing is checked.
+ * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then it prepares and measures up to
+ * three other options, each only if the expected_calls products are expected to save four times what that costs. With refine, without csr
+ * and by measure it does as on a device.
+ * On a device, the first choice is prepared and measured. Up to two further options are as well if their predictions are so close to that
+ * of the first, for tables that err as this one does, that the products are expected to save twice what that costs: conversion, 7 products
+ * and the building of kernels. csr is as well if a product takes more than 1.25 times what the fastest csr was predicted to take and the
+ * products would save the building of its kernels. spmv_create measures nothing on a device if all products with csr are expected to take
+ * less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
+ * The fastest is kept. Meanwhile two prepared matrices are in memory. Plans, and so the last bits of y, may differ from run to run. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
@@ -67,7 +67,7 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* a check takes 5 to 52 products, and where others are measured, their preparation as well */
+    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 4 products or more, on a device up to 51, and others are prepared as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
@@ -880,7 +880,7 @@ static spmv_status spmv__take_part(spmv__splitter *s)
 
 /* ---- row lists --------------------------------------------------------------------------------------------------- */
 
-enum { SPMV__SORT_LENGTHS = 256 /* rows with fewer nonzeros are sorted by counting; nearly all matrices have no others */ };
+enum { SPMV__SORT_LENGTHS = 256 /* rows with fewer nonzeros are sorted by counting, the others, which are few, by comparing */ };
 
 /* What the shares of a row list have in common. A share has whole windows. */
 typedef struct spmv__listing {
@@ -1524,6 +1524,7 @@ typedef struct spmv__panel_count {
     uint64_t        width, shares, (*rows)[SPMV_MAX_PARTS];
 } spmv__panel_count;
 
+/* Counts the rows of a share that have nonzeros in each panel. */
 static void spmv__panel_rows_share(void *job, uint64_t share)
 {
     const spmv__panel_count *c = (const spmv__panel_count *)job;

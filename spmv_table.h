@@ -15,8 +15,8 @@
  *     copy 3900                   GB/s, measured
  *     read 4100
  *     cache 56 7100               MiB that are read faster when read again, GB/s then; optional
- *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it; picoseconds
- *                                 longer that one takes which does not; optional
+ *     far 28 14                   MiB of x that scattered reads find in the cache while a matrix streams through it, and how many
+ *                                 picoseconds longer a read takes that misses it; optional
  *     launch 2.9                  microseconds of the smallest product
  *     step 0.1 500 0.2            microseconds of one step of the longest row where other rows do not hide it: in a row of up to 500 steps,
  *                                 and in a longer one; optional
@@ -100,8 +100,8 @@ typedef struct spmv_tuning {
     uint64_t       units, memory;     /* compute units or cores; MiB */
     double         copy, read;        /* GB/s */
     double         cache, cache_read; /* MiB, GB/s; 0: not known */
-    double         held, miss;        /* MiB of x that scattered reads find in the cache while a matrix streams through it; seconds longer
-                                         that one takes which does not; 0: not known */
+    double         held, miss;        /* MiB of x that scattered reads find in the cache while a matrix streams through it; how many
+                                         seconds longer a read takes that misses it; 0: not known */
     double         launch;            /* seconds */
     double         step, long_step;   /* seconds of a step of a row of up to short_steps steps, and of a longer one; 0: not known */
     uint64_t       short_steps;

@@ -7,6 +7,7 @@ again), kept.json (in a process that finds the programs of an earlier one) and c
 from pageable memory; its fastest variant for so many products counts, of those whose copy was timed (csr and coo)."""
 import os
 import sys
+from statistics import median
 
 from rows import OUR_KEYS, PEER_KEYS, geometric_mean, grouped, read
 
@@ -18,12 +19,6 @@ one that finds those of an earlier process; again, a second matrix of the same p
 with its copy. Ratios are the peer's time divided by ours for that many products (above 1: ours is faster). prepare consists
 of analysis, conversion, upload and building kernels. host and dev: the most memory while preparing, on the host with the CSR
 form and on the device, in multiples of it."""
-
-
-def middle(values):
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def key(row):
@@ -71,7 +66,7 @@ def totals(rows, peers):
         print(line)
     print()
     for (kind, count, run), all_of in sorted(ratios.items(), key=lambda r: (r[0][0], int(r[0][1]))):
-        print(f"{kind}, {int(count):6,} products, {run:5}: median {middle(all_of):.2f}, geometric mean {geometric_mean(all_of):.2f}, "
+        print(f"{kind}, {int(count):6,} products, {run:5}: median {median(all_of):.2f}, geometric mean {geometric_mean(all_of):.2f}, "
               f"from {min(all_of):.2f} to {max(all_of):.2f}, behind on {sum(r < 1 for r in all_of)} of {len(all_of)}")
 
 

@@ -394,7 +394,7 @@ static spmv_status everything(int together)
     spmv_matrix m;
     spmv_status s = open_device(&d, "cuda:0");
     if (s) return s;
-    d.saves = !together;
+    d.keeps = !together;
 #ifdef _OPENMP
     omp_set_num_threads(together ? 2 : 1);
 #endif

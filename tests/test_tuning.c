@@ -514,7 +514,7 @@ Test(tuning, fits_change_the_estimate)
     cr_assert(plain.term[SPMV_TERM_ALL] == 1 && plain.term[SPMV_TERM_FILL] == 0 && plain.term[SPMV_TERM_SPREAD] == 0);
 }
 
-/* A random matrix, as a view of all of it. */
+/* A random matrix, which m holds, as CSR. */
 static spmv_csr random_matrix(matrix *m, int rows, int cols, double share)
 {
     matrix_random(m, "scattered", rows, cols, share);

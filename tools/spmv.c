@@ -120,7 +120,7 @@ static const command commands[] = {
      "  filled                    where the arrays were filled: host, device, or both in a plan of several parts; null on the host\n"
      "  read_us                   time for reading the file and making CSR of it, which is not in prepare_us\n"
      "  memory, device_memory     the most memory that the library held while preparing, and the most on the device (null on the\n"
-     "                            host; on several devices what the matrix takes), in multiples of the CSR form, which is in memory\n"
+     "                            host; on several devices what the matrix takes), in multiples of the CSR form, which memory contains\n"
      "  total_us                  with --total: for each N, prepare_us + N us\n"
      "  again                     true in the lines of --again\n"
      "  ok                        whether err < 1; null for a refused plan, whose reason is printed on standard error\n",
