@@ -3410,7 +3410,7 @@ static spmv_status spmv__dev_launch_scale(spmv__launch *l, const spmv_device_mat
 {
     uint64_t wg = (uint64_t)m->scale_group, groups;
     spmv__dev_args a;
-    spmv_status s = spmv__dev_groups(m->device, m->rows, wg > 1 ? wg : SPMV__SCALE_EACH, wg, &groups);
+    spmv_status s = spmv__dev_groups(m->device, m->rows, wg > 1 ? wg : (uint64_t)SPMV__SCALE_EACH, wg, &groups);
     if (!s) s = m->device->info.backend->kernel(m->device, m->scale, "scale", &l->kernel);
     if (s) return s;
     a = spmv__dev_args_of(m, l->kernel);
