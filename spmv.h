@@ -731,7 +731,8 @@ static spmv_status spmv__store_choice(spmv_matrix *m, const spmv_desc *d, const 
         spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
         s = spmv_store_make(&m->store, &c->plan, csr, how, &d->hooks);
         if (!s) s = spmv__to_device(m, d, d->variant ? d->variant : c->variant);
-        if (!spmv__try_next(s) || ++i >= count) return s;
+        /* the table of another version may name knobs that there are no longer */
+        if (!(spmv__try_next(s) || (s == SPMV_ERR_PLAN && !d->variant)) || ++i >= count) return s;
         spmv__off_device(m);
         spmv_store_free(&m->store);
         c->option[i - 1].measured = -1;

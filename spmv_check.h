@@ -473,6 +473,7 @@ static spmv_status spmv__check_layout(spmv__checker *k, const char *plan)
         k->c[i].stored = 0;
     }
     spmv__programs_free(&k->device, &k->device.programs);
+    spmv__programs_free(&k->device, &k->device.wanted);
     return s;
 }
 
@@ -531,6 +532,7 @@ static void spmv__check_free(spmv__checker *k)
         spmv_free(&k->hooks, c->again);
     }
     spmv__programs_free(&k->device, &k->device.programs);
+    spmv__programs_free(&k->device, &k->device.wanted);
 }
 
 SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc, spmv_check_counts *counts)
@@ -553,7 +555,7 @@ SPMV_API spmv_status spmv_self_check(spmv_device *d, const spmv_check_desc *desc
     k->hooks.resize = spmv__check_resize;
     k->hooks.log = spmv__check_hear;
     k->device = *d;
-    k->device.programs = NULL;
+    k->device.programs = k->device.wanted = NULL;
     k->device.hooks = k->hooks;
     for (i = 0; !s && i < SPMV__CHECK_MATRICES; i++) s = spmv__check_make(k, i);
     for (i = 0; !s && i < SPMV_TYPE_COUNT; i++)

@@ -2303,7 +2303,8 @@ static void spmv__dev_build_wanted(spmv_device *d)
     while (d->wanted) {
         p = d->wanted;
         d->wanted = p->next;
-        if (b && b->count < SPMV__BATCH) b->of[b->count++] = p;
+        if (spmv__dev_built(d, (int)p->format, p->options)) spmv__program_free(d, p); /* it was compiled alone since */
+        else if (b && b->count < SPMV__BATCH) b->of[b->count++] = p;
         else if ((int)p->format < (int)SPMV_FORMAT_COUNT) spmv__program_free(d, p);
         else {
             p->next = rest;

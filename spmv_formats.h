@@ -4601,7 +4601,8 @@ static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to
     const uint64_t block_rows = spmv__block_rows(p);
     const uint32_t *found = spmv__blocks_found(s, first);
     uint64_t row, stop = spmv__ceil_div(end, bh);
-    if (end == p->rows && p->spec.format != SPMV_BCSR) stop = spmv__round_up(stop, h);
+    if (end == p->rows && p->spec.format == SPMV_SBELL) stop = spmv__round_up(stop, h);
+    if (end == p->rows && p->spec.format == SPMV_BELL) stop = p->n[SPMV_BELL_LD];
     for (row = first / bh; row < stop; row++) {
         if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
         if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);

@@ -558,6 +558,8 @@ static double spmv__exp2(double v)
                                       1.0 / 12, 1.0 / 13 };
     double scale = 1, t, sum = 1;
     int i;
+    if (v > 1000) v = 1000; /* near the ends of double; a table may say anything */
+    if (v < -1000) v = -1000;
     while (v >= 1) v--, scale *= 2;
     while (v < 0) v++, scale /= 2;
     t = v * 0.6931471805599453;

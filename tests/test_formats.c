@@ -2921,6 +2921,60 @@ Test(parts, one_place_in_two_parts_is_refused)
     matrix_free(&m);
 }
 
+/* An allocator whose new blocks are not zero, as those of a heap that is in use. */
+static void *dirty_resize(void *user, void *block, size_t bytes)
+{
+    void *made;
+    (void)user;
+    if (!bytes) {
+        free(block);
+        return NULL;
+    }
+    made = realloc(block, bytes);
+    if (made && !block) memset(made, 0xa5, bytes);
+    return made;
+}
+
+/* From 4096 rows or block rows on, leading dimensions are larger than these need: what is behind them is written, too, and updates find it
+ * to be padding. */
+Test(update, of_large_leading_dimensions)
+{
+    enum { ROWS = 8192 }; /* 4096 block rows */
+    static const char *const plans[] = { "bell:b=2x2", "bell:b=2x2,idx=16", "ell", "ell:idx=16", "dia", "bdia", NULL };
+    int *ptr = (int *)need(ROWS + 1, sizeof *ptr), *col = (int *)need(ROWS, sizeof *col);
+    double *val = (double *)need(ROWS, sizeof *val), *x = (double *)need(ROWS, sizeof *x), *y = (double *)need(ROWS, sizeof *y);
+    int i, k;
+    for (k = 0; k < ROWS; k++) {
+        ptr[k + 1] = k + 1;
+        col[k] = k;
+        val[k] = 1;
+        x[k] = k;
+    }
+    for (i = 0; plans[i]; i++) {
+        spmv_desc d = { 0 };
+        spmv_matrix m;
+        d.matrix.rows = d.matrix.cols = ROWS;
+        d.matrix.ptr = ptr;
+        d.matrix.col = col;
+        d.matrix.val = val;
+        d.plan = plans[i];
+        d.updatable = 1;
+        d.hooks.resize = dirty_resize;
+        for (k = 0; k < ROWS; k++) val[k] = 1;
+        cr_assert_eq(spmv_create(&m, &d), SPMV_OK, "%s", plans[i]);
+        for (k = 0; k < ROWS; k++) val[k] = k % 5 + 2;
+        cr_assert_eq(spmv_update(&m, val), SPMV_OK, "%s", plans[i]);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", plans[i]);
+        for (k = 0; k < ROWS; k++) cr_assert(y[k] == (double)k * (k % 5 + 2), "%s: row %d", plans[i], k);
+        spmv_destroy(&m);
+    }
+    free(ptr);
+    free(col);
+    free(val);
+    free(x);
+    free(y);
+}
+
 Test(names, there_and_back)
 {
     int i;
