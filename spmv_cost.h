@@ -257,7 +257,7 @@ static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *targe
  * become smaller. */
 static void spmv__set_far(spmv__estimator *e)
 {
-    const double line = (double)spmv_vector_size(e->how->type) * SPMV__REUSE_LINE;
+    const double line = (double)spmv_vector_size(e->how->type) * (double)SPMV__REUSE_LINE;
     e->far = e->a->cols ? spmv__reuse_missed(&e->reuse, e->t->held * 1048576 / line * e->cols / (double)e->a->cols) : 0;
 }
 

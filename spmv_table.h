@@ -598,7 +598,7 @@ enum { SPMV__LEVEL_FIRST = 10 /* the power of two of bytes at which the first le
 /* The level of spmv_tuning.peak that a product belongs to, and how far it is on the way to the next, from 0 to 1. */
 static int spmv__peak_level(double bytes, double *part)
 {
-    double level = spmv__log2(bytes > 1 ? bytes : 1) - SPMV__LEVEL_FIRST;
+    double level = spmv__log2(bytes > 1 ? bytes : 1) - (double)SPMV__LEVEL_FIRST;
     int i = level > 0 ? (int)level : 0;
     *part = level > 0 ? level - i : 0;
     if (i < SPMV_TUNE_LEVELS) return i;
