@@ -799,7 +799,7 @@ static spmv_status spmv__offer_panels(spmv__chooser *c, const spmv__look *l, con
     spmv_csr seen = *whole; /* with only the columns of a panel */
     size_t i;
     spmv_status s = SPMV_OK;
-    for (i = 0; i < sizeof counts / sizeof *counts && !s && c->e.far > SPMV__FAR_LEAST; i++) {
+    for (i = 0; i < sizeof counts / sizeof *counts && !s && c->e.misses > SPMV__FAR_LEAST; i++) {
         const uint64_t width = spmv__ceil_div(whole->cols, counts[i]);
         const spmv__candidate *k;
         spmv_spec spec;
@@ -1156,7 +1156,7 @@ static int spmv__csr_option(spmv_choice *c)
 }
 
 /* Sees to it that csr, which was measured first, is among the options. */
-static void spmv__keep_base(spmv_choice *c)
+SPMV__SHARED void spmv__keep_base(spmv_choice *c)
 {
     int i = 0;
     while (i < c->count && strcmp(c->option[i].plan, "csr")) i++;

@@ -92,8 +92,8 @@ typedef struct spmv__estimator {
     double             limit;   /* the most bytes that a part may take */
     spmv__reuse        reuse;   /* of x in the whole matrix; lines are 0 if x fits the cache, or the table does not say what misses cost */
     double             cols;    /* of the whole matrix */
-    double             near;    /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
-    double             far;     /* the share of those whose line the cache does not hold, with a->cols columns at once */
+    double             strays;  /* the share of the nonzeros that read a line of x that is not among the last SPMV__GATHER_LINES ones */
+    double             misses;  /* the share of those whose line the cache does not hold, with a->cols columns at once */
     double             scale;   /* by which every prediction is multiplied */
 } spmv__estimator;
 
@@ -253,12 +253,12 @@ static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *targe
     return spmv__bundled_table(&e->own, &e->exact, target, e->h);
 }
 
-/* Sets e->far for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as x has
+/* Sets e->misses for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as x has
  * become smaller. */
 static void spmv__set_far(spmv__estimator *e)
 {
     const double line = (double)spmv_vector_size(e->how->type) * (double)SPMV__REUSE_LINE;
-    e->far = e->a->cols ? spmv__reuse_missed(&e->reuse, e->t->held * 1048576 / line * e->cols / (double)e->a->cols) : 0;
+    e->misses = e->a->cols ? spmv__reuse_missed(&e->reuse, e->t->held * 1048576 / line * e->cols / (double)e->a->cols) : 0;
 }
 
 /* Looks at how x is read if it is larger than what the cache of a GPU holds of it. */
@@ -268,7 +268,7 @@ static spmv_status spmv__look_far(spmv__estimator *e)
     spmv_status s = SPMV_OK;
     e->cols = (double)e->a->cols;
     if (e->t->miss > 0 && x > e->t->held * 1048576) s = spmv__reuse_make(&e->reuse, e->a, e->h);
-    e->near = spmv__reuse_missed(&e->reuse, (double)SPMV__GATHER_LINES);
+    e->strays = spmv__reuse_missed(&e->reuse, (double)SPMV__GATHER_LINES);
     if (!s) spmv__set_far(e);
     return s;
 }
@@ -399,10 +399,10 @@ static double spmv__busy_slots(const spmv__estimator *e, const spmv_spec *layout
 }
 
 /* How scattered the reads of x are, as the feature gather: it is found in short windows, where lines that are new to the window count as
- * missed, so that e->near says better what is read again where it is known. Blocks read x less often. */
+ * missed, so that e->strays says better what is read again where it is known. Blocks read x less often. */
 static double spmv__gather_of(const spmv__estimator *e, const spmv_spec *layout, const spmv__load *l)
 {
-    return e->reuse.lines > 0 && !spmv__is_block(layout->format) && e->near < l->gather ? e->near : l->gather;
+    return e->reuse.lines > 0 && !spmv__is_block(layout->format) && e->strays < l->gather ? e->strays : l->gather;
 }
 
 /* The scattered reads of x: one for each nonzero that is not near the one before, or for each block. */
@@ -413,7 +413,7 @@ static double spmv__scattered_reads(const spmv__estimator *e, const spmv_spec *l
 }
 
 /* The reads of x that the cache does not serve. */
-static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { return l->gather > 0 ? e->far * l->nnz : 0; }
+static double spmv__far_reads(const spmv__estimator *e, const spmv__load *l) { return l->gather > 0 ? e->misses * l->nnz : 0; }
 
 /* How many times as long products take that are bound by scattered reads of x if their lanes go through rows: fewer reads are under way at
  * once than where nonzeros are shared out. On an H200, csr:run took 1.05 to 1.08 times as long as tcsr and sell up to 1.09, on seven random
@@ -478,7 +478,7 @@ static double spmv__far_seconds(const spmv__estimator *e, const spmv__load *l)
 {
     const spmv_tuning *t = e->t;
     double most = (double)t->rows_at[t->rows - 1], cols = (double)e->a->cols, x = cols < most ? cols : most, known;
-    if (!(e->far > 0)) return 0;
+    if (!(e->misses > 0)) return 0;
     known = l->gather * (1 - t->held * 1048576 / (x * (double)spmv_vector_size(e->how->type)));
     return spmv__longer(spmv__far_reads(e, l) - spmv__longer(known, 0) * l->nnz, 0) * t->miss;
 }

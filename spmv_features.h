@@ -319,7 +319,7 @@ static void spmv__reuse_follow(const spmv_csr *a, uint64_t begin, uint64_t end, 
 /* Looks at how soon lines of x are read again, in windows that are long enough for most lines to come again where columns are random. Of
  * reads of lines that were not seen before in a window, as many are first ones as there are lines, and the others come later than
  * anything that was measured. */
-static spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const spmv_hooks *h)
+SPMV__SHARED spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const spmv_hooks *h)
 {
     const uint64_t lines = spmv__ceil_div(a->cols, SPMV__REUSE_LINE), most = (uint64_t)1 << 30;
     uint64_t count[SPMV__REUSE_BINS] = { 0 }, first = 0, seen = 0, length = spmv__smaller(4 * lines, most), runs = SPMV__REUSE_WINDOWS, run;
@@ -360,7 +360,7 @@ static spmv_status spmv__reuse_make(spmv__reuse *out, const spmv_csr *a, const s
 /* The share of the nonzeros whose line of x a cache of so many lines does not hold any more, by average eviction times (Hu, Wang, Zhou,
  * Luo, Ding, Wang: Kinetic modeling of data eviction in cache, USENIX ATC 2016): the longest time that a line stays is the one by which the
  * probabilities of not being read again, added up, make the size of the cache. */
-static double spmv__reuse_missed(const spmv__reuse *r, double lines)
+SPMV__SHARED double spmv__reuse_missed(const spmv__reuse *r, double lines)
 {
     double held = 0;
     int bin;

@@ -2630,8 +2630,8 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
 }
 
 /* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
- * near is the number of elements in a cache line. */
-static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t near, uint64_t *all, uint64_t *far)
+ * line is the number of elements in a cache line. */
+static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
 {
     const spmv_csr *a = s->v->a;
     uint64_t before = spmv__source_row(s, i - 1), r = spmv__source_row(s, i), k = a->ptr[r], last = 0;
@@ -2640,8 +2640,8 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t near, uin
     for (; k < end; k++) {
         const uint64_t c = a->col[k];
         if (!spmv__mine(s->v, k)) continue;
-        while (j < stop && a->col[j] + near < c) j++;
-        *far += (j == stop || a->col[j] > c + near) && (!last || c > last + near);
+        while (j < stop && a->col[j] + line < c) j++;
+        *apart += (j == stop || a->col[j] > c + line) && (!last || c > last + line);
         last = c;
         ++*all;
     }
@@ -2651,12 +2651,12 @@ static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t near, uin
 static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
 {
     const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
-    uint64_t place, i, all = 0, far = 0;
+    uint64_t place, i, all = 0, apart = 0;
     if (p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
     for (place = 0; place < SPMV__FAR_PLACES; place++)
-        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &far);
-    if (p->cols >= SPMV__FAR_BYTES / size) return far * SPMV__FAR_ONE > all;
-    return far * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
+        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
+    if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
+    return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
 /* 1 if the block of rows that begins at row i is short. */

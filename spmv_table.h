@@ -581,7 +581,7 @@ static double spmv__read_seconds(const spmv_tuning *t, double bytes)
 
 /* 1 if a product that reads and writes so many bytes may find them in the cache; a table without a cache has one level of memory. Measured
  * sizes of caches err, so only what is clearly larger counts as not there. */
-static int spmv__is_near(const spmv_tuning *t, double bytes)
+SPMV__SHARED int spmv__is_near(const spmv_tuning *t, double bytes)
 {
     const double clearly = 2;
     return !(t->cache > 0) || bytes <= clearly * t->cache * 1048576;
