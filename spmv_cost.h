@@ -253,8 +253,8 @@ static spmv_status spmv__find_table(spmv__estimator *e, const spmv_target *targe
     return spmv__bundled_table(&e->own, &e->exact, target, e->h);
 }
 
-/* Sets e->misses for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as x has
- * become smaller. */
+/* Sets e->misses for a part that may read only a->cols columns: it finds as much of x in the cache as if that were larger by as much as
+ * x has become smaller. */
 static void spmv__set_far(spmv__estimator *e)
 {
     const double line = (double)spmv_vector_size(e->how->type) * (double)SPMV__REUSE_LINE;
