@@ -1367,6 +1367,14 @@ static void SPMV__F(block_edge)(const spmv_part *p, const SPMV__T *x, SPMV__T *e
 #define SPMV__EACH_SUM(what) what(0) what(1) what(2) what(3) what(4) what(5) what(6) what(7)
 #define SPMV__PUT(i) if (bh > i) sum[i] = load > uw ? SPMV__O(qfirst)(part[i], (uint64_t)uw) : part[i];
 
+/* Adds the units of row i of a block, each as SPMV__UNIT says. */
+#define SPMV__ADD(i)                                                                                                               \
+    if (bh > i) {                                                                                                                  \
+        SPMV__UNIT(i, 0, x0)                                                                                                       \
+        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
+        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
+    }
+
 /* Adds a block to the sums of its rows. Its units lie step slots apart, and memory is prefetched ahead slots in advance, unless that is 0.
  * Each load is of so many elements of a unit and of x: of units of three, that is one more, whose product is in the lane that qfirst
  * drops. All sizes are constants, so that sums stay in registers. */
@@ -1379,15 +1387,8 @@ SPMV__FORCE_INLINE void SPMV__F(block_add)(const SPMV__V *val, uint64_t step, ui
 #define SPMV__UNIT(i, u, x)                                                                                                        \
     if (ahead) SPMV__AHEAD(val + (uint64_t)(i * units + u) * step + ahead);                                                        \
     sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, load), x, sum[i]);
-#define SPMV__ADD(i)                                                                                                               \
-    if (bh > i) {                                                                                                                  \
-        SPMV__UNIT(i, 0, x0)                                                                                                       \
-        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
-        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
-    }
     SPMV__EACH_SUM(SPMV__ADD)
 #undef SPMV__UNIT
-#undef SPMV__ADD
 }
 
 /* Adds two blocks of bcsr with units of two to the sums of their rows: a quad holds the same unit of both, one behind the other, as they
@@ -1399,12 +1400,6 @@ SPMV__FORCE_INLINE void SPMV__F(block_add_two)(const SPMV__V *val, uint64_t step
     const SPMV__O(quad) x0 = SPMV__O(qtwo)(x, next), x1 = units > 1 ? SPMV__O(qtwo)(x + 2, next + 2) : x0;
     const SPMV__O(quad) x2 = units > 2 ? SPMV__O(qtwo)(x + 4, next + 4) : x0;
 #define SPMV__UNIT(i, u, x) sum[i] = SPMV__O(qfma)(SPMV__F(qload)(val + (uint64_t)(i * units + u) * step, 4), x, sum[i]);
-#define SPMV__ADD(i)                                                                                                               \
-    if (bh > i) {                                                                                                                  \
-        SPMV__UNIT(i, 0, x0)                                                                                                       \
-        if (units > 1) { SPMV__UNIT(i, 1, x1) }                                                                                    \
-        if (units > 2) { SPMV__UNIT(i, 2, x2) }                                                                                    \
-    }
     SPMV__EACH_SUM(SPMV__ADD)
 #undef SPMV__UNIT
 #undef SPMV__ADD
