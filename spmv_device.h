@@ -1533,7 +1533,7 @@ static const spmv__dev_format spmv__csr_device = {
 static void spmv__dia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     int many = p->rows >= 4 * (uint64_t)d->info.compute_units * SPMV__UNIT_ITEMS;
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 8);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, d->info.nvidia && many && p->type == SPMV_F32 ? 4 : 1, 16);
 }
 
 static void spmv__dia_cut(const spmv_part *p, const spmv__dev_span *t, spmv_part *q, spmv__dev_cut *c)
@@ -1587,7 +1587,7 @@ static int spmv__bdia_matters(const spmv_part *p, const spmv_variant *v, spmv_kn
 static void spmv__bdia_defaults(const spmv_device *d, const spmv_part *p, const spmv_variant *wish, spmv_variant *v)
 {
     enum { WIDE_BAND = 64 };
-    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 8);
+    spmv__dev_default(d, wish, v, SPMV_KNOB_V, 1, 16);
     spmv__dev_default(d, wish, v, SPMV_KNOB_STAGE, p->type != SPMV_F32 && spmv__bdia_mean(p, v, 1) >= WIDE_BAND, 0);
     spmv__dev_default(d, wish, v, SPMV_KNOB_WG, 128, v->value[SPMV_KNOB_STAGE] ? SPMV__STAGE_GROUP : 1);
 }

@@ -369,6 +369,26 @@ INLINE uint arrive(__global VEC *carry, ulong carries, size_t first, size_t at, 
 #ifndef V
 #define V 1
 #endif
+/* On CPUs, V adjacent values times V adjacent elements of x are written as vectors where that is possible (BY_VECTORS 1), because
+ * compilers do not always make vector instructions of the loop (Intel's runtime: dense takes 0.3 to 0.5 of the time, dia 0.3 to 0.6). */
+#if CPU && V > 1 && V <= 16 && !ZERO && !IMG
+#define VECTOR_V CAT(VEC, V)
+/* Returns sum + val[0 .. V-1] * x[0 .. V-1]. */
+INLINE VECTOR_V sum_of_vectors(VECTOR_V sum, __global const VAL *restrict val, __global const VEC *restrict x)
+{
+    const VECTOR_V v = CAT(convert_, VECTOR_V)(CAT(vload, V)(0, val));
+    const VECTOR_V xs = CAT(vload, V)(0, x);
+#if REPEAT
+    return fma(v, xs, sum);
+#else
+    return sum + v * xs;
+#endif
+}
+#define BY_VECTORS 1
+#else
+#define BY_VECTORS 0
+#endif
+
 /* Loads V adjacent values into v. The index of the first must be a multiple of V. */
 INLINE void load_rows(VAL *v, __global const VAL *restrict val)
 {
@@ -482,8 +502,14 @@ INLINE void add_diagonal(VEC *acc, __global const VAL *restrict val, long c, uin
 
     if (c + (V - 1) < 0 || c >= (long)cols)
         return;
+#if BY_VECTORS
+    if (c >= 0 && c + (V - 1) < (long)cols) {
+        CAT(vstore, V)(sum_of_vectors(CAT(vload, V)(0, acc), val, x + c), 0, acc);
+        return;
+    }
+#endif
     load_rows(v, val);
-#if V > 1 && !ZERO
+#if V > 1 && !ZERO && !BY_VECTORS
     if (c >= 0 && c + (V - 1) < (long)cols) {
         VEC xs[V];
 #if V == 4 && defined(NVIDIA) && !IMG
@@ -635,9 +661,18 @@ INLINE void add_block(VEC *acc, __global const VAL *restrict val, IDX first, IDX
         for (uint u = 0; u < ROW_UNITS; u++) {
             VAL v[UW];
             load_unit(v, val, first + (i * ROW_UNITS + u) * step);
+#if CPU && !REPEAT
+            /* the additions to acc depend on each other, so there is only one for each unit */
+            VEC sum = (VEC)v[0] * xs[u * UW];
+            #pragma unroll
+            for (uint j = 1; j < UW; j++)
+                MULADD(sum, (VEC)v[j], xs[u * UW + j]);
+            acc[i] += sum;
+#else
             #pragma unroll
             for (uint j = 0; j < UW; j++)
                 MULADD(acc[i], (VEC)v[j], xs[u * UW + j]);
+#endif
         }
     }
 #endif

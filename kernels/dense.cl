@@ -31,13 +31,19 @@ INLINE void BODY(VEC *acc, ROW_PARAMS, PARAMS)
     __global const VAL *row = val + (IDX)r * cols;
     const uint whole = cols / (L * V) * (L * V); /* the columns after these are taken one by one */
     VEC sum[V] = { 0 };
-
+#if BY_VECTORS
+    VECTOR_V sums = 0;
+    for (IDX c = lane * V; c < whole; c += L * V)
+        sums = sum_of_vectors(sums, row + c, x + c);
+    CAT(vstore, V)(sums, 0, sum);
+#else
     for (IDX c = lane * V; c < whole; c += L * V) {
         #pragma unroll
         for (uint w = 0; w < V; w++)
             if (WANTED(LOAD_VAL(row, c + w)))
                 MULADD(sum[w], (VEC)LOAD_VAL(row, c + w), X(c + w));
     }
+#endif
     for (IDX c = (IDX)whole + lane; c < cols; c += L)
         if (WANTED(LOAD_VAL(row, c)))
             MULADD(sum[0], (VEC)LOAD_VAL(row, c), X(c));
