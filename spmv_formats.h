@@ -748,7 +748,12 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 /* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */
 #define SPMV__APART static __attribute__((noinline, unused))
-#define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
+/* Called with constants, for which it is compiled anew, unless the compiler does not optimise: then copies would only take longer. */
+#ifdef __OPTIMIZE__
+#define SPMV__INLINE static inline __attribute__((always_inline, unused))
+#else
+#define SPMV__INLINE static inline __attribute__((unused))
+#endif
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
