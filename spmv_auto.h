@@ -25,7 +25,9 @@ extern "C" {
 /* ---- the choice --------------------------------------------------------------------------------------------------- */
 
 enum {
-    SPMV_CHOICE_TEXT = 320, /* bytes of the text of an option's plan or variant, with its end; a plan with a longer one is no option */
+    SPMV_CHOICE_TEXT = 512, /* bytes of the text of an option's plan or variant, with its end; a plan with a longer one is no option.
+                               Eight panels of any layout of a table fit: sell:h=32,rows=sorted,sigma=1024,idx=16,cols=4294967295 has
+                               55 characters. */
     SPMV_CHOICE_MAX  = 24   /* the most options that a choice keeps */
 };
 

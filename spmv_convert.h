@@ -306,7 +306,7 @@ static void spmv__tcsr_outline(spmv__convert_job *j)
 static void spmv__block_outline(spmv__convert_job *j)
 {
     const spmv_part *p = j->p;
-    const uint32_t *lowest = j->s->low;
+    const uint32_t *lowest = j->s->spans;
     const spmv_array *base = &p->a[spmv__block_base(p)];
     const uint64_t height = spmv__block_group_height(p), block_rows = spmv__block_rows(p);
     uint64_t t, i;
@@ -1035,15 +1035,23 @@ static spmv_status spmv__convert_block_run(spmv__convert_job *j)
     return s;
 }
 
-/* Reads 4 bytes for each block row into a new array. */
-static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *buffer, uint32_t **out)
+/* Reads a number for each block row. */
+static spmv_status spmv__convert_block_read(const spmv__convert_job *j, void *buffer, uint32_t *out)
 {
     const spmv_device *d = j->c->device;
-    const uint64_t count = spmv__block_rows(j->p);
-    void *block = *out;
-    spmv_status s = block ? SPMV_OK : spmv__room(j->s->h, &block, count, 4);
-    *out = (uint32_t *)block;
-    return s ? s : d->info.backend->read(d, d->queue, buffer, count * 4, block, NULL);
+    return d->info.backend->read(d, d->queue, buffer, spmv__block_rows(j->p) * sizeof *out, out, NULL);
+}
+
+/* Reads the lowest and the highest block column of each block row. */
+static spmv_status spmv__convert_spans_read(const spmv__convert_job *j)
+{
+    const uint64_t block_rows = spmv__block_rows(j->p);
+    void *spans;
+    spmv_status s = spmv__room(j->s->h, &spans, 2 * block_rows, sizeof *j->s->spans);
+    if (s) return s;
+    j->s->spans = (uint32_t *)spans;
+    s = spmv__convert_block_read(j, j->low, j->s->spans);
+    return s ? s : spmv__convert_block_read(j, j->high, j->s->spans + block_rows);
 }
 
 /* Checks the numbers of blocks, from which the sizes of arrays follow: a device may compute wrongly. */
@@ -1085,17 +1093,12 @@ static spmv_status spmv__convert_blocks(spmv_converter *base, spmv_part *p, spmv
         status = spmv__convert_block_send(j);
     }
     if (!status) status = spmv__convert_block_run(j);
-    if (!status) status = spmv__convert_block_read(j, j->blocks, &s->blocks);
+    if (!status) status = spmv__convert_block_read(j, j->blocks, s->blocks);
     if (!status) status = spmv__convert_block_check(j);
-    if (!status && spans) status = spmv__convert_block_read(j, j->low, &s->low);
-    if (!status && spans) status = spmv__convert_block_read(j, j->high, &s->high);
+    if (!status && spans) status = spmv__convert_spans_read(j);
     s->counted = !status;
     if (!status) spmv__convert_block_trim(j);
-    else {
-        spmv_free(s->h, s->low); /* where the host keeps what it finds */
-        s->low = NULL;
-        spmv__convert_give_up(c, p, s->h, status);
-    }
+    else spmv__convert_give_up(c, p, s->h, status);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
     return SPMV_OK;
 }

@@ -748,7 +748,12 @@ extern int posix_memalign(void **out, size_t alignment, size_t bytes);
 #define SPMV__SHARED static __attribute__((unused)) /* used only by formats that a cut may leave out, or by headers above */
 /* For functions whose stack frame is large and must not become part of their caller's; not every cut uses all of them. */
 #define SPMV__APART static __attribute__((noinline, unused))
-#define SPMV__INLINE static inline __attribute__((always_inline, unused)) /* called with constants, for which it is compiled anew */
+/* Called with constants, for which it is compiled anew, unless the compiler does not optimise: then copies would only take longer. */
+#ifdef __OPTIMIZE__
+#define SPMV__INLINE static inline __attribute__((always_inline, unused))
+#else
+#define SPMV__INLINE static inline __attribute__((unused))
+#endif
 #else
 #define SPMV__SHARED static
 #define SPMV__APART static
@@ -1907,9 +1912,10 @@ typedef struct spmv__source {
     spmv__diagonals   diagonals;
     spmv__pair       *seen;    /* cmrs: room for the entries of a strip, for each thread; tcsr: where shares begin, rows and slots */
     uint32_t         *blocks;  /* how many blocks each block row has */
-    int               counted; /* 1: a device has counted them; with the key idx, low and high are its lowest and highest block column */
+    int               counted; /* 1: a device has counted them, and set spans if the part has the key idx */
     int               weighed; /* 1: only sizes are wanted, nothing will be filled */
-    uint32_t         *low, *high; /* if the host has counted the blocks, low is what it found: spmv__blocks_found */
+    uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
+    uint32_t         *found;   /* the block columns that the host found when it counted (spmv__blocks_found); NULL: they were not kept */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -1930,7 +1936,7 @@ typedef struct spmv_elsewhere {
 
 /* What fills the arrays of a part instead of the host. part sets p->elsewhere and all arrays that remain on the host if it takes the part;
  * else it leaves p as it was. It has failed if the host would fail as well. blocks, for formats of blocks, comes before it and sets
- * s->blocks and, with the key idx, s->low and s->high, which it allocates; it sets s->counted unless the host has to count. */
+ * s->blocks and, with the key idx, s->spans, which it allocates; it sets s->counted unless the host has to count. */
 struct spmv_converter {
     spmv_status (*part)(spmv_converter *c, spmv_part *p, spmv__source *s, const spmv_build *how);
     spmv_status (*blocks)(spmv_converter *c, spmv_part *p, spmv__source *s);
@@ -4139,11 +4145,11 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
  * NULL: they were not kept. */
 static uint32_t *spmv__blocks_found(const spmv__source *s, uint64_t first)
 {
-    return !s->counted && s->low ? s->low + s->ptr[first] : NULL;
+    return s->found ? s->found + s->ptr[first] : NULL;
 }
 
 /* Behind them, for each block row: 1 if all of its rows have the same columns. */
-static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->low + s->ptr[s->rows]); }
+static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->found + s->ptr[s->rows]); }
 
 /* Counts the blocks of one block row and widens low .. high by their block columns, which it keeps in found, unless that is NULL. */
 static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint32_t *found, uint64_t *low,
@@ -4152,8 +4158,9 @@ static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s,
     spmv__block_set *set;
     uint64_t i;
     if (s->counted) {
-        if (s->low && s->low[block_row] < *low) *low = s->low[block_row];
-        if (s->high && s->high[block_row] > *high) *high = s->high[block_row];
+        const uint32_t *highest = s->spans ? s->spans + spmv__block_rows(p) : NULL;
+        if (s->spans && s->spans[block_row] < *low) *low = s->spans[block_row];
+        if (highest && highest[block_row] > *high) *high = highest[block_row];
         return s->blocks[block_row];
     }
     set = &s->sets[spmv__share_thread()];
@@ -4209,9 +4216,9 @@ static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
     void *found;
     spmv_status status;
     if (!s->weighed && !s->counted) {
-        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->low), sizeof *s->low);
+        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->found), sizeof *s->found);
         if (status) return status;
-        s->low = (uint32_t *)found;
+        s->found = (uint32_t *)found;
     }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
@@ -5975,8 +5982,8 @@ static void spmv__source_free(spmv__source *src)
     spmv__diagonals_free(&src->diagonals, src->h);
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
-    spmv_free(src->h, src->low);
-    spmv_free(src->h, src->high);
+    spmv_free(src->h, src->spans);
+    spmv_free(src->h, src->found);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);

@@ -41,8 +41,10 @@
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
 #define SPMV_SIMD_IMPLEMENTED
 
-#ifdef __GNUC__
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define SPMV__FORCE_INLINE static inline __attribute__((always_inline, unused))
+#elif defined(__GNUC__)
+#define SPMV__FORCE_INLINE static inline __attribute__((unused))
 #else
 #define SPMV__FORCE_INLINE static inline
 #endif

@@ -654,6 +654,18 @@ static void explained(const spmv_choice *c, const char *want)
 }
 
 /* The table of options: sorted by cost, columns aligned to the right under heads with units, the chosen one marked; then the reason. */
+Test(choice, texts_of_eight_panels_fit)
+{
+    char text[SPMV_PLAN_TEXT] = "";
+    spmv_plan plan;
+    spmv_option o;
+    int i;
+    for (i = 0; i < 8; i++) strcat(text, "sell:h=32,rows=sorted,sigma=1024,idx=16,cols=4294967295+");
+    text[strlen(text) - 1] = 0;
+    cr_assert_eq(spmv_plan_parse(&plan, text, NULL, NULL), SPMV_OK);
+    cr_assert(spmv_plan_print(&plan, o.plan, sizeof o.plan) < sizeof o.plan);
+}
+
 Test(choice, explains_by_a_table)
 {
     spmv_build_hints hints;
