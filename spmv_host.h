@@ -598,7 +598,9 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
 }
 
 /* For columns of a type C, x being moved to their base; names end in w.
- * row         the sum of values k to end - 1 times the elements of x that their columns name
+ * last_four   of the products of the four values before val, the last n, the others being 0
+ * row         the sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed
+ *             together, whether or not some of them are already added: a loop over what is left would often be mispredicted
  * far_dot     the same for the first n values, as a call
  * fixed       the sum of a row of n nonzeros, 1 to 7, n being a constant
  * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
@@ -624,17 +626,23 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
         } while (++i < count && ptr[i + 1] - k == n);                                                                              \
         break;
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
+    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(last_four##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,\
+                                                           const SPMV__T *SPMV__RESTRICT x)                                         \
+    {                                                                                                                               \
+        return SPMV__O(qlast)(SPMV__O(qfma)(SPMV__F(qload)(val - 4, 4), SPMV__O(qgather##w)(x, col - 4), SPMV__O(qzero)()), n);     \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
                                             const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
         SPMV__T sum = 0;                                                                                                            \
-        if (k + SPMV__SHORT <= end) {                                                                                               \
+        if (k + 4 <= end) {                                                                                                         \
             SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;                                                                           \
-            for (; k + 8 <= end; k += 8) {                                                                                          \
-                s0 = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);                                \
-                s1 = SPMV__O(qfma)(SPMV__F(qload)(val + k + 4, 4), SPMV__O(qgather##w)(x, col + k + 4), s1);                        \
+            for (; k + 4 < end; k += 4) {                                                                                           \
+                const SPMV__O(quad) next = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);          \
+                s0 = s1;                                                                                                            \
+                s1 = next;                                                                                                          \
             }                                                                                                                       \
-            sum = SPMV__O(qsum)(SPMV__O(qadd)(s0, s1));                                                                             \
+            return SPMV__O(qsum)(SPMV__O(qadd)(SPMV__O(qadd)(s0, SPMV__F(last_four##w)(val + end, col + end, end - k, x)), s1));    \
         }                                                                                                                           \
         if (k < end) {                                                                                                              \
             SPMV__ALIGN_LOOP;                                                                                                       \

@@ -24,6 +24,7 @@
  *   qtwo(p, q)               two elements from p on, then two from q on
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
  *                            added to that four behind it
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
@@ -124,6 +125,11 @@
     {                                                                                                                              \
         spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
         return q;                                                                                                                  \
+    }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qlast_##S(spmv__quad_##S q, uint64_t n)                                                \
+    {                                                                                                                              \
+        spmv__quad_##S v = { n > 3 ? q.a : 0, n > 2 ? q.b : 0, n > 1 ? q.c : 0, n > 0 ? q.d : 0 };                                 \
+        return v;                                                                                                                  \
     }                                                                                                                              \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qfirst_##S(spmv__quad_##S q, uint64_t n)                                               \
     {                                                                                                                              \
@@ -317,6 +323,11 @@ SPMV__FORCE_INLINE __m128 spmv__qfirst_f32_avx2(__m128 q, uint64_t n)
     static const int32_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(first + 4 - n))));
 }
+SPMV__FORCE_INLINE __m128 spmv__qlast_f32_avx2(__m128 q, uint64_t n)
+{
+    static const int32_t last[8] = { 0, 0, 0, 0, -1, -1, -1, -1 };
+    return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(last + n))));
+}
 SPMV__FORCE_INLINE __m256i spmv__mask_avx2(uint64_t n) /* of eight words, the first n */
 {
     static const int32_t first[16] = { -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -414,6 +425,11 @@ SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
     static const int64_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(first + 4 - n))));
 }
+SPMV__FORCE_INLINE __m256d spmv__qlast_f64_avx2(__m256d q, uint64_t n)
+{
+    static const int64_t last[8] = { 0, 0, 0, 0, -1, -1, -1, -1 };
+    return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(last + n))));
+}
 SPMV__FORCE_INLINE __m256d spmv__qeight_f64_avx2(const double *p, uint64_t n)
 {
     const __m256i mask = spmv__mask_avx2(n);
@@ -490,6 +506,7 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 #define spmv__qgather_f32_avx512 spmv__qgather_f32_avx2
 #define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
 #define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
+#define spmv__qlast_f32_avx512 spmv__qlast_f32_avx2
 #define spmv__qeight_f32_avx512 spmv__qeight_f32_avx2
 #define spmv__qsums_f32_avx512 spmv__qsums_f32_avx2
 #define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
@@ -524,6 +541,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
 #define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
 #define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
+#define spmv__qlast_f64_avx512 spmv__qlast_f64_avx2
 #define spmv__qeight_f64_avx512 spmv__qeight_f64_avx2
 #define spmv__qsums_f64_avx512 spmv__qsums_f64_avx2
 #define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
@@ -594,6 +612,11 @@ SPMV__FORCE_INLINE float32x4_t spmv__qfirst_f32_neon(float32x4_t q, uint64_t n)
 {
     static const uint32_t first[8] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0 };
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(first + 4 - n)));
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qlast_f32_neon(float32x4_t q, uint64_t n)
+{
+    static const uint32_t last[8] = { 0, 0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(last + n)));
 }
 SPMV__FORCE_INLINE float32x4_t spmv__qeight_f32_neon(const float *p, uint64_t n)
 {
@@ -685,6 +708,13 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfirst_f64_neon(spmv__quad_f64_neon
     static const uint64_t first[8] = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, 0, 0 };
     q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(first + 4 - n)));
     q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(first + 6 - n)));
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qlast_f64_neon(spmv__quad_f64_neon q, uint64_t n)
+{
+    static const uint64_t last[8] = { 0, 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+    q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(last + n)));
+    q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(last + 2 + n)));
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qeight_f64_neon(const double *p, uint64_t n)
