@@ -489,7 +489,7 @@ typedef struct spmv_part {
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
     uint64_t   longest; /* csr: nonzeros of the longest row */
-    int        lengths; /* csr: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED ...) */
+    int        lengths; /* csr, coo: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED ...) */
     struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
 } spmv_part;
@@ -1132,6 +1132,18 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
     spmv_status s = spmv__room(h, out, count, size);
     if (*out) memset(*out, fill, (size_t)(count * size));
     return s;
+}
+
+/* The number of the lowest bit that is set; one must be. */
+SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
+{
+#ifdef __GNUC__
+    return (uint64_t)__builtin_ctz(bits);
+#else
+    uint64_t n = 0;
+    for (; !(bits & 1); bits >>= 1) n++;
+    return n;
+#endif
 }
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
@@ -2461,6 +2473,111 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 }
 #endif
 
+/* ---- rows of csr and coo ------------------------------------------------------------------------------------------ */
+
+/* How the host sums rows of csr, and those of formats that share its code. */
+#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
+#define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
+#define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
+/* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
+ * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
+ * are far and rows are long (0.75 to 1.0 of the time); from 5 MB on it left 0.4 to 1.0 of the time. */
+#define SPMV__FAR_BYTES 5000000
+#define SPMV__FAR_LESS 1000000
+#define SPMV__FAR_ONE 16
+#define SPMV__FAR 96
+#define SPMV__CACHE_LINE 64 /* bytes */
+/* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
+ * for the others. */
+enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13 };
+enum { SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
+/* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
+enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
+
+#if (!defined(SPMV_NO_CSR) && (SPMV__ONLY & SPMV_BIT_CSR)) || (!defined(SPMV_NO_COO) && (SPMV__ONLY & SPMV_BIT_COO))
+/* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
+ * line is the number of elements in a cache line. */
+static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
+{
+    const spmv_csr *a = s->v->a;
+    uint64_t before = spmv__source_row(s, i - 1), r = spmv__source_row(s, i), k = a->ptr[r], last = 0;
+    uint64_t j = a->ptr[before];
+    const uint64_t stop = a->ptr[before + 1], end = spmv__smaller(a->ptr[r + 1], k + SPMV__FAR_LONGEST);
+    for (; k < end; k++) {
+        const uint64_t c = a->col[k];
+        if (!spmv__mine(s->v, k)) continue;
+        while (j < stop && a->col[j] + line < c) j++;
+        *apart += (j == stop || a->col[j] > c + line) && (!last || c > last + line);
+        last = c;
+        ++*all;
+    }
+}
+
+/* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. */
+static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
+{
+    const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
+    uint64_t place, i, all = 0, apart = 0;
+    if (p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
+    for (place = 0; place < SPMV__FAR_PLACES; place++)
+        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
+    if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
+    return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
+}
+
+/* 1 if the block of rows that begins at row i is short. */
+static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
+{
+    uint64_t r = i;
+    while (r < i + SPMV__BLOCK_ROWS && ptr[r + 1] - ptr[r] <= 4) r++;
+    return r == i + SPMV__BLOCK_ROWS;
+}
+
+/* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
+ * imitated: the length that followed the last four the last time, in rows from several places. The limit is from products with
+ * 12 matrices: a mispredicted row costs as much as so many nonzeros more in an uneven block do. */
+SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
+{
+    uint8_t next[1 << SPMV__GUESS_BITS];
+    const uint64_t count = spmv__smaller(p->rows / SPMV__GUESS_PLACES, SPMV__GUESS_ROWS);
+    uint64_t place, i, missed = 0, nonzeros = 0;
+    uint32_t last = 0;
+    memset(next, 0, sizeof next);
+    for (place = 0; place < SPMV__GUESS_PLACES; place++) {
+        const uint64_t first = p->rows / SPMV__GUESS_PLACES * place;
+        for (i = first; i < first + count; i++) {
+            const uint8_t n = (uint8_t)spmv__smaller(ptr[i + 1] - ptr[i], 15);
+            uint8_t *guess = &next[(uint32_t)(last * 0x9e3779b1u) >> (32 - SPMV__GUESS_BITS)];
+            missed += *guess != n;
+            *guess = n;
+            last = (last << 4 | n) & 0xffff;
+        }
+        nonzeros += ptr[first + count] - ptr[first];
+    }
+    return missed * (p->type == SPMV_F32 ? SPMV__MISSED_F32 : SPMV__MISSED_F64) > nonzeros;
+}
+
+/* Sets what the host's product of csr or coo should know about the lengths of the rows, and about its columns. Rows are taken in
+ * blocks if half of them are in short ones, or if their lengths are uneven. */
+static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
+{
+    uint64_t i, n, before = 0, changes = 0, fits = 0;
+    for (i = 0; i < p->rows; i++) {
+        n = s->ptr[i + 1] - s->ptr[i];
+        if (n > p->longest) p->longest = n;
+        n = spmv__smaller(n, SPMV__SHORT);
+        changes += n != before;
+        before = n;
+    }
+    p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
+    if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
+    for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_is_short(s->ptr, i);
+    if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
+    else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
+        p->lengths = SPMV__LENGTHS_BLOCKS;
+}
+#endif
+
 /* ---- coo --------------------------------------------------------------------------------------------------------- */
 #if defined(SPMV_NO_COO) || !(SPMV__ONLY & SPMV_BIT_COO)
 #undef SPMV_NO_COO
@@ -2488,10 +2605,10 @@ static const spmv_format_layout spmv__coo_layouts[] = {
 #ifndef SPMV_NO_COO
 static spmv_status spmv__coo_size(spmv_part *p, spmv__source *s)
 {
-    (void)s;
     spmv__want(&p->a[SPMV_VAL], p->nnz, p->a[SPMV_VAL].width);
     spmv__want(&p->a[SPMV_COO_ROW], p->nnz, 4);
     spmv__want(&p->a[SPMV_COO_COL], p->nnz, 4);
+    spmv__csr_lengths(p, s);
     return SPMV_OK;
 }
 
@@ -2557,25 +2674,6 @@ static const spmv_format_layout spmv__csr_layouts[] = {
     { "csr:rows=sorted,sigma=256", SPMV__UNEVEN }
 };
 
-/* How the host sums rows of csr, and those of formats that share its code. */
-#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
-#define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
-#define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
-/* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
- * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
- * are far and rows are long (0.75 to 1.0 of the time); from 5 MB on it left 0.4 to 1.0 of the time. */
-#define SPMV__FAR_BYTES 5000000
-#define SPMV__FAR_LESS 1000000
-#define SPMV__FAR_ONE 16
-#define SPMV__FAR 96
-#define SPMV__CACHE_LINE 64 /* bytes */
-/* Of spmv__csr_is_uneven: so many rows are looked at in so many places; fewer rows are learnt by heart in repeated products; see there
- * for the others. */
-enum { SPMV__GUESS_ROWS = 8192, SPMV__GUESS_PLACES = 8, SPMV__GUESS_LEAST = 2000, SPMV__GUESS_BITS = 13 };
-enum { SPMV__MISSED_F32 = 11, SPMV__MISSED_F64 = 8 };
-/* The sample that tells whether columns are scattered: so many rows at each of so many places, of each so many nonzeros. */
-enum { SPMV__FAR_PLACES = 32, SPMV__FAR_ROWS = 32, SPMV__FAR_LONGEST = 256 };
-
 #ifndef SPMV_NO_CSR
 /* A row with up to this many times the nonzeros of a run is one run: one work-group sums it without a carry. Longer rows are cut into
  * pieces of a run's size, so that no work-group has much more to do than the others. */
@@ -2633,88 +2731,6 @@ static int spmv__run_bases(const spmv_part *p, const spmv__source *s)
         at = next_at;
     }
     return 1;
-}
-
-/* Counts the nonzeros of row i, and those in none of whose cache lines of x, nor beside them, the row before or the nonzero before has one.
- * line is the number of elements in a cache line. */
-static void spmv__csr_look(const spmv__source *s, uint64_t i, uint64_t line, uint64_t *all, uint64_t *apart)
-{
-    const spmv_csr *a = s->v->a;
-    uint64_t before = spmv__source_row(s, i - 1), r = spmv__source_row(s, i), k = a->ptr[r], last = 0;
-    uint64_t j = a->ptr[before];
-    const uint64_t stop = a->ptr[before + 1], end = spmv__smaller(a->ptr[r + 1], k + SPMV__FAR_LONGEST);
-    for (; k < end; k++) {
-        const uint64_t c = a->col[k];
-        if (!spmv__mine(s->v, k)) continue;
-        while (j < stop && a->col[j] + line < c) j++;
-        *apart += (j == stop || a->col[j] > c + line) && (!last || c > last + line);
-        last = c;
-        ++*all;
-    }
-}
-
-/* 1 if a product will mostly wait for elements of x: x is large, and in a sample of rows many nonzeros are far from all near them. */
-static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
-{
-    const uint64_t size = spmv_vector_size(p->type), step = p->rows / SPMV__FAR_PLACES;
-    uint64_t place, i, all = 0, apart = 0;
-    if (p->cols < SPMV__FAR_LESS / size || step <= SPMV__FAR_ROWS) return 0;
-    for (place = 0; place < SPMV__FAR_PLACES; place++)
-        for (i = place * step + 1; i < place * step + SPMV__FAR_ROWS; i++) spmv__csr_look(s, i, SPMV__CACHE_LINE / size, &all, &apart);
-    if (p->cols >= SPMV__FAR_BYTES / size) return apart * SPMV__FAR_ONE > all;
-    return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
-}
-
-/* 1 if the block of rows that begins at row i is short. */
-static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
-{
-    uint64_t r = i;
-    while (r < i + SPMV__BLOCK_ROWS && ptr[r + 1] - ptr[r] <= 4) r++;
-    return r == i + SPMV__BLOCK_ROWS;
-}
-
-/* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
- * imitated: the length that followed the last four the last time, in rows from several places. The limit is from products with
- * 12 matrices: a mispredicted row costs as much as so many nonzeros more in an uneven block do. */
-SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
-{
-    uint8_t next[1 << SPMV__GUESS_BITS];
-    const uint64_t count = spmv__smaller(p->rows / SPMV__GUESS_PLACES, SPMV__GUESS_ROWS);
-    uint64_t place, i, missed = 0, nonzeros = 0;
-    uint32_t last = 0;
-    memset(next, 0, sizeof next);
-    for (place = 0; place < SPMV__GUESS_PLACES; place++) {
-        const uint64_t first = p->rows / SPMV__GUESS_PLACES * place;
-        for (i = first; i < first + count; i++) {
-            const uint8_t n = (uint8_t)spmv__smaller(ptr[i + 1] - ptr[i], 15);
-            uint8_t *guess = &next[(uint32_t)(last * 0x9e3779b1u) >> (32 - SPMV__GUESS_BITS)];
-            missed += *guess != n;
-            *guess = n;
-            last = (last << 4 | n) & 0xffff;
-        }
-        nonzeros += ptr[first + count] - ptr[first];
-    }
-    return missed * (p->type == SPMV_F32 ? SPMV__MISSED_F32 : SPMV__MISSED_F64) > nonzeros;
-}
-
-/* Sets what the host's product should know about the lengths of the rows, and about its columns. Rows are taken in
- * blocks if half of them are in short ones, or if their lengths are uneven. */
-static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
-{
-    uint64_t i, n, before = 0, changes = 0, fits = 0;
-    for (i = 0; i < p->rows; i++) {
-        n = s->ptr[i + 1] - s->ptr[i];
-        if (n > p->longest) p->longest = n;
-        n = spmv__smaller(n, SPMV__SHORT);
-        changes += n != before;
-        before = n;
-    }
-    p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
-    if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_is_short(s->ptr, i);
-    if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
-    else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
-        p->lengths = SPMV__LENGTHS_BLOCKS;
 }
 
 /* With the key run, the runs are counted here and written by spmv__csr_lay. */
@@ -5277,18 +5293,6 @@ static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
 SPMV__SHARED uint32_t spmv__tcsr_bits(const spmv_part *p, uint64_t i)
 {
     return ((const uint32_t *)p->a[SPMV_TCSR_FLAG].data)[i] & ((1u << SPMV_TCSR_SLOTS) - 1);
-}
-
-/* The number of the lowest bit that is set; one must be. */
-SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
-{
-#ifdef __GNUC__
-    return (uint64_t)__builtin_ctz(bits);
-#else
-    uint64_t n = 0;
-    for (; !(bits & 1); bits >>= 1) n++;
-    return n;
-#endif
 }
 
 static void spmv__tcsr_each(const spmv_part *p, spmv__visit visit, void *user)

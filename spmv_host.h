@@ -598,8 +598,10 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
 }
 
 /* For columns of a type C, x being moved to their base; names end in w.
- * row         the sum of values k to end - 1 times the elements of x that their columns name
- * far_dot     the same for the first n values, as a call
+ * last_four   of the products of the four values before val, the last n, the others being 0
+ * row         the sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed
+ *             together, whether or not some of them are already added: a loop over what is left would often be mispredicted
+ * far_dot     the sum of a row of n values, as a call
  * fixed       the sum of a row of n nonzeros, 1 to 7, n being a constant
  * four_short  the sums of four rows with at most four nonzeros each. Short rows of changing length that are summed one after another
  *             cost more in mispredicted branches than in arithmetic. Four nonzeros are multiplied for each, those behind it are not added
@@ -624,17 +626,23 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
         } while (++i < count && ptr[i + 1] - k == n);                                                                              \
         break;
 #define SPMV__COLUMNS(C, PAD, w)                                                                                                    \
+    SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(last_four##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t n,\
+                                                           const SPMV__T *SPMV__RESTRICT x)                                         \
+    {                                                                                                                               \
+        return SPMV__O(qlast)(SPMV__O(qfma)(SPMV__F(qload)(val - 4, 4), SPMV__O(qgather##w)(x, col - 4), SPMV__O(qzero)()), n);     \
+    }                                                                                                                               \
     SPMV__FORCE_INLINE SPMV__T SPMV__F(row##w)(const SPMV__V *SPMV__RESTRICT val, const C *SPMV__RESTRICT col, uint64_t k, uint64_t end, \
                                             const SPMV__T *SPMV__RESTRICT x)                                                        \
     {                                                                                                                               \
         SPMV__T sum = 0;                                                                                                            \
-        if (k + SPMV__SHORT <= end) {                                                                                               \
+        if (k + 4 <= end) {                                                                                                         \
             SPMV__O(quad) s0 = SPMV__O(qzero)(), s1 = s0;                                                                           \
-            for (; k + 8 <= end; k += 8) {                                                                                          \
-                s0 = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);                                \
-                s1 = SPMV__O(qfma)(SPMV__F(qload)(val + k + 4, 4), SPMV__O(qgather##w)(x, col + k + 4), s1);                        \
+            for (; k + 4 < end; k += 4) {                                                                                           \
+                const SPMV__O(quad) next = SPMV__O(qfma)(SPMV__F(qload)(val + k, 4), SPMV__O(qgather##w)(x, col + k), s0);          \
+                s0 = s1;                                                                                                            \
+                s1 = next;                                                                                                          \
             }                                                                                                                       \
-            sum = SPMV__O(qsum)(SPMV__O(qadd)(s0, s1));                                                                             \
+            return SPMV__O(qsum)(SPMV__O(qadd)(SPMV__O(qadd)(s0, SPMV__F(last_four##w)(val + end, col + end, end - k, x)), s1));    \
         }                                                                                                                           \
         if (k < end) {                                                                                                              \
             SPMV__ALIGN_LOOP;                                                                                                       \
@@ -959,20 +967,61 @@ static void SPMV__F(dense)(const spmv__job *job, uint64_t share, uint64_t shares
 
 #ifndef SPMV_NO_COO
 #define SPMV__HOST_COO { SPMV__PRODUCTS(coo), SPMV__NONE }
-/* A share begins and ends where a row begins. */
+/* Adds the rows of coo that begin among nonzeros k .. stop - 1 one by one. Their ends are looked for among 32 nonzeros at once: a loop over
+ * the nonzeros of each row would often be mispredicted. */
+static void SPMV__F(coo_rows)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *SPMV__RESTRICT x,
+                              SPMV__T *SPMV__RESTRICT y)
+{
+    const SPMV__V *val = (const SPMV__V *)p->a[SPMV_VAL].data;
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    uint64_t first, next;
+    while (k && k < stop && row[k] == row[k - 1]) k++;
+    for (first = k; first < stop && k + 32 < p->nnz; k += 32) {
+        uint32_t bits = SPMV__L(ends)(row + k, UINT32_MAX);
+        for (; bits && first < stop; bits &= bits - 1, first = next) {
+            next = k + spmv__low_bit(bits) + 1;
+            y[row[first]] += alpha * SPMV__F(row)(val, col, first, next, x);
+        }
+    }
+    for (; first < stop; first = next) {
+        for (next = first + 1; next < p->nnz && row[next] == row[first];) next++;
+        y[row[first]] += alpha * SPMV__F(row)(val, col, first, next, x);
+    }
+}
+
+/* The same for at most SPMV__TILE nonzeros; the rows are summed SPMV__BLOCK_ROWS at a time, as those of csr are. */
+SPMV__APART void SPMV__F(coo_blocks)(const spmv_part *p, uint64_t k, uint64_t stop, SPMV__T alpha, const SPMV__T *x, SPMV__T *y)
+{
+    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
+    uint32_t ptr[SPMV__TILE + 1]; /* where the rows begin and where the last ends, counted from the first */
+    SPMV__T sum[SPMV__TILE];
+    uint64_t count = 0, i, first;
+    while (k && k < stop && row[k] == row[k - 1]) k++;
+    if (k == stop) return;
+    first = k;
+    ptr[count++] = 0;
+    for (; k + 32 < stop; k += 32) {
+        uint32_t bits = SPMV__L(ends)(row + k, UINT32_MAX);
+        for (; bits; bits &= bits - 1) ptr[count++] = (uint32_t)(k - first + spmv__low_bit(bits) + 1);
+    }
+    while (++k < stop)
+        if (row[k] != row[k - 1]) ptr[count++] = (uint32_t)(k - first);
+    while (k < p->nnz && row[k] == row[k - 1]) k++;
+    ptr[count] = (uint32_t)(k - first);
+    SPMV__F(rows)((const SPMV__V *)p->a[SPMV_VAL].data + first, col + first, ptr, 0, count, p->nnz - first, x, sum);
+    for (i = 0; i < count; i++) y[row[first + ptr[i]]] += alpha * sum[i];
+}
+
+/* A share is made of the rows that begin in some windows of SPMV__TILE nonzeros, so that the same rows are summed together in all. */
 static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;
-    const uint32_t *row = (const uint32_t *)p->a[SPMV_COO_ROW].data, *col = (const uint32_t *)p->a[SPMV_COO_COL].data;
-    const uint64_t n = p->nnz;
-    uint64_t k = spmv__even(n, 1, share, shares), end = spmv__even(n, 1, share + 1, shares);
+    const uint64_t end = spmv__even(p->nnz, SPMV__TILE, share + 1, shares);
+    uint64_t k = spmv__even(p->nnz, SPMV__TILE, share, shares);
     (void)beta;
-    while (k && k < end && row[k] == row[k - 1]) k++;
-    while (k < end) {
-        uint64_t first = k;
-        while (k < n && row[k] == row[first]) k++;
-        y[row[first]] += alpha * SPMV__F(row)(val, col, first, k, x);
-    }
+    (void)val;
+    if (p->lengths != SPMV__LENGTHS_BLOCKS) SPMV__F(coo_rows)(p, k, end, alpha, x, y);
+    else for (; k < end; k += SPMV__TILE) SPMV__F(coo_blocks)(p, k, spmv__smaller(k + SPMV__TILE, end), alpha, x, y);
 }
 #endif
 

@@ -24,12 +24,14 @@
  *   qtwo(p, q)               two elements from p on, then two from q on
  *   efma(a, b, c)            a * b + c of single elements, rounded once where vfma is
  *   qfirst(q, n)             q with only its first n lanes (0 to 4), the others 0
+ *   qlast(q, n)              q with only its last n lanes (0 to 4), the others 0
  *   qeight(p, n)             of eight elements, of which those from n on (0 to 8) count as 0 and may be anything: each of the first four
  *                            added to that four behind it
  *   qsums(to, a, b, c, d)    stores the sums of the lanes of four quads, all formed in the same order
  *
  * and for each level:
  *   spmv__short_<level>(ptr) 1 if each of the eight rows has at most four nonzeros
+ *   spmv__ends_<level>(p, m) 32 bits: bit i is 1 if p[i] and p[i + 1] differ in a bit of m; reads p[0] to p[32]
  *
  * Gathers are put together from scalar loads: the gather instructions of AVX2 and AVX-512 take columns as signed numbers, and made a csr
  * product with long rows 5 to 30% slower on the processor that was measured (Zen 4).
@@ -127,6 +129,11 @@
         spmv__quad_##S q = { x[c[0]], x[c[1]], x[c[2]], x[c[3]] };                                                                 \
         return q;                                                                                                                  \
     }                                                                                                                              \
+    SPMV__FORCE_INLINE spmv__quad_##S spmv__qlast_##S(spmv__quad_##S q, uint64_t n)                                                \
+    {                                                                                                                              \
+        spmv__quad_##S v = { n > 3 ? q.a : 0, n > 2 ? q.b : 0, n > 1 ? q.c : 0, n > 0 ? q.d : 0 };                                 \
+        return v;                                                                                                                  \
+    }                                                                                                                              \
     SPMV__FORCE_INLINE spmv__quad_##S spmv__qfirst_##S(spmv__quad_##S q, uint64_t n)                                               \
     {                                                                                                                              \
         spmv__quad_##S v = { n > 0 ? q.a : 0, n > 1 ? q.b : 0, n > 2 ? q.c : 0, n > 3 ? q.d : 0 };                                 \
@@ -154,6 +161,13 @@ SPMV__FORCE_INLINE int spmv__short_plain(const uint32_t *ptr)
     int i = 0;
     while (i < 8 && ptr[i + 1] - ptr[i] <= 4) i++;
     return i == 8;
+}
+
+SPMV__FORCE_INLINE uint32_t spmv__ends_plain(const uint32_t *p, uint32_t m)
+{
+    uint32_t i, bits = 0;
+    for (i = 0; i < 32; i++) bits |= (uint32_t)(((p[i] ^ p[i + 1]) & m) != 0) << i;
+    return bits;
 }
 
 /* Loads, which also mixed has: values V, vectors of T with the suffix TS. */
@@ -235,6 +249,17 @@ SPMV__FORCE_INLINE int spmv__below_avx2(__m256i n, int most)
     return _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(n, _mm256_set1_epi32(most)), _mm256_set1_epi32(most))) == -1;
 }
 SPMV__FORCE_INLINE int spmv__short_avx2(const uint32_t *ptr) { return spmv__below_avx2(spmv__lengths_avx2(ptr), 4); }
+SPMV__FORCE_INLINE uint32_t spmv__ends_avx2(const uint32_t *p, uint32_t m)
+{
+    const __m256i mask = _mm256_set1_epi32((int)m), zero = _mm256_setzero_si256();
+    uint32_t i, same = 0;
+    for (i = 0; i < 32; i += 8) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)(p + i)), b = _mm256_loadu_si256((const __m256i *)(p + i + 1));
+        const __m256i equal = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_xor_si256(a, b), mask), zero);
+        same |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal)) << i;
+    }
+    return ~same;
+}
 typedef __m256 spmv__vec_f32_avx2;
 typedef __m128 spmv__quad_f32_avx2;
 SPMV__FORCE_INLINE __m256 spmv__vload_f32_avx2(const float *p) { return _mm256_loadu_ps(p); }
@@ -318,6 +343,11 @@ SPMV__FORCE_INLINE __m128 spmv__qfirst_f32_avx2(__m128 q, uint64_t n)
 {
     static const int32_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(first + 4 - n))));
+}
+SPMV__FORCE_INLINE __m128 spmv__qlast_f32_avx2(__m128 q, uint64_t n)
+{
+    static const int32_t last[8] = { 0, 0, 0, 0, -1, -1, -1, -1 };
+    return _mm_and_ps(q, _mm_castsi128_ps(_mm_loadu_si128((const __m128i *)(last + n))));
 }
 SPMV__FORCE_INLINE __m256i spmv__mask_avx2(uint64_t n) /* of eight words, the first n */
 {
@@ -416,6 +446,11 @@ SPMV__FORCE_INLINE __m256d spmv__qfirst_f64_avx2(__m256d q, uint64_t n)
     static const int64_t first[8] = { -1, -1, -1, -1, 0, 0, 0, 0 };
     return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(first + 4 - n))));
 }
+SPMV__FORCE_INLINE __m256d spmv__qlast_f64_avx2(__m256d q, uint64_t n)
+{
+    static const int64_t last[8] = { 0, 0, 0, 0, -1, -1, -1, -1 };
+    return _mm256_and_pd(q, _mm256_castsi256_pd(_mm256_loadu_si256((const __m256i *)(last + n))));
+}
 SPMV__FORCE_INLINE __m256d spmv__qeight_f64_avx2(const double *p, uint64_t n)
 {
     const __m256i mask = spmv__mask_avx2(n);
@@ -454,6 +489,7 @@ SPMV__FORCE_INLINE __m256d spmv__qfma_f64_avx2(__m256d a, __m256d b, __m256d c) 
 #pragma GCC target("avx512f,avx2,fma")
 #endif
 #define spmv__short_avx512 spmv__short_avx2
+#define spmv__ends_avx512 spmv__ends_avx2
 typedef __m512 spmv__vec_f32_avx512;
 typedef __m128 spmv__quad_f32_avx512;
 SPMV__FORCE_INLINE __m512 spmv__vload_f32_avx512(const float *p) { return _mm512_loadu_ps(p); }
@@ -492,6 +528,7 @@ SPMV__FORCE_INLINE int spmv__vpads16_f32_avx512(const uint16_t *c)
 #define spmv__qgather_f32_avx512 spmv__qgather_f32_avx2
 #define spmv__qgather16_f32_avx512 spmv__qgather16_f32_avx2
 #define spmv__qfirst_f32_avx512 spmv__qfirst_f32_avx2
+#define spmv__qlast_f32_avx512 spmv__qlast_f32_avx2
 #define spmv__qeight_f32_avx512 spmv__qeight_f32_avx2
 #define spmv__qsums_f32_avx512 spmv__qsums_f32_avx2
 #define spmv__qzero_f32_avx512 spmv__qzero_f32_avx2
@@ -526,6 +563,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #define spmv__qgather_f64_avx512 spmv__qgather_f64_avx2
 #define spmv__qgather16_f64_avx512 spmv__qgather16_f64_avx2
 #define spmv__qfirst_f64_avx512 spmv__qfirst_f64_avx2
+#define spmv__qlast_f64_avx512 spmv__qlast_f64_avx2
 #define spmv__qeight_f64_avx512 spmv__qeight_f64_avx2
 #define spmv__qsums_f64_avx512 spmv__qsums_f64_avx2
 #define spmv__qzero_f64_avx512 spmv__qzero_f64_avx2
@@ -546,6 +584,7 @@ SPMV__PICKS(f64_avx512, double, 8)
 #ifdef SPMV__SIMD_NEON
 #include <arm_neon.h>
 #define spmv__short_neon spmv__short_plain
+#define spmv__ends_neon spmv__ends_plain
 typedef float32x4_t spmv__vec_f32_neon, spmv__quad_f32_neon;
 SPMV__FORCE_INLINE float32x4_t spmv__vload_f32_neon(const float *p) { return vld1q_f32(p); }
 SPMV__FORCE_INLINE float32x4_t spmv__vfrom_f32_neon(const float *p) { return vld1q_f32(p); }
@@ -596,6 +635,11 @@ SPMV__FORCE_INLINE float32x4_t spmv__qfirst_f32_neon(float32x4_t q, uint64_t n)
 {
     static const uint32_t first[8] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, 0, 0, 0, 0 };
     return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(first + 4 - n)));
+}
+SPMV__FORCE_INLINE float32x4_t spmv__qlast_f32_neon(float32x4_t q, uint64_t n)
+{
+    static const uint32_t last[8] = { 0, 0, 0, 0, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(q), vld1q_u32(last + n)));
 }
 SPMV__FORCE_INLINE float32x4_t spmv__qeight_f32_neon(const float *p, uint64_t n)
 {
@@ -687,6 +731,13 @@ SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qfirst_f64_neon(spmv__quad_f64_neon
     static const uint64_t first[8] = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, 0, 0 };
     q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(first + 4 - n)));
     q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(first + 6 - n)));
+    return q;
+}
+SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qlast_f64_neon(spmv__quad_f64_neon q, uint64_t n)
+{
+    static const uint64_t last[8] = { 0, 0, 0, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+    q.low = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.low), vld1q_u64(last + n)));
+    q.high = vreinterpretq_f64_u64(vandq_u64(vreinterpretq_u64_f64(q.high), vld1q_u64(last + 2 + n)));
     return q;
 }
 SPMV__FORCE_INLINE spmv__quad_f64_neon spmv__qeight_f64_neon(const double *p, uint64_t n)
