@@ -1227,13 +1227,15 @@ static spmv_status spmv__choose_all(spmv__chooser *c)
     spmv__look l;
     spmv__mix none;
     spmv_status s;
+    /* half of the usual sample is enough where blocks that seem to pay are measured */
+    const uint64_t sample = c->out->base > 0 ? spmv__smaller(1u << 14, 2048 + c->e.a->nnz / 256) : 0;
     memset(&v, 0, sizeof v);
     memset(&none, 0, sizeof none);
     v.a = c->e.a;
     v.rows = c->e.a->rows;
     s = spmv__look_make(&l, &v, c->e.h);
     if (s) return s;
-    s = spmv__look_features(&l, &c->out->features, 0, c->e.without);
+    s = spmv__look_features(&l, &c->out->features, sample, c->e.without);
     if (!s) s = spmv__find_csr(c, &l, &c->out->features);
     if (!s) s = spmv__offer_singles(c, &l, &c->out->features);
     if (!s) s = spmv__offer_flat(c, &l, &c->out->features, &none);

@@ -2788,6 +2788,8 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
 SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
     const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *row = &p->a[SPMV_CSR_RUN_ROW];
+    const uint32_t *base = (const uint32_t *)p->a[SPMV_CSR_BASE].data;
+    uint16_t *narrow = (uint16_t *)p->a[SPMV_CSR_COL].data;
     uint64_t i, k, slot = s->ptr[first], run = 0, high = p->n[SPMV_CSR_RUNS], next;
     while (run < high) {
         uint64_t middle = run + (high - run) / 2;
@@ -2795,6 +2797,15 @@ SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t 
         else high = middle;
     }
     next = spmv__at(at, run + 1);
+    if (!s->v->owner && !s->v->list) { /* the slots are the matrix's nonzeros */
+        const uint64_t stop = s->ptr[end];
+        while (slot < stop) {
+            uint64_t to;
+            while (slot >= next) next = spmv__at(at, ++run + 1);
+            for (to = spmv__smaller(next, stop); slot < to; slot++) narrow[slot] = (uint16_t)(s->v->a->col[slot] - base[run]);
+        }
+        return;
+    }
     for (i = first; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++) {

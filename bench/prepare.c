@@ -245,8 +245,8 @@ typedef struct measured {
 static double total_ratio[COUNTS][MOST_FILES], product_ratio[COUNTS][MOST_FILES];
 static int    totals;
 
-/* Prepares a matrix a few times by a plan, and makes known what it is stored as, unless it is. Sets *seconds to the median time of preparing
- * it, and returns the place of what is stored; -1: it is refused. */
+/* Prepares a matrix a few times by a plan, and makes known what it is stored as, unless it is. Sets *seconds to the median time of
+ * preparing it, and returns the place of what is stored; -1: it is refused. */
 static int prepare_known(const spmv_csr *a, const char *plan, uint64_t expected, measured *known, int *count, double *seconds)
 {
     spmv_build_hints hints;
