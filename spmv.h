@@ -450,6 +450,15 @@ static spmv_status spmv__store_given(spmv_matrix *m, const spmv_desc *d, const s
     return s;
 }
 
+/* Does any part of the store point into the CSR matrix? */
+static int spmv__borrows(const spmv_store *st)
+{
+    int i;
+    for (i = 0; i < st->count; i++)
+        if (st->part[i].a[0].borrowed && st->part[i].a[0].data) return 1;
+    return 0;
+}
+
 #ifdef SPMV_NO_AUTO
 static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how)
 {
@@ -547,45 +556,57 @@ static double spmv__clock_now(const spmv_build_hints *hints)
 #endif
 }
 
-/* Seconds of a product on the host, the least of three rows of products; 0 if there is no clock or no memory for the vectors. The first row
- * is enough if it takes clearly more than so many seconds a product; most 0: never. */
-static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most)
+/* The vectors x and y of zeros with which products are measured on the host, y at y_at bytes. They are made for the first product and
+ * serve all options, as fresh memory takes as long as several products. */
+typedef struct spmv__vectors {
+    void    *block;
+    uint64_t y_at;
+} spmv__vectors;
+
+/* Makes the vectors, unless they are there. */
+static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
+{
+    const uint64_t line = 64, size = spmv_vector_size(m->store.type); /* bytes of a line of the cache: y begins at one */
+    spmv_status s;
+    if (v->block) return SPMV_OK;
+    v->y_at = spmv__round_up(m->store.cols * size, line);
+    s = spmv__new(&m->store.hooks, &v->block, v->y_at + m->store.rows * size + 1, 1, 0);
+    return s;
+}
+
+/* Seconds of a product on the host, the least of up to three rows of products; 0 if there is no clock or no memory for the vectors. Two
+ * rows are enough if they agree, one if it takes clearly more than so many seconds a product, and the first product by itself if it takes
+ * several times as many; most 0: never. */
+static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
-    const double clearly = 1.3; /* times: rows of one matrix rarely differ by as much */
+    const double agree = 1.05, clearly = 1.2, hopeless = 3; /* times: that of rows, a row that is enough, a first product that is */
     enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
-    uint64_t size = spmv_vector_size(m->store.type), x_bytes = m->store.cols * size, y_bytes = m->store.rows * size;
-    void *x = NULL, *y = NULL;
     double least = 0, took = 0;
-    int i, k, n = LEAST;
+    int i, k, n = LEAST, known = 0;
     spmv_status s;
     if (!spmv__has_clock(hints)) return 0;
-    s = spmv__room(&m->store.hooks, &x, x_bytes + 1, 1);
-    if (!s) s = spmv__room(&m->store.hooks, &y, y_bytes + 1, 1);
-    if (!s) {
-        memset(x, 0, (size_t)x_bytes);
-        memset(y, 0, (size_t)y_bytes);
-    }
-    for (i = 0; i <= ROWS && !s; i++) { /* the first is one product, which fills the caches and shows how many make a row */
+    s = spmv__vectors_make(v, m);
+    for (i = 0; i <= ROWS && !s && !known; i++) { /* the first is one product, which fills the caches and shows how many make a row */
         double begin = spmv__clock_now(hints);
-        for (k = 0; k < (i ? n : 1) && !s; k++) s = spmv_store_mul(&m->store, 1, x, 0, y);
+        for (k = 0; k < (i ? n : 1) && !s; k++)
+            s = spmv_store_mul(&m->store, 1, v->block, 0, (unsigned char *)v->block + v->y_at);
         took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
+        known = most > 0 && took > (i ? clearly : hopeless) * most;
         if (!i) while (n < MOST && n * took < row) n++;
-        else if (i == 1 || took < least) least = took;
-        if (i && most > 0 && took > clearly * most) break;
+        if (i > 1 && took < agree * least && least < agree * took) known = 1;
+        if (i ? i == 1 || took < least : known) least = took;
     }
-    spmv_free(&m->store.hooks, x);
-    spmv_free(&m->store.hooks, y);
     return s || !(least > 0) ? 0 : least;
 }
 
 /* Seconds of a product by the clock that there is; 0: there is none. most: of the fastest so far. */
-static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d, double most)
+static double spmv__prepared_seconds(const spmv_matrix *m, const spmv_desc *d, double most, spmv__vectors *v)
 {
 #ifdef SPMV_DEVICE_H
     if (m->device) return spmv__product_seconds(m, m->store.type);
 #endif
-    return spmv__host_seconds(m, d->hints, most);
+    return spmv__host_seconds(m, d->hints, most, v);
 }
 
 /* Exchanges what two matrices with the same nonzeros are stored as. */
@@ -602,10 +623,24 @@ static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
 #endif
 }
 
+/* Stores the matrix by a plan without a message if it is refused. */
+static spmv_status spmv__store_quietly(spmv_store *out, const spmv_plan *plan, const spmv_csr *csr, const spmv_build *how,
+                                       const spmv_hooks *h)
+{
+    spmv_hooks quiet = *h;
+    spmv_status s;
+    int i;
+    quiet.log = spmv__hush;
+    s = spmv_store_make(out, plan, csr, how, &quiet);
+    if (!s) out->hooks.log = h->log;
+    for (i = 0; !s && i < out->count; i++) out->part[i].hooks.log = h->log;
+    return s;
+}
+
 /* Prepares another option, measures it, and keeps it in place of the matrix if a product takes less than seconds. It is no failure if it
  * cannot be prepared beside the matrix. Returns the seconds of the one that is kept. */
 static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c, int option,
-                              double seconds)
+                              double seconds, spmv__vectors *v)
 {
     spmv_option *o = &c->option[option];
     spmv_matrix other;
@@ -614,10 +649,10 @@ static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr
     o->measured = -1;
     if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return seconds;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
-    if (!spmv_store_make(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
+    if (!spmv__store_quietly(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
         double now;
         spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-        now = spmv__prepared_seconds(&other, d, seconds);
+        now = spmv__prepared_seconds(&other, d, seconds, v);
         if (now > 0) o->measured = now;
     }
     if (o->measured > 0 && o->measured < seconds) {
@@ -671,6 +706,7 @@ static int spmv__is_checked(const spmv_desc *d, const spmv_build *how)
 SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
 {
     char first[SPMV_CHOICE_TEXT];
+    spmv__vectors v = { NULL, 0 };
     double seconds, build = m->device ? SPMV__BUILD_SECONDS : 0;
     int i = 0;
     if (!spmv__is_checked(d, how)) return;
@@ -678,21 +714,23 @@ SPMV__APART void spmv__verify_prepared(spmv_matrix *m, const spmv_desc *d, const
     if (i == c->count || !spmv__check_matters(c, d->hints, build, i)) return;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
     spmv_plan_print(&m->store.plan, first, sizeof first);
-    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0);
-    if (!(seconds > 0)) return;
-    for (; (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
-    if (spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
+    c->slow = seconds = c->option[i].measured = spmv__prepared_seconds(m, d, 0, &v);
+    for (; seconds > 0 && (i = spmv__next_rival(c, d->hints, build)) >= 0; c->rivals++)
+        seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
+    if (seconds > 0 && spmv_format_built(SPMV_CSR) && !(d->hints && d->hints->without >> SPMV_CSR & 1u) &&
         spmv__csr_pays(c, d->hints, seconds, build)) {
         i = spmv__csr_option(c);
-        if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
+        if (!(c->option[i].measured > 0)) seconds = spmv__challenge(m, d, csr, how, c, i, seconds, &v);
     }
-    spmv__say_kept(m, d, c, first, seconds);
+    spmv_free(&m->store.hooks, v.block);
+    if (seconds > 0) spmv__say_kept(m, d, c, first, seconds);
 }
 
 /* On a host with a clock, stores the matrix as csr, which takes little time, and measures that, if the choice is to be checked. The
  * predictions are then corrected by what csr takes here, and plans that would gain little are not prepared. *base: seconds of a product;
  * 0: this was not done, and nothing is stored. */
-static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base)
+static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, double *base,
+                                    spmv__vectors *v)
 {
     spmv_plan plan;
     spmv_status s;
@@ -704,18 +742,35 @@ static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const sp
     if (!s) s = spmv_store_make(&m->store, &plan, csr, how, &d->hooks);
     if (s) return s == SPMV_ERR_TOO_LARGE ? SPMV_OK : s;
     spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
-    *base = spmv__prepared_seconds(m, d, 0);
+    *base = spmv__prepared_seconds(m, d, 0, v);
     if (!(*base > 0)) spmv_store_free(&m->store);
     return SPMV_OK;
 }
 
-/* Prepares and measures the options that may be faster than csr, which is stored, and keeps the fastest. */
-static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c)
+/* The most bytes of the stored matrix and of an option that is measured beside it, in multiples of the CSR form: more memory than that is
+ * not used to find a faster plan, and plans that read so much more than csr are hardly ever faster. */
+#define SPMV__BESIDE_BYTES 2.25
+
+/* The bytes that an option may take beside the stored matrix: at least as many as leave room for the CSR form. */
+static uint64_t spmv__beside_bytes(const spmv_store *st, const spmv_csr *csr)
 {
+    const double form = (double)spmv__csr_bytes(csr), held = spmv__borrows(st) ? 0 : (double)spmv_store_bytes(st);
+    return (uint64_t)(SPMV__BESIDE_BYTES * form - (held < form ? held : form));
+}
+
+/* Prepares and measures the options that may be faster than csr, which is stored, and keeps the fastest. */
+static void spmv__beat_base(spmv_matrix *m, const spmv_desc *d, const spmv_csr *csr, const spmv_build *how, spmv_choice *c,
+                            spmv__vectors *v)
+{
+    spmv_build beside = *how;
     double seconds = c->base;
     int i;
     spmv__keep_base(c);
-    for (; (i = spmv__next_rival(c, d->hints, 0)) >= 0; c->rivals++) seconds = spmv__challenge(m, d, csr, how, c, i, seconds);
+    for (; (i = spmv__next_rival(c, d->hints, 0)) >= 0; c->rivals++) {
+        beside.max_bytes = spmv__beside_bytes(&m->store, csr);
+        if (how->max_bytes) beside.max_bytes = spmv__smaller(beside.max_bytes, how->max_bytes);
+        seconds = spmv__challenge(m, d, csr, &beside, c, i, seconds, v);
+    }
     c->slow = c->base;
     spmv__say_kept(m, d, c, "csr", seconds);
 }
@@ -789,11 +844,12 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     spmv_target target = { NULL, SPMV_DEVICE_CLASS_HOST, NULL, 0 };
     void *block;
     spmv_choice *c;
+    spmv__vectors v = { NULL, 0 };
     double base;
     spmv_status s = spmv__new(&d->hooks, &block, 1, sizeof *c, 0);
     if (s) return s;
     c = (spmv_choice *)block;
-    s = spmv__store_base(m, d, csr, how, &base);
+    s = spmv__store_base(m, d, csr, how, &base, &v);
 #ifdef SPMV_DEVICE_H
     target = spmv_target_of(d->device);
 #endif
@@ -802,7 +858,8 @@ SPMV__APART spmv_status spmv__choose_and_store(spmv_matrix *m, const spmv_desc *
     if (!s && d->device && !(d->hints && d->hints->tuning)) s = spmv__keep_table(d->device, &target);
 #endif
     if (!s) s = spmv__choose(c, d->plan, csr, how, &target, d->hints, NULL, &d->hooks, base);
-    if (!s && base > 0) spmv__beat_base(m, d, csr, how, c);
+    if (!s && base > 0) spmv__beat_base(m, d, csr, how, c, &v);
+    spmv_free(&d->hooks, v.block);
     if (!s && !(base > 0)) {
         s = spmv__store_choice(m, d, csr, how, c);
         if (!s) spmv__verify_prepared(m, d, csr, how, c);
@@ -821,15 +878,6 @@ static spmv_status spmv__plan_and_store(spmv_matrix *m, const spmv_desc *d, cons
     return spmv__choose_and_store(m, d, csr, how);
 }
 #endif
-
-/* Does any part of the store point into the CSR matrix? */
-static int spmv__borrows(const spmv_store *st)
-{
-    int i;
-    for (i = 0; i < st->count; i++)
-        if (st->part[i].a[0].borrowed && st->part[i].a[0].data) return 1;
-    return 0;
-}
 
 /* Frees what is not needed of the CSR form once the matrix is stored: all of it, or all but what parts point into. */
 static void spmv__release_csr(spmv_matrix *m)

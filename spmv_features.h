@@ -44,10 +44,10 @@ static void spmv__look_free(spmv__look *l)
     spmv_free(l->h, l->known);
 }
 
-/* What the shares of spmv__look_make find: the nonzeros and the rows that are not empty of each, and its longest row. */
+/* What the shares of spmv__look_make find: the nonzeros of each, the length of its longest row, and a group of rows that has it. */
 typedef struct spmv__look_totals {
     spmv__look *l;
-    uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
+    uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES], at[SPMV__MOST_SHARES];
     uint32_t   *with;  /* for each share: how many of its rows have each length */
     uint32_t   *brief; /* the same in the first pass, twice [SPMV__BRIEF]: of rows with even and with odd numbers, as two counters that
                           take turns need not wait for each other. The last place is of that length and all longer ones */
@@ -55,12 +55,13 @@ typedef struct spmv__look_totals {
 
 enum { SPMV__BRIEF = 256 /* lengths: those of most matrices are all shorter, and need one pass */ };
 
-/* The first row of a share. */
+/* The first row of a share, where a group of SPMV__LOOK_FEW rows begins. */
 static uint64_t spmv__look_begin(const spmv__look_totals *t, uint64_t share)
 {
     const spmv_csr *a = t->l->v->a;
-    if (t->l->v->owner) return spmv__share_row(a->ptr, a->rows, share, t->shares);
-    return a->rows / t->shares * share + a->rows % t->shares * share / t->shares;
+    uint64_t first = a->rows / t->shares * share + a->rows % t->shares * share / t->shares;
+    if (t->l->v->owner) first = spmv__share_row(a->ptr, a->rows, share, t->shares);
+    return share == t->shares ? a->rows : first / SPMV__LOOK_FEW * SPMV__LOOK_FEW;
 }
 
 /* Fills in the lengths of the rows of a share. */
@@ -70,18 +71,28 @@ static void spmv__look_share(void *job, uint64_t share)
     const spmv_view *v = t->l->v;
     const uint64_t *ptr = v->a->ptr;
     uint32_t *len = t->l->len, *brief = t->brief + share * 2 * SPMV__BRIEF; /* len: NULL if the view shows all */
-    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, longest = 0;
-    for (; r < end; r++) {
-        uint64_t n = ptr[r + 1] - ptr[r];
-        if (v->owner)
-            for (n = 0, k = ptr[r]; k < ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
-        if (len) len[r] = (uint32_t)n;
-        nnz += n;
-        longest = n > longest ? n : longest;
-        brief[(r & 1) * SPMV__BRIEF + (n < SPMV__BRIEF ? n : SPMV__BRIEF - 1)]++;
+    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, longest = 0, at = r;
+    while (r < end) {
+        const uint64_t first = r, stop = spmv__smaller(r + SPMV__LOOK_FEW, end);
+        uint64_t most = 0;
+        for (; r < stop; r++) {
+            uint64_t n = ptr[r + 1] - ptr[r];
+            if (v->owner)
+                for (n = 0, k = ptr[r]; k < ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
+            if (len) len[r] = (uint32_t)n;
+            nnz += n;
+            most = n > most ? n : most;
+            brief[(r & 1) * SPMV__BRIEF + (n < SPMV__BRIEF ? n : SPMV__BRIEF - 1)]++;
+        }
+        t->l->tallest[first / SPMV__LOOK_FEW] = (uint32_t)most;
+        if (most > longest) {
+            longest = most;
+            at = first;
+        }
     }
     t->nnz[share] = nnz;
     t->longest[share] = longest;
+    t->at[share] = at;
 }
 
 /* Counts how many rows of a share have each length. */
@@ -141,9 +152,13 @@ static spmv_status spmv__look_read(spmv__look_totals *t)
     l->rows = l->v->a->rows;
     for (i = 0; i < t->shares; i++) {
         l->nnz += t->nnz[i];
-        if (t->longest[i] > l->longest) l->longest = t->longest[i];
+        if (t->longest[i] > l->longest) {
+            l->longest = t->longest[i];
+            l->longest_row = t->at[i];
+        }
         l->rows -= t->brief[2 * i * SPMV__BRIEF] + t->brief[(2 * i + 1) * SPMV__BRIEF];
     }
+    while (l->longest && spmv__look_len(l, l->longest_row) < l->longest) l->longest_row++;
     return SPMV_OK;
 }
 
@@ -178,7 +193,7 @@ static spmv_status spmv__look_count(spmv__look_totals *t)
 /* Reads the lengths of all rows and counts how many rows reach each length. Free l with spmv__look_free. */
 static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv_hooks *h)
 {
-    const uint64_t rows = v->a->rows, groups = spmv__ceil_div(rows, SPMV__LOOK_GROUP);
+    const uint64_t rows = v->a->rows, groups = spmv__ceil_div(rows, SPMV__LOOK_GROUP), few = spmv__ceil_div(rows, SPMV__LOOK_FEW);
     spmv__look_totals t;
     void *len = NULL, *known;
     spmv_status s = SPMV_OK;
@@ -188,13 +203,14 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     if (v->owner) s = spmv__room(h, &len, rows + 1, 4);
     l->len = (uint32_t *)len;
     if (!s) {
-        s = spmv__room(h, &known, 1, sizeof *l->known + groups * 8);
+        s = spmv__room(h, &known, 1, sizeof *l->known + groups * 8 + few * 4);
         l->known = (spmv__look_known *)known;
     }
     if (!s) {
         memset(l->known, 0, sizeof *l->known);
         l->known->low = (uint32_t *)(void *)(l->known + 1);
         l->known->high = l->known->low + groups;
+        l->tallest = l->known->high + groups;
         t.l = l;
         s = spmv__look_read(&t);
         if (!s) s = spmv__look_count(&t);
@@ -796,20 +812,12 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
     }
 }
 
-/* The row of the view that has the most nonzeros; the first of several. */
-static uint64_t spmv__look_longest(const spmv__look *l)
-{
-    uint64_t r = 0;
-    while (r + 1 < l->v->a->rows && spmv__look_len(l, r) < l->longest) r++;
-    return r;
-}
-
 /* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
  * most: as in spmv__look_picked. */
 static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, row = spmv__look_longest(l) / bh * bh, end = spmv__smaller(row + bh, a->rows);
+    uint64_t bh = (uint64_t)b->bh, row = l->longest_row / bh * bh, end = spmv__smaller(row + bh, a->rows);
     uint64_t all = a->ptr[end] - a->ptr[row], entries = all;
     spmv_block_features found;
     spmv__blocks w;

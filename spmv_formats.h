@@ -2050,11 +2050,14 @@ typedef struct spmv__look {
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
+    uint64_t          longest_row;        /* the first row that is the longest */
+    uint32_t         *tallest;            /* the longest row of each SPMV__LOOK_FEW rows */
     struct spmv__look_known *known;       /* what estimates have found out so far */
 } spmv__look;
 
 enum {
     SPMV__LOOK_KNOWN = 12, /* more heights, and more tiles, than layouts have */
+    SPMV__LOOK_FEW   = 8,  /* rows whose longest is known: every usual height is a multiple */
     SPMV__LOOK_GROUP = 32  /* rows whose columns are known together: every height for which they are asked often is a multiple */
 };
 
@@ -2289,6 +2292,18 @@ SPMV__SHARED uint64_t spmv__look_len(const spmv__look *l, uint64_t r)
     return l->len ? l->len[r] : l->v->a->ptr[r + 1] - l->v->a->ptr[r];
 }
 
+/* The nonzeros of the longest of rows first .. end - 1 of the matrix. */
+SPMV__SHARED uint64_t spmv__look_tallest(const spmv__look *l, uint64_t first, uint64_t end)
+{
+    const int whole = first % SPMV__LOOK_FEW == 0 && (end % SPMV__LOOK_FEW == 0 || end == l->v->a->rows);
+    uint64_t most = 0, i;
+    for (i = first / SPMV__LOOK_FEW; whole && i * SPMV__LOOK_FEW < end; i++)
+        if (l->tallest[i] > most) most = l->tallest[i];
+    for (i = first; !whole && i < end; i++)
+        if (spmv__look_len(l, i) > most) most = spmv__look_len(l, i);
+    return most;
+}
+
 /* Finds the result for a key. 0: it is not known. */
 SPMV__SHARED int spmv__look_has(const spmv__look_results *r, uint64_t key, double *result)
 {
@@ -2354,15 +2369,31 @@ SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
     c->result[share] = 1;
 }
 
-/* Finds the spans of all groups of rows. */
+/* Does a group of SPMV__LOOK_GROUP rows not fit 16 bits, of some that are spread evenly? */
+SPMV__SHARED int spmv__look_spans_sample(const spmv__look *l)
+{
+    const uint64_t samples = 64, groups = l->v->a->rows / SPMV__LOOK_GROUP;
+    uint64_t i, r;
+    for (i = 0; i < samples && samples < groups; i++) {
+        const uint64_t first = groups / samples * i * SPMV__LOOK_GROUP;
+        uint64_t low = UINT64_MAX, high = 0;
+        for (r = first; r < first + SPMV__LOOK_GROUP; r++) spmv__span_entries(l->v, l->v->a->ptr[r], l->v->a->ptr[r + 1], &low, &high);
+        if (!spmv__span_fits(low, high)) return 1;
+    }
+    return 0;
+}
+
+/* Finds the spans of all groups of rows, unless a sample shows that not all fit 16 bits. */
 SPMV__SHARED void spmv__look_spans(const spmv__look *l)
 {
     const uint64_t steps = 8; /* most rows cause a miss of the cache */
     spmv__look_known *known = l->known;
     spmv__look_pass c;
     uint64_t i;
+    known->spanned = 1;
+    if (spmv__look_spans_sample(l)) return;
     spmv__look_run(&c, l, SPMV__LOOK_GROUP, steps, spmv__look_spans_share);
-    known->spanned = known->spans_fit = 1;
+    known->spans_fit = 1;
     for (i = 0; i < c.shares; i++) known->spans_fit = known->spans_fit && c.result[i];
 }
 
@@ -2657,7 +2688,7 @@ static const spmv__traits spmv__csr_traits = {
     SPMV_CLASS_FLAT,                               /* class */
     1,                                             /* indices */
     SPMV__KEY(RUN),                                /* even */
-    SPMV__CONVERT_CSR, 5, SPMV_KEY_RUN,            /* convert, convert_more, more */
+    SPMV__CONVERT_CSR, 6, SPMV_KEY_RUN,            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,        /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -2779,6 +2810,8 @@ static spmv_status spmv__csr_estimate(const spmv_spec *spec, const spmv__look *l
 SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
     const spmv_array *at = &p->a[SPMV_CSR_RUN_AT], *row = &p->a[SPMV_CSR_RUN_ROW];
+    const uint32_t *base = (const uint32_t *)p->a[SPMV_CSR_BASE].data;
+    uint16_t *narrow = (uint16_t *)p->a[SPMV_CSR_COL].data;
     uint64_t i, k, slot = s->ptr[first], run = 0, high = p->n[SPMV_CSR_RUNS], next;
     while (run < high) {
         uint64_t middle = run + (high - run) / 2;
@@ -2786,6 +2819,15 @@ SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t 
         else high = middle;
     }
     next = spmv__at(at, run + 1);
+    if (!s->v->owner && !s->v->list) { /* the slots are the matrix's nonzeros */
+        const uint64_t stop = s->ptr[end];
+        while (slot < stop) {
+            uint64_t to;
+            while (slot >= next) next = spmv__at(at, ++run + 1);
+            for (to = spmv__smaller(next, stop); slot < to; slot++) narrow[slot] = (uint16_t)(s->v->a->col[slot] - base[run]);
+        }
+        return;
+    }
     for (i = first; i < end; i++) {
         uint64_t r = spmv__source_row(s, i);
         for (k = s->v->a->ptr[r]; k < s->v->a->ptr[r + 1]; k++) {
@@ -2796,6 +2838,21 @@ SPMV__APART void spmv__csr_narrow(spmv_part *p, const spmv__source *s, uint64_t 
     }
 }
 
+enum { SPMV__FEW_ENTRIES = 24 /* of a row: as many are copied in less time one by one than by two calls of memcpy */ };
+
+/* Copies n nonzeros from k on, columns and values of so many bytes, into slots. */
+SPMV__INLINE void spmv__csr_copy(uint32_t *col, const spmv__sink *to, const uint32_t *from, uint64_t slot, uint64_t k, uint64_t n,
+                                 size_t bytes)
+{
+    unsigned char *val = (unsigned char *)to->dst->data + slot * bytes;
+    const unsigned char *src = to->src + k * bytes;
+    uint64_t i;
+    for (i = 0; i < n; i++) {
+        col[slot + i] = from[k + i];
+        memcpy(val + i * bytes, src + i * bytes, bytes);
+    }
+}
+
 /* Fills row i: columns, unless they are of 16 bits, and values. */
 static void spmv__csr_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t i)
 {
@@ -2803,6 +2860,11 @@ static void spmv__csr_row(spmv_part *p, const spmv__source *s, spmv__sink *to, u
     const int wide = !p->a[SPMV_CSR_BASE].count;
     uint32_t *col = (uint32_t *)p->a[SPMV_CSR_COL].data;
     uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], slot = s->ptr[i];
+    if (!s->v->owner && wide && to->src && end - k <= SPMV__FEW_ENTRIES) {
+        if (to->dst->width == 8) spmv__csr_copy(col, to, a->col, slot, k, end - k, 8);
+        else spmv__csr_copy(col, to, a->col, slot, k, end - k, 4);
+        return;
+    }
     if (!s->v->owner) {
         if (wide && end > k) memcpy(col + slot, a->col + k, (size_t)(end - k) * sizeof *col);
         spmv__put_all(to, slot, k, end - k);
@@ -3041,7 +3103,7 @@ static const spmv__traits spmv__dia_traits = {
     SPMV_CLASS_DIAGONAL,                  /* class */
     0,                                    /* indices */
     0,                                    /* even */
-    45, 45, SPMV_KEY_D,                   /* convert, convert_more, more */
+    20, 40, SPMV_KEY_D,                   /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_ONE,     /* pads, lanes */
     NULL                                  /* suits */
 };
@@ -3090,7 +3152,7 @@ static const spmv__traits spmv__bdia_traits = {
     SPMV_CLASS_DIAGONAL,                           /* class */
     0,                                             /* indices */
     0,                                             /* even */
-    45, 45, SPMV_KEY_D,                            /* convert, convert_more, more */
+    20, 40, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_ONE,              /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -3328,7 +3390,7 @@ static const spmv__traits spmv__ell_traits = {
     SPMV_CLASS_FLAT,                                               /* class */
     1,                                                             /* indices */
     0,                                                             /* even */
-    20, 20, SPMV_KEY_W,                                            /* convert, convert_more, more */
+    10, 10, SPMV_KEY_W,                                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,                           /* pads, lanes */
     NULL                                                           /* suits */
 };
@@ -3400,7 +3462,7 @@ static const spmv__traits spmv__sell_traits = {
     SPMV_CLASS_FLAT,                                                                                /* class */
     1,                                                                                              /* indices */
     0,                                                                                              /* even */
-    20, 20, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
+    10, 10, SPMV_KEY_W,                                                                             /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                                                         /* pads, lanes */
     NULL                                                                                            /* suits */
 };
@@ -3523,12 +3585,9 @@ static void spmv__slots_share(void *job, uint64_t share)
     spmv__look_pass *c = (spmv__look_pass *)job;
     uint64_t r = spmv__look_first(c, share), end = spmv__look_first(c, share + 1), widths = 0;
     while (r < end) {
-        uint64_t stop = end - r < c->h ? end : r + c->h, most = 0;
-        for (; r < stop; r++) {
-            const uint64_t n = spmv__look_len(c->l, r);
-            most = n > most ? n : most;
-        }
-        widths += most;
+        const uint64_t stop = end - r < c->h ? end : r + c->h;
+        widths += spmv__look_tallest(c->l, r, stop);
+        r = stop;
     }
     c->result[share] = widths;
 }
@@ -3567,22 +3626,30 @@ static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
     return word * 64 + n;
 }
 
-/* Adds up the slots of all windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length
- * k is k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. */
+enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a window fit together */ };
+
+/* Adds up the slots of windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length k is
+ * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows, a sample
+ * stands for all nonzeros; longer rows than it has count as slices of their own. */
 static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c)
 {
-    const uint64_t rows = l->v->a->rows;
-    uint64_t begin, end, r, k, place = 0, open = 0; /* rows so far; width of the last slice */
+    const uint64_t rows = l->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
+    const uint64_t step = windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
+    uint64_t i, begin, end, r, k, place = 0, open = 0, nnz = 0, longest = 0; /* rows so far; width of the last slice */
     double slots = 0;
-    for (begin = 0; begin < rows; begin = end) {
+    for (i = 0; i * step < windows; i++) {
         uint64_t most = 0;
+        begin = (i * step + (i * 2654435769u >> 16) % step) * sigma; /* by the golden section, so that no pattern of the rows hides */
+        if (begin >= rows) break;
         end = rows - begin < sigma ? rows : begin + sigma;
         for (r = begin; r < end; r++) {
             uint64_t n = spmv__look_len(l, r);
             c->with[n]++;
             c->there[n / 64] |= (uint64_t)(n != 0) << n % 64;
             if (n > most) most = n;
+            nnz += n;
         }
+        if (most > longest) longest = most;
         for (k = most; (k = spmv__length_below(c, k)) != 0;) {
             uint64_t next = place + c->with[k], opened = spmv__ceil_div(next, h) - spmv__ceil_div(place, h);
             if (place % h && k > open) slots += (double)(h * (k - open));
@@ -3592,6 +3659,9 @@ static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t s
             c->with[k] = 0;
         }
     }
+    if (step == 1 || !nnz) return slots;
+    slots *= (double)l->nnz / (double)nnz;
+    for (k = longest + 1; k <= l->longest; k++) slots += (double)(h - 1) * (double)l->longer[k];
     return slots;
 }
 
@@ -4000,7 +4070,7 @@ static const spmv__traits spmv__bell_traits = {
     SPMV_CLASS_BLOCK,                              /* class */
     1,                                             /* indices */
     0,                                             /* even */
-    40, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
+    35, 60, SPMV_KEY_D,                            /* convert, convert_more, more */
     SPMV__PADS_ALL, SPMV__LANES_BY_ROWS,           /* pads, lanes */
     NULL                                           /* suits */
 };
@@ -4010,7 +4080,7 @@ static const spmv__traits spmv__sbell_traits = {
     SPMV_CLASS_BLOCK,                                            /* class */
     1,                                                           /* indices */
     0,                                                           /* even */
-    40, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
+    35, 60, SPMV_KEY_D,                                          /* convert, convert_more, more */
     SPMV__PADS_SLICES, SPMV__LANES_BY_ROWS,                      /* pads, lanes */
     NULL                                                         /* suits */
 };
@@ -4020,7 +4090,7 @@ static const spmv__traits spmv__bcsr_traits = {
     SPMV_CLASS_BLOCK,                                               /* class */
     1,                                                              /* indices */
     0,                                                              /* even */
-    40, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
+    35, 60, SPMV_KEY_D,                                             /* convert, convert_more, more */
     SPMV__PADS_NONE, SPMV__LANES_BY_LENGTH,                         /* pads, lanes */
     NULL                                                            /* suits */
 };
@@ -5144,17 +5214,32 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
     return SPMV_OK;
 }
 
-/* The slots are counted as in a build. */
-static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+/* The slots of the whole matrix in tiles. Few are padding, so that of many rows some windows are enough to tell their share. */
+static double spmv__tile_slots_of(const spmv__look *l, uint64_t tile)
 {
-    uint64_t tile = spmv__tile_slots(spec), at = 0, r;
-    spmv__estimate_entries(f, out);
-    if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
-        for (r = 0; r < l->v->a->rows; r++) {
+    const uint64_t windows = 16, window = 2048, rows = l->v->a->rows, count = rows > 2 * windows * window ? windows : 1;
+    uint64_t i, r, nnz = 0, slots = 0;
+    double all;
+    for (i = 0; i < count; i++) {
+        const uint64_t first = count > 1 ? (rows - window) / (count - 1) * i : 0, end = count > 1 ? first + window : rows;
+        uint64_t at = 0;
+        for (r = first; r < end; r++) {
             const uint64_t n = spmv__look_len(l, r);
             if (n) at = spmv__tile_slot(tile, at, n) + n;
+            nnz += n;
         }
-        out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+        slots += at;
+    }
+    all = count > 1 && nnz ? (double)slots * ((double)l->nnz / (double)nnz) : count > 1 ? (double)l->nnz : (double)slots;
+    return (double)(spmv__ceil_div((uint64_t)all, tile) * tile);
+}
+
+static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
+{
+    const uint64_t tile = spmv__tile_slots(spec);
+    spmv__estimate_entries(f, out);
+    if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
+        out->slots = spmv__tile_slots_of(l, tile);
         spmv__look_keep(&l->known->tiles, tile, out->slots);
     }
     return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(l, out) : SPMV_OK;
@@ -5673,7 +5758,8 @@ SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest)
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
-    return spec->key[t->more] ? t->convert_more : t->convert;
+    const double sorted = 5; /* for sorting rows, and copying them one by one */
+    return (spec->key[t->more] ? t->convert_more : t->convert) + (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? sorted : 0);
 }
 
 /* Bytes of column and row indices for each slot. */
@@ -6023,7 +6109,7 @@ SPMV_API spmv_status spmv_part_build(spmv_part *out, const spmv_spec *spec, cons
     spmv_status s;
     src.weighed = 0;
     s = spmv__part_sizes(out, spec, view, how, how->converter, hooks, &src, &counts);
-    if (!s) s = spmv__new(hooks, &out->list.data, out->list.count, 4, 0);
+    if (!s) s = spmv__room(hooks, &out->list.data, out->list.count, 4);
     if (!s && out->list.count) memcpy(out->list.data, view->list, (size_t)out->list.count * 4);
     if (!s && how->converter) s = how->converter->part(how->converter, out, &src, how);
 #ifdef SPMV__ANY_BLOCK

@@ -51,14 +51,15 @@ typedef double (*spmv_clock)(void *user);
 /* Whether the choice is checked by a clock: measure of the hints, which spmv_choose calls; else, in spmv_create, the events of a device
  * whose queue measures time, and on the host clock of the hints. Without a clock nothing is checked.
  * On the host, spmv_create stores the matrix as csr first, which takes little time, and measures it. Then it prepares and measures up to
- * three other options, each only if the expected_calls products are expected to save four times what that costs. With refine, without csr
- * and by measure it does as on a device.
+ * three other options, each only if the expected_calls products are expected to save more than that costs. With refine, without csr and by
+ * measure it does as on a device.
  * On a device, the first choice is prepared and measured. Up to two further options are as well if their predictions are so close to that
  * of the first, for tables that err as this one does, that the products are expected to save twice what that costs: conversion, 7 products
  * and the building of kernels. csr is as well if a product takes more than 1.25 times what the fastest csr was predicted to take and the
  * products would save the building of its kernels. spmv_create measures nothing on a device if all products with csr are expected to take
  * less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
- * The fastest is kept. Meanwhile two prepared matrices are in memory. Plans, and so the last bits of y, may differ from run to run. */
+ * The fastest is kept. Meanwhile two prepared matrices are in memory, on the host of at most 2.25 times the bytes of the CSR form
+ * together, or 1.25 times for the second. Plans, and so the last bits of y, may differ from run to run. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,

@@ -11,8 +11,14 @@
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
  * runs, slices (sell, ell, tcsr), blocks and auto. FILES are binary (spmv gen NAME -o FILE.bin, spmv convert).
  *
+ * With -t, a line of a matrix says instead how many times as long preparing it by auto and multiplying 100, 1,000 and 10,000 times takes as
+ * with the plan that takes the least, where auto is told that number of products, and behind each how many times as long a product takes
+ * as with the fastest plan; the plans are those of the list "single" and what auto chose. The last line has the geometric means and, in
+ * parentheses, the highest.
+ *
  *   make build/prepare
  *   build/prepare [-c CALLS] [-p PLAN] f64|f32 FILE...      CALLS: hints.expected_calls; PLAN: only this one of the plans
+ *   build/prepare -t f64|f32 FILE...
  */
 #define SPMV_IMPLEMENTATION
 #define SPMV_NO_DEVICES
@@ -22,6 +28,7 @@
 #if defined(__GLIBC__)
 #include <malloc.h>
 #endif
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,27 +156,36 @@ static spmv_desc desc_of(const spmv_csr *a, const char *plan, const spmv_build_h
     return d;
 }
 
+/* Seconds of a product. */
+static double product_seconds(const spmv_matrix *m)
+{
+    double took[PRODUCTS], from;
+    void *x = room(spmv_cols(m), 8), *y = room(spmv_rows(m), 8);
+    int i, j, row = 1;
+    spmv_mul(m, 1, x, 0, y);
+    from = now();
+    spmv_mul(m, 1, x, 0, y);
+    while (row < 100 && (now() - from) * row < 2e-4) row++; /* so long that the clock's steps do not count */
+    for (i = 0; i < PRODUCTS; i++) {
+        from = now();
+        for (j = 0; j < row; j++) spmv_mul(m, 1, x, 0, y);
+        took[i] = (now() - from) / row;
+    }
+    free(x);
+    free(y);
+    return median(took, PRODUCTS);
+}
+
 /* Seconds of a product of csr. */
 static double csr_seconds(const spmv_csr *a)
 {
     spmv_desc d = desc_of(a, "csr", NULL);
-    double took[PRODUCTS], from;
-    void *x = room(a->cols, 8), *y = room(a->rows, 8);
+    double seconds;
     spmv_matrix m;
-    int i, j, row = 1;
     need(spmv_create(&m, &d) == SPMV_OK, "csr");
-    from = now();
-    spmv_mul(&m, 1, x, 0, y);
-    while (row < 100 && (now() - from) * row < 2e-4) row++; /* so long that the clock's steps do not count */
-    for (i = 0; i < PRODUCTS; i++) {
-        from = now();
-        for (j = 0; j < row; j++) spmv_mul(&m, 1, x, 0, y);
-        took[i] = (now() - from) / row;
-    }
+    seconds = product_seconds(&m);
     spmv_destroy(&m);
-    free(x);
-    free(y);
-    return median(took, PRODUCTS);
+    return seconds;
 }
 
 /* Prepares the matrix by a plan, prints its line and keeps the number of products. csr: seconds of a product of csr. */
@@ -209,6 +225,110 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
     fflush(stdout);
 }
 
+/* ---- totals ------------------------------------------------------------------------------------------------------------- */
+
+enum { TIMES = 3, COUNTS = 3, MOST_KNOWN = 64 };
+
+static const double counts[COUNTS] = { 100, 1000, 10000 };
+
+static const char *const single[] = {
+    "csr", "csr:run=1024,idx=16", "csr:rows=sorted,sigma=256", "sell", "sell:h=8", "sell:h=256", "sell:idx=16", "ell", "tcsr", "cmrs:h=8",
+    "sell:h=32,rows=sorted,sigma=1024", "bcsr:b=2x2", "bcsr:b=3x3", "bcsr:b=4x4", "bcsr:b=6x6", "sbell:b=3x3", "dia", "bdia", "dense",
+};
+
+/* A plan that was measured: seconds of preparing it and of a product. */
+typedef struct measured {
+    char   text[SPMV_PLAN_TEXT];
+    double ready, product;
+} measured;
+
+static double total_ratio[COUNTS][MOST_FILES], product_ratio[COUNTS][MOST_FILES];
+static int    totals;
+
+/* Prepares a matrix a few times by a plan, and makes known what it is stored as, unless it is. Sets *seconds to the median time of
+ * preparing it, and returns the place of what is stored; -1: it is refused. */
+static int prepare_known(const spmv_csr *a, const char *plan, uint64_t expected, measured *known, int *count, double *seconds)
+{
+    spmv_build_hints hints;
+    spmv_desc d = desc_of(a, plan, &hints);
+    double took[TIMES];
+    char text[SPMV_PLAN_TEXT];
+    spmv_matrix m;
+    int i, at;
+    memset(&hints, 0, sizeof hints);
+    hints.expected_calls = expected;
+    for (i = 0; i < TIMES; i++) {
+        double from = now();
+        spmv_status s = spmv_create(&m, &d);
+        took[i] = now() - from;
+        if (spmv_status_is_refusal(s)) return -1;
+        need(s == SPMV_OK, plan);
+        if (i + 1 < TIMES) spmv_destroy(&m);
+    }
+    *seconds = median(took, TIMES);
+    spmv_plan_print(&m.store.plan, text, sizeof text);
+    for (at = 0; at < *count && strcmp(known[at].text, text);) at++;
+    if (at == *count && *count < MOST_KNOWN) {
+        memcpy(known[at].text, text, sizeof text);
+        known[at].product = product_seconds(&m);
+        known[at].ready = *seconds;
+        ++*count;
+    }
+    spmv_destroy(&m);
+    return at;
+}
+
+/* Prints a matrix's line of totals. */
+static void total(const char *name, const spmv_csr *a)
+{
+    static measured known[MOST_KNOWN];
+    double ready[COUNTS], seconds;
+    int chosen[COUNTS], count = 0, alone, i, k;
+    for (i = 0; i < (int)(sizeof single / sizeof *single); i++) (void)prepare_known(a, single[i], 0, known, &count, &seconds);
+    alone = count;
+    for (i = 0; i < COUNTS; i++) {
+        chosen[i] = prepare_known(a, "auto", (uint64_t)counts[i], known, &count, &ready[i]);
+        need(chosen[i] >= 0, "auto");
+    }
+    printf("%-26s", name);
+    for (i = 0; i < COUNTS; i++) {
+        double least = 0, fastest = 0, own = known[chosen[i]].product;
+        for (k = 0; k < count; k++) {
+            double whole = known[k].ready + counts[i] * known[k].product;
+            if (k < alone && (!k || whole < least)) least = whole;
+            if (!k || known[k].product < fastest) fastest = known[k].product;
+        }
+        total_ratio[i][totals] = (ready[i] + counts[i] * own) / least;
+        product_ratio[i][totals] = own / fastest;
+        printf(" %6.2f %5.2f %6.1f", total_ratio[i][totals], product_ratio[i][totals], ready[i] / known[0].product);
+    }
+    printf("  %s\n", known[chosen[1]].text);
+    fflush(stdout);
+    totals++;
+}
+
+/* The geometric mean of n values and, in *worst, the highest. */
+static double mean_of(const double *v, int n, double *worst)
+{
+    double sum = 0;
+    int i;
+    for (*worst = 0, i = 0; i < n; i++) {
+        sum += log(v[i]);
+        if (v[i] > *worst) *worst = v[i];
+    }
+    return n ? exp(sum / n) : 0;
+}
+
+static void print_totals(void)
+{
+    int i;
+    for (i = 0; i < COUNTS; i++) {
+        double worst, slowest, mean = mean_of(total_ratio[i], totals, &worst), products = mean_of(product_ratio[i], totals, &slowest);
+        printf("%6.0f products: total %.3f (%.2f), a product %.3f (%.2f), of %d matrices\n", counts[i], mean, worst, products, slowest,
+               totals);
+    }
+}
+
 static void print_class(int category, const char *name, int goal)
 {
     double *v = found[category];
@@ -221,8 +341,9 @@ static void print_class(int category, const char *name, int goal)
 int main(int argc, char **argv)
 {
     const char *only = NULL;
-    int at = 1, plan;
+    int at = 1, plan, in_total = argc > 1 && !strcmp(argv[1], "-t");
     spmv_type type;
+    at += in_total;
     for (; argc > at + 2 && argv[at][0] == '-'; at += 2) {
         if (!strcmp(argv[at], "-c")) calls = strtoull(argv[at + 1], NULL, 10);
         else if (!strcmp(argv[at], "-p")) only = argv[at + 1];
@@ -230,13 +351,16 @@ int main(int argc, char **argv)
     }
     type = argc > at + 1 ? spmv_type_from(argv[at]) : SPMV_TYPE_COUNT;
     if ((type != SPMV_F64 && type != SPMV_F32) || argc - at - 1 > MOST_FILES) {
-        fprintf(stderr, "usage: prepare [-c CALLS] [-p PLAN] f64|f32 FILE...\n");
+        fprintf(stderr, "usage: prepare [-t | -c CALLS | -p PLAN] f64|f32 FILE...\n");
         return 2;
     }
 #if defined(__GLIBC__)
     mallopt(M_MMAP_THRESHOLD, 1 << 17); /* large blocks are new pages every time */
 #endif
-    printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
+    if (in_total)
+        printf("%-26s%10.0f products   %10.0f products   %8.0f products\n%-26s %6s %5s %6s %6s %5s %6s %6s %5s %6s  %s\n", "", counts[0],
+               counts[1], counts[2], "matrix", "total", "one", "ready", "total", "one", "ready", "total", "one", "ready", "1,000 stored as");
+    else printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
            "csr us", "stored as");
     while (++at < argc) {
         const char *name = strrchr(argv[at], '/') ? strrchr(argv[at], '/') + 1 : argv[at];
@@ -244,11 +368,13 @@ int main(int argc, char **argv)
         double csr;
         need(spmv_bin_read_file(&a, argv[at], 0, NULL) == SPMV_OK, argv[at]);
         of_type(&a, type);
-        csr = csr_seconds(&a);
-        for (plan = 0; plan < PLANS; plan++)
+        if (in_total) total(name, &a);
+        csr = in_total ? 0 : csr_seconds(&a);
+        for (plan = 0; plan < PLANS && !in_total; plan++)
             if (!only || !strcmp(only, plans[plan].text)) prepare(name, &a, plan, csr);
         spmv_csr_free(&a);
     }
+    if (in_total) print_totals();
 #define X(ID, name, goal) print_class(CLASS_##ID, name, goal);
     CLASS_LIST(X)
 #undef X
