@@ -63,7 +63,7 @@ typedef struct factors {
 } factors;
 
 /* What is common to candidates where a table is corrected: their type, their format. */
-enum { LEVEL_TYPE, LEVEL_FORMAT, LEVELS, LEVEL_MOST = (int)SPMV_FORMAT_COUNT > (int)SPMV_TYPE_COUNT ? (int)SPMV_FORMAT_COUNT : (int)SPMV_TYPE_COUNT };
+enum { LEVEL_TYPE, LEVEL_FORMAT, LEVELS, LEVEL_MOST = (int)SPMV_FORMAT_COUNT + (int)SPMV_TYPE_COUNT /* enough for either */ };
 
 typedef struct fitting {
     tool         *t;
@@ -78,6 +78,7 @@ typedef struct fitting {
     factors      *group, *own; /* of each group; of each candidate, with those of its group */
     int           corrects;   /* 1: the table's own fits are corrected; 0: there are none, and all of prior and level are 0 */
     factors      *prior;      /* of each candidate: the fits that are corrected */
+    double       *prior_error; /* their errors */
     factors       level[LEVELS][LEVEL_MOST]; /* of each type; of each format */
     double       *shift;      /* [structures][SPMV_TYPE_COUNT]: what all samples on a structure have in common beyond all else;
                                  behind them room for two sums of each */
@@ -396,22 +397,46 @@ static double fastest(const fitting *f, const char *structure, spmv_type type)
     return best;
 }
 
-/* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
-static void judge(const fitting *f, int structure, spmv_type type, error_sum *own, error_sum *all, error_sum *order, unsigned *choices,
-                  fit_quality *q)
+/* Is it a sample of that structure and type that is predicted? */
+static int judges(const point *p, int structure, spmv_type type)
 {
-    double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type), sum = 0, weights = 0;
+    return p->structure == structure && p->of->type == type && p->by.rates > 0;
+}
+
+/* The sums of errors: of each candidate; of all; of all without what the samples of a structure and type have in common. Where a table is
+ * corrected, the errors of candidates are without it, too. */
+typedef struct errors {
+    error_sum *own, all, order;
+} errors;
+
+/* The mean error of a structure in one type, as log2; 0 if nothing is predicted there. */
+static double error_mean(const fitting *f, int structure, spmv_type type)
+{
+    double sum = 0, weights = 0;
+    size_t s;
+    for (s = 0; s < f->count; s++) {
+        const point *p = &f->p[s];
+        if (!judges(p, structure, type)) continue;
+        sum += p->weight * library_log2(predicted(f, p) / p->of->seconds);
+        weights += p->weight;
+    }
+    return weights > 0 ? sum / weights : 0;
+}
+
+/* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
+static void judge(const fitting *f, int structure, spmv_type type, errors *e, unsigned *choices, fit_quality *q)
+{
+    double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type), mean = error_mean(f, structure, type);
     size_t s;
     for (s = 0; s < f->count; s++) {
         const point *p = &f->p[s];
         double seconds, error;
-        if (p->structure != structure || p->of->type != type || !(p->by.rates > 0)) continue;
+        if (!judges(p, structure, type)) continue;
         seconds = predicted(f, p);
         error = library_log2(seconds / p->of->seconds);
-        error_add(&own[p->candidate], p->weight, error);
-        error_add(all, p->weight, error);
-        sum += p->weight * error;
-        weights += p->weight;
+        error_add(&e->own[p->candidate], p->weight, f->corrects ? error - mean : error);
+        error_add(&e->all, p->weight, error);
+        error_add(&e->order, p->weight, error - mean);
         q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
         q->samples++;
         if (least > 0 && seconds >= least) continue;
@@ -419,11 +444,6 @@ static void judge(const fitting *f, int structure, spmv_type type, error_sum *ow
         chosen = p->of->seconds;
     }
     if (!(least > 0)) return;
-    for (s = 0; s < f->count; s++) {
-        const point *p = &f->p[s];
-        if (p->structure == structure && p->of->type == type && p->by.rates > 0)
-            error_add(order, p->weight, library_log2(predicted(f, p) / p->of->seconds) - sum / weights);
-    }
     q->regret[type] += library_log2(chosen / best);
     if (chosen / best > q->worst[type]) q->worst[type] = chosen / best;
     ++*choices;
@@ -432,19 +452,20 @@ static void judge(const fitting *f, int structure, spmv_type type, error_sum *ow
 /* Leaves out one structure after another and judges the fits by it. own: becomes the errors of each candidate. */
 static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    error_sum all = {0, 0}, order = {0, 0};
+    errors e = {NULL, {0, 0}, {0, 0}};
     unsigned choices[SPMV_TYPE_COUNT] = {0};
     int i, type;
     memset(q, 0, sizeof *q);
     memset(own, 0, (size_t)f->candidates * sizeof *own);
+    e.own = own;
     for (i = 0; i < f->structures; i++) {
         fit_all(f, i, n);
-        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, own, &all, &order, &choices[type], q);
+        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, &e, &choices[type], q);
     }
     q->structures = (unsigned)f->structures;
     q->terms = (unsigned)f->terms;
-    q->error = all.weights > 0 ? sqrt(all.squares / all.weights) : 0;
-    q->order = order.weights > 0 ? sqrt(order.squares / order.weights) : 0;
+    q->error = e.all.weights > 0 ? sqrt(e.all.squares / e.all.weights) : 0;
+    q->order = e.order.weights > 0 ? sqrt(e.order.squares / e.order.weights) : 0;
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         if (choices[type]) q->regret[type] = library_exp2(q->regret[type] / choices[type]);
     q->good = q->samples ? q->good / q->samples : 0;
@@ -555,7 +576,9 @@ static int number_all(fitting *f, const sample_list *l)
     f->group = (factors *)calloc(l->count + 1, sizeof *f->group);
     f->group_of = (int *)calloc(l->count + 1, sizeof *f->group_of);
     f->prior = (factors *)calloc(l->count + 1, sizeof *f->prior);
-    if (!f->p || !f->structure || !f->candidate || !f->own || !f->group || !f->group_of || !f->prior) return cli_no_memory(f->t);
+    f->prior_error = (double *)calloc(l->count + 1, sizeof *f->prior_error);
+    if (!f->p || !f->structure || !f->candidate || !f->own || !f->group || !f->group_of || !f->prior || !f->prior_error)
+        return cli_no_memory(f->t);
     f->samples = l;
     for (s = 0; s < l->count; s++) {
         point *p = &f->p[f->count++];
@@ -575,6 +598,14 @@ static int number_all(fitting *f, const sample_list *l)
     return f->sum && f->share && f->shift ? DONE : cli_no_memory(f->t);
 }
 
+/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples. */
+static double error_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
+{
+    const double known = f->prior_error[k], priors = known > 0 ? PRIOR_CANDIDATE : 0;
+    if (!(own[k].weights > 0)) return f->corrects && known > 0 ? known : q->error;
+    return sqrt((own[k].squares + priors * known * known) / (own[k].weights + priors));
+}
+
 /* The fit of candidate k: what was known of it, and what was fitted. */
 static spmv_tune_fit fit_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
 {
@@ -589,7 +620,7 @@ static spmv_tune_fit fit_of(const fitting *f, int k, const error_sum *own, const
         out.factor[i] = f->prior[k].at[i] + (i < f->terms || i == SPMV_TERM_CHAIN ? f->own[k].at[i] : 0);
         for (level = 0; level < LEVELS; level++) out.factor[i] += f->level[level][level_of(of, level)].at[i];
     }
-    out.error = own[k].weights > 0 ? sqrt(own[k].squares / own[k].weights) : q->error;
+    out.error = error_of(f, k, own, q);
     return out;
 }
 
@@ -609,7 +640,7 @@ static spmv_tune_fit fit_unseen(const fitting *f, const spmv_tune_row *r, const 
         out.factor[i] += f->level[LEVEL_TYPE][r->type].at[i] + f->level[LEVEL_FORMAT][r->layout.format].at[i];
         if (k < f->candidates && (i < f->terms || i == SPMV_TERM_CHAIN)) out.factor[i] += f->group[f->group_of[k]].at[i];
     }
-    if (q->error > out.error) out.error = q->error;
+    if (q->order > out.error) out.error = q->order;
     return out;
 }
 
@@ -653,7 +684,9 @@ static void find_prior(fitting *f)
     for (k = 0; k < f->candidates && f->corrects; k++) {
         const sample *of = f->candidate[k];
         const spmv_tune_fit *fit = library_fit_of(f->table, of->type, &of->layout, of->variant);
-        if (fit) memcpy(f->prior[k].at, fit->factor, sizeof fit->factor);
+        if (!fit) continue;
+        memcpy(f->prior[k].at, fit->factor, sizeof fit->factor);
+        f->prior_error[k] = fit->error;
     }
 }
 
@@ -667,6 +700,7 @@ static void fitting_free(fitting *f)
     free(f->group);
     free(f->group_of);
     free(f->prior);
+    free(f->prior_error);
     free(f->sum);
     free(f->share);
     free(f->shift);

@@ -17,12 +17,12 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
     *found = 0;
     if (from) {
         if (file_load_table(t, from, out) != DONE) return FAILED;
-        *found = 1;
-        if (out->device_class == head->device_class) return DONE;
+        *found = out->device_class == head->device_class;
+        if (*found) return DONE;
+        cli_complain(t, "%s is a table of the class %s, the device's is %s", from, spmv_device_class_name(out->device_class),
+                     spmv_device_class_name(head->device_class));
         spmv_tuning_free(out);
-        *found = 0;
-        return cli_complain(t, "%s is a table of the class %s, the device's is %s", from, spmv_device_class_name(out->device_class),
-                            spmv_device_class_name(head->device_class));
+        return FAILED;
     }
     text = spmv_tuning_bundled(head->device, head->device_class, &length, NULL);
     if (!text) return DONE;
