@@ -761,7 +761,7 @@ gives 'tune: a table without merge or compare' 2 tune a.tune
 gives 'tune: budget of nothing' 2 tune --budget 0
 gives 'tune: compare wants two' 2 tune --compare a.tune
 gives 'tune: resume without a name' 2 tune --resume --rows-max 65536
-gives 'tune' 0 tune --budget 2 --rows-max 65536 --out a.tune
+gives 'tune' 0 tune --budget 2 --from none --rows-max 65536 --out a.tune
 says 'tune: what it measured' err '[0-9]+ candidates, [1-9][0-9]* rates measured \(and 0 from the journal\), 0 struck out; [1-9][0-9]* rows in [0-9]+ bytes'
 says 'tune: head' a.tune '^spmv tuning table 1$'
 says 'tune: its device' a.tune '^device host$'
@@ -784,9 +784,9 @@ done
 sed '2s/.*/another device/' a.tune.journal >b.tune.journal
 gives 'tune --resume: the journal of another device' 1 tune --budget 1 --rows-max 65536 --out b.tune --resume
 gives 'plan with the new table' 0 plan p.mtx --table a.tune
-gives 'tune: to standard output' 0 tune --budget 2 --rows-max 65536 --type f32
+gives 'tune: to standard output' 0 tune --budget 2 --from none --rows-max 65536 --type f32
 says 'tune: to standard output: rows' out '^f32 banded '
-gives 'tune --samples without a name' 2 tune --budget 1 --samples s.txt
+gives 'tune --samples without a name' 2 tune --budget 1 --from none --samples s.txt
 gives 'tune --fit without a table' 2 tune --fit s.txt
 printf 'spmv tuning samples 1\nhost\nx\nf64 gr_30_30 csr/ 4\nf64 gr_30_30 coo/ 9\nf64 tridiag_2000 csr/ 8\nf64 tridiag_2000 coo/ 20\n' >s.txt
 gives 'tune --fit' 0 tune --fit s.txt --table a.tune --out fit.tune
@@ -798,6 +798,45 @@ gives 'tune --fit: the same again' 0 tune --fit s.txt --table fit.tune --out aga
 cmp fit.tune again.tune
 verdict 'tune --fit: the same again: the same table' $?
 gives 'plan with a fitted table' 0 plan p.mtx --table fit.tune
+cat >prior.tune <<'END'
+spmv tuning table 1
+device another
+class host
+read 30
+launch 1
+rows 1024
+per_row 4
+f64 banded csr/ 2
+f64 banded coo/ 1
+f64 banded ell/ 4
+left_out 0.2 30 300
+terms all spread fill pads model gather bands chain
+low 1 0 0 0 -9 0 0 1
+high 1 2 4 4 1 1 4 1
+fit f64 csr/ 0.1 0.25 0 0 0 0 0 0 0
+fit f64 coo/ 0.1 0.5 0 0 0 0 0 0 0
+fit f64 ell/ 0.1 0.75 0 0 0 0 0 0 0
+END
+gives 'tune --fit --from: another device' 1 tune --fit s.txt --table prior.tune --from prior.tune --out c.tune
+says 'tune --fit --from: the samples of another device' err 's.txt has samples of another device: host'
+sed 's/^device .*/device host/' prior.tune >head.tune
+gives 'tune --fit --from' 0 tune --fit s.txt --table head.tune --from prior.tune --out c.tune
+says 'tune --fit --from: what has samples and what has none' err 'fits of 3 candidates to 4 samples of 2 structures'
+says 'tune --fit --from: its device' c.tune '^device host$'
+says 'tune --fit --from: the rates stay' c.tune '^f64 banded ell/ 4$'
+awk '$1 == "fit" { all[$3] = $5; n++ } END { exit !(n == 3 && all["csr/"] < 0.25 && all["coo/"] < 0.5 && all["ell/"] < 0.75 && all["ell/"] > 0.5) }' c.tune
+verdict 'tune --fit --from: what is faster than expected makes a row without samples faster, too' $?
+sed 's/^class host/class gpu/' prior.tune >gpu.tune
+gives 'tune --fit --from another class' 1 tune --fit s.txt --table head.tune --from gpu.tune --out c.tune
+says 'tune --fit --from another class: why' err 'gpu.tune is a table of the class gpu, the device.s is host'
+gives 'tune --from without a budget' 2 tune --from prior.tune
+gives 'tune: a short budget' 0 tune --budget 1 --rows-max 65536 --type f64 --samples short.txt --out short.tune
+says 'tune: a short budget corrects what is known' err 'fits of [0-9]+ candidates to [1-9][0-9]* samples of [1-9][0-9]* structures'
+says 'tune: a short budget: its samples' short.txt '^f64 poisson2d_100 '
+says 'tune: a short budget: rates that were not measured' short.tune '^f32 banded csr/'
+[ ! -e short.tune.journal ]
+verdict 'tune: a short budget has no journal' $?
+gives 'plan with a corrected table' 0 plan p.mtx --table short.tune
 for bad in 'f64 gr_30_30 csr 4' 'f16 gr_30_30 csr/ 4' 'f64 gr_30_30 csr/ -4' 'f64 gr_30_30 csr/'; do
     printf 'spmv tuning samples 1\nhost\nx\n%s\n' "$bad" >bad.txt
     gives "tune --fit: the sample '$bad'" 1 tune --fit bad.txt --table a.tune --out b2.tune
@@ -852,12 +891,12 @@ gives 'tune --merge: a damaged table' 1 tune --merge b.tune e.tune
 says 'tune --merge: a damaged table: its line' err 'e.tune, line 7: '
 gives 'tune --compare: a missing table' 1 tune --compare b.tune nosuch.tune
 if [ "$devices" != host ]; then
-    gives 'tune on a device' 0 tune --device 0 --budget 4 --rows-max 1024 --type f32 --out g.tune
+    gives 'tune on a device' 0 tune --device 0 --budget 4 --from none --rows-max 1024 --type f32 --out g.tune
     says 'tune on a device: rows' g.tune '^f32 banded csr'
     if [ -x "$defect" ]; then
         for d in 'head_sum = sum=>head_sum = sum + 1' 'VEC head_sum=>VAC head_sum'; do # only in coo.cl
             rm -f g.tune.journal
-            SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
+            SPMV_DEFECT=$d "$defect" tune --device 0 --budget 8 --from none --rows-max 1024 --type f32 --out g.tune >out 2>err </dev/null
             verdict "tune goes on after '$d'" $?
             says "tune strikes out '$d'" err '^spmv tune: struck out: f32 banded coo/: (its product is wrong|.*build)'
             grep -q '^f32 banded csr' g.tune && ! grep -q '^f32 banded coo' g.tune
@@ -981,7 +1020,7 @@ verdict 'an interrupted convert leaves the old file and nothing else' $?
 
 # ---- the journal of tune ----
 cp a.tune.journal before
-gives 'tune: a journal is not thrown away' 1 tune --budget 1 --rows-max 65536 --out a.tune
+gives 'tune: a journal is not thrown away' 1 tune --budget 1 --from none --rows-max 65536 --out a.tune
 says 'tune: a journal is not thrown away: what to do' err 'a.tune.journal: holds the rates .*--resume'
 cmp -s before a.tune.journal
 verdict 'tune: a journal is as it was' $?

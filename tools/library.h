@@ -22,6 +22,9 @@ double library_model_rate(const spmv_tuning *t, spmv_type type, const spmv_spec 
 spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuning *t, size_t n, const spmv_spec *layout,
                               const char *const *variant, spmv_estimate *out, const spmv_hooks *hooks);
 
+/* The fit that estimates by table t use for a layout with these knobs; NULL: there is none. */
+const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant);
+
 /* 1: what was learned of the products of one layout holds for the other. */
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b);
 

@@ -202,22 +202,28 @@ static const command commands[] = {
      "most 28 KB, in the format that spmv_table.h describes. Candidates that cannot win are dropped early. Candidates that fail or\n"
      "compute a wrong product are struck out with a message. Whenever the budget runs out, the table holds the best of what was\n"
      "measured so far.\n\n"
+     "A budget below 600 seconds is too short for that. Then the table that \"auto\" would use on the device without a table of its own,\n"
+     "the bundled one for a similar device, is corrected: its rates change as far as the launch and the memory of the two devices\n"
+     "explain it, and samples of matrices that are like real ones, a few huge rows, power laws, blocks with fill and small ones first,\n"
+     "correct a factor of the device, of each format and of each layout, as far as matrices that are left out confirm it. What fails is\n"
+     "left out of the table. --from TABLE corrects another table, whatever the budget; --from none measures from nothing. There is no\n"
+     "journal then; --samples keeps the samples, and with --resume rates are measured from nothing.\n\n"
      "The default of --type here is all: f64, then f32. Every rate is appended to FILE.journal, beside the table, as soon as it is\n"
      "measured. --resume continues from this journal after an interruption, or with another budget. Without --resume tune does not\n"
      "overwrite a journal that holds rates: it stops, and you may remove the journal to start again.\n\n"
      "With --samples, the second half of the budget goes to matrices that are like real ones: grids, web graphs, power laws, blocks with\n"
      "fill, a few huge rows, wide and small matrices. FILE keeps these samples, of which none is taken twice. The table then also gets\n"
      "fits: how much longer products take than its rates say, by fill, uneven rows and other terms. With --table as well, the rates of\n"
-     "that table are kept and only samples are taken. --fit repeats the fits of --table from FILE without measuring. Both print how\n"
-     "good the estimates are for matrices that are left out of the fits.\n\n"
+     "that table are kept and only samples are taken. --fit repeats the fits of --table from FILE without measuring; with --from, it\n"
+     "corrects that table (\"bundled\": the bundled one) for the device of --table. All print how good the estimates are for matrices that are left out of the fits.\n\n"
      "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
      "speeds and the shortest launch count.\n", "",
-     "  spmv tune --budget 2 --rows-max 1024 --out a.tune   # two seconds on the host; without --budget up to half an hour\n"
+     "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"
      "  spmv tune --merge a.tune a.tune --out c.tune        # merge tables of one device\n"
      "  spmv tune --compare a.tune c.tune                   # show how two tables differ\n"
      "  spmv tune --device gpu --out gpu.tune               # (GPU) everything on a GPU\n",
      BIT(DEVICE) | BIT(TYPE) | BIT(BUDGET) | BIT(OUT) | BIT(RESUME) | BIT(ROWS_MAX) | BIT(MERGE) | BIT(COMPARE) | BIT(TABLE) |
-         BIT(SAMPLES) | BIT(CACHE) | BIT(FIT), 0, 1 << 30, tune_command},
+         BIT(SAMPLES) | BIT(CACHE) | BIT(FIT) | BIT(FROM), 0, 1 << 30, tune_command},
     {"plot", "[rows|bench|ratio|tune|predicted] FILE... -o OUT [options]", "draw a matrix, measured times, or a tuning table",
      "With only a FILE it draws the matrix: a cell's colour shows which part of --plan (default csr) owns its nonzeros. plot rows\n"
      "FILE draws a histogram of the row lengths with logarithmic axes. plot bench LINES... draws a bar for the speed of each plan\n"

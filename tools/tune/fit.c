@@ -16,11 +16,18 @@
  * are linear in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over the one of these two that it
  * is taken for. Layouts that run alike (a group) share factors; each candidate (a layout with knobs, in a type) has an offset of its own to
  * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and a prior counts as
- * some structures more. */
+ * some structures more.
+ *
+ * Where a table of another device, or of this one at another time, is corrected, its fits are where everything starts from: then the
+ * factors below are what is added to its factors. First all candidates of a type get a common factor, which says how fast the device is;
+ * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. */
 #define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
 #define PRIOR_CHAIN     1.0 /* by which that to the time of the longest row does */
 #define PRIOR_TERM      2.0 /* by which the factors of the other terms do */
 #define PRIOR_CANDIDATE 4.0 /* samples by which the offset of a candidate shrinks towards that of its group */
+#define PRIOR_COMMON    0.5 /* structures by which the common factor of a type shrinks where a table is corrected */
+#define PRIOR_SHIFT     1.0 /* samples by which what the samples of a structure have in common does */
+#define PRIOR_FORMAT    1.0 /* by which that of a format does */
 
 /* An error beyond this, as log2, counts in proportion to its size instead of its square (Huber), so that no sample outweighs the rest. */
 #define ROBUST 0.5
@@ -55,6 +62,9 @@ typedef struct factors {
     double at[SPMV_TERM_COUNT];
 } factors;
 
+/* What is common to candidates where a table is corrected: their type, their format. */
+enum { LEVEL_TYPE, LEVEL_FORMAT, LEVELS, LEVEL_MOST = (int)SPMV_FORMAT_COUNT + (int)SPMV_TYPE_COUNT /* enough for either */ };
+
 typedef struct fitting {
     tool         *t;
     spmv_tuning  *table;
@@ -66,7 +76,15 @@ typedef struct fitting {
     const sample **candidate; /* the first sample of each */
     int          *group_of;   /* of each candidate */
     factors      *group, *own; /* of each group; of each candidate, with those of its group */
+    int           corrects;   /* 1: the table's own fits are corrected; 0: there are none, and all of prior and level are 0 */
+    factors      *prior;      /* of each candidate: the fits that are corrected */
+    double       *prior_error; /* their errors */
+    factors       level[LEVELS][LEVEL_MOST]; /* of each type; of each format */
+    double       *shift;      /* [structures][SPMV_TYPE_COUNT]: what all samples on a structure have in common beyond all else;
+                                 behind them room for two sums of each */
+    double        hold;       /* by which the priors are multiplied: what was known counts as so many times as much */
     double       *sum;        /* room for sums of weights: [groups][structures][2] */
+    double       *share;      /* room for sums of weights: [LEVEL_MOST][structures][2] */
     int           terms;      /* that are used, besides that of the longest row */
 } fitting;
 
@@ -77,12 +95,13 @@ typedef struct normal {
     double a[SPMV_TERM_COUNT][SPMV_TERM_COUNT], b[SPMV_TERM_COUNT];
 } normal;
 
-/* Begins with the prior of a group. */
-static void normal_begin(normal *n)
+/* Begins with the prior of a group, times hold. */
+static void normal_begin(normal *n, double hold)
 {
     int i;
     memset(n, 0, sizeof *n);
-    for (i = 0; i < SPMV_TERM_COUNT; i++) n->a[i][i] = i == SPMV_TERM_ALL ? PRIOR_ALL : i == SPMV_TERM_CHAIN ? PRIOR_CHAIN : PRIOR_TERM;
+    for (i = 0; i < SPMV_TERM_COUNT; i++)
+        n->a[i][i] = hold * (i == SPMV_TERM_ALL ? PRIOR_ALL : i == SPMV_TERM_CHAIN ? PRIOR_CHAIN : PRIOR_TERM);
 }
 
 /* Solves the equations, whose matrix is positive definite because of the prior, by Gauss's elimination. */
@@ -114,12 +133,33 @@ static double robust(double residual)
 /* ---- fits -------------------------------------------------------------------------------------------------------------- */
 
 /* A term of a sample as it counts in the time that the sample is taken for. */
-static double term_of(const fitting *f, const point *p, int i)
+static double term_any(const fitting *f, const point *p, int i)
 {
     double v = p->by.term[i];
     if (i == SPMV_TERM_CHAIN) return p->chain;
-    if (p->chain || i >= f->terms) return 0;
+    if (p->chain) return 0;
     return v < f->table->low[i] ? f->table->low[i] : v > f->table->high[i] ? f->table->high[i] : v;
+}
+
+/* The same, but 0 if the term is not used. */
+static double term_of(const fitting *f, const point *p, int i)
+{
+    return i < f->terms || i == SPMV_TERM_CHAIN ? term_any(f, p, i) : 0;
+}
+
+/* The type or the format of a candidate, as a number. */
+static int level_of(const sample *of, int level) { return level == LEVEL_TYPE ? (int)of->type : (int)of->layout.format; }
+
+/* What is known before the groups and candidates are fitted: the fits that are corrected, with the factors of the first levels. */
+static double known_of(const fitting *f, const point *p, int levels)
+{
+    const int offset = p->chain ? SPMV_TERM_CHAIN : SPMV_TERM_ALL;
+    double sum = 0;
+    int i;
+    if (!f->corrects) return 0;
+    for (i = 0; i < SPMV_TERM_COUNT; i++) sum += f->prior[p->candidate].at[i] * term_any(f, p, i);
+    for (i = 0; i < levels; i++) sum += f->level[i][level_of(p->of, i)].at[offset];
+    return sum;
 }
 
 static double sum_of(const fitting *f, const point *p, const factors *x)
@@ -130,15 +170,21 @@ static double sum_of(const fitting *f, const point *p, const factors *x)
     return sum;
 }
 
-/* What the factors shall add up to. */
-static double target_of(const point *p) { return library_log2(p->of->seconds / (p->chain ? p->by.chain : p->by.rates)); }
+/* Where the shift of a sample's structure and type is kept. */
+static double *shift_at(const fitting *f, const point *p) { return &f->shift[p->structure * SPMV_TYPE_COUNT + (int)p->of->type]; }
+
+/* What the factors shall add up to, beyond what is known before them, the first levels and the structure's shift. */
+static double target_of(const fitting *f, const point *p, int levels)
+{
+    return library_log2(p->of->seconds / (p->chain ? p->by.chain : p->by.rates)) - known_of(f, p, levels) - *shift_at(f, p);
+}
 
 /* Predicted seconds by the rates (chain 0) or of the longest row (1) with the current factors. */
 static double predicted_as(const fitting *f, const point *p, int chain)
 {
     point as = *p;
     as.chain = chain;
-    return (chain ? p->by.chain : p->by.rates) * library_exp2(sum_of(f, &as, &f->own[p->candidate]));
+    return (chain ? p->by.chain : p->by.rates) * library_exp2(known_of(f, &as, LEVELS) + sum_of(f, &as, &f->own[p->candidate]));
 }
 
 /* 1: the table has a time of the longest row that is fitted. Elsewhere that row is a share of the whole estimate. */
@@ -159,6 +205,12 @@ static int counts(const point *p, int left_out) { return p->usable && p->structu
 static double *sum_at(const fitting *f, const point *p)
 {
     return &f->sum[(p->group * f->structures + p->structure) * 2 + p->chain];
+}
+
+/* The same of a level. */
+static double *share_at(const fitting *f, const point *p, int level)
+{
+    return &f->share[(level_of(p->of, level) * f->structures + p->structure) * 2 + p->chain];
 }
 
 /* Decides for all samples which time each is taken for, by the current factors, and how much each counts in its group: together those of
@@ -188,13 +240,13 @@ static void fit_groups(fitting *f, int left_out, normal *n)
     int round, i, j, g;
     size_t s;
     for (round = 0; round < ROBUST_ROUNDS; round++) {
-        for (g = 0; g < f->groups; g++) normal_begin(&n[g]);
+        for (g = 0; g < f->groups; g++) normal_begin(&n[g], f->hold);
         for (s = 0; s < f->count; s++) {
             const point *p = &f->p[s];
             normal *of = &n[p->group];
             double y, w;
             if (!counts(p, left_out)) continue;
-            y = target_of(p);
+            y = target_of(f, p, LEVELS);
             w = p->share * (round ? robust(y - sum_of(f, p, &f->group[p->group])) : 1);
             for (i = 0; i < SPMV_TERM_COUNT; i++) {
                 double v = term_of(f, p, i);
@@ -222,7 +274,7 @@ static void fit_own(fitting *f, int left_out, normal *n)
             int at = offset[p->chain];
             double y, w;
             if (!counts(p, left_out)) continue;
-            y = target_of(p);
+            y = target_of(f, p, LEVELS);
             w = p->weight * robust(y - sum_of(f, p, &f->own[p->candidate]));
             n[p->candidate].a[at][at] += w;
             n[p->candidate].b[at] += w * (y - sum_of(f, p, &f->group[p->group]));
@@ -230,8 +282,59 @@ static void fit_own(fitting *f, int left_out, normal *n)
         for (k = 0; k < f->candidates; k++)
             for (i = 0; i < 2; i++)
                 f->own[k].at[offset[i]] = f->group[f->group_of[k]].at[offset[i]] +
-                                          n[k].b[offset[i]] / (n[k].a[offset[i]][offset[i]] + PRIOR_CANDIDATE);
+                                          n[k].b[offset[i]] / (n[k].a[offset[i]][offset[i]] + f->hold * PRIOR_CANDIDATE);
     }
+}
+
+/* Fits the factors of a level, of which a structure counts once in each. */
+static void fit_level(fitting *f, int left_out, int level)
+{
+    static const int offset[2] = {SPMV_TERM_ALL, SPMV_TERM_CHAIN};
+    const double prior = level == LEVEL_TYPE ? PRIOR_COMMON : f->hold * PRIOR_FORMAT;
+    double above[LEVEL_MOST][2], below[LEVEL_MOST][2], *all;
+    int round, i, k;
+    size_t s;
+    memset(f->level[level], 0, sizeof f->level[level]);
+    memset(f->share, 0, (size_t)LEVEL_MOST * (size_t)f->structures * 2 * sizeof *f->share);
+    for (s = 0; s < f->count; s++)
+        if (counts(&f->p[s], left_out)) *share_at(f, &f->p[s], level) += f->p[s].weight;
+    for (round = 0; round < ROBUST_ROUNDS; round++) {
+        memset(above, 0, sizeof above);
+        memset(below, 0, sizeof below);
+        for (s = 0; s < f->count; s++) {
+            const point *p = &f->p[s];
+            double y, w;
+            if (!counts(p, left_out)) continue;
+            all = share_at(f, p, level);
+            y = target_of(f, p, level);
+            k = level_of(p->of, level);
+            w = p->weight / *all * robust(y - f->level[level][k].at[offset[p->chain]]);
+            above[k][p->chain] += w * y;
+            below[k][p->chain] += w;
+        }
+        for (k = 0; k < LEVEL_MOST; k++)
+            for (i = 0; i < 2; i++) f->level[level][k].at[offset[i]] = above[k][i] / (below[k][i] + prior);
+    }
+}
+
+/* Finds what the samples of each structure and type have in common. A structure on which everything is slower than expected, of which only
+ * some candidates have samples, would otherwise make these look worse than the others; and it is no reason to choose in another way. */
+static void fit_shifts(fitting *f)
+{
+    const size_t n = (size_t)f->structures * SPMV_TYPE_COUNT;
+    double *sum = f->shift + n, *weights = sum + n;
+    size_t s, i;
+    memset(sum, 0, 2 * n * sizeof *sum);
+    for (s = 0; s < f->count; s++) {
+        const point *p = &f->p[s];
+        double y;
+        if (!p->usable) continue;
+        i = (size_t)(shift_at(f, p) - f->shift);
+        y = target_of(f, p, LEVELS) + f->shift[i] - sum_of(f, p, &f->own[p->candidate]);
+        sum[i] += p->weight * y;
+        weights[i] += p->weight;
+    }
+    for (i = 0; i < n; i++) f->shift[i] = sum[i] / (weights[i] + PRIOR_SHIFT);
 }
 
 /* Finds the range of each term among the samples that are fitted. The matrices of the rates, whose terms are 0, belong to it. */
@@ -240,6 +343,7 @@ static void find_ranges(fitting *f, int left_out)
     double *low = f->table->low, *high = f->table->high;
     size_t s;
     int i;
+    if (f->corrects) return; /* the table's own samples have seen more than these */
     for (i = 0; i < SPMV_TERM_COUNT; i++) low[i] = high[i] = i == SPMV_TERM_ALL || i == SPMV_TERM_CHAIN;
     for (s = 0; s < f->count; s++)
         for (i = 0; i < SPMV_TERM_COUNT && counts(&f->p[s], left_out); i++) {
@@ -251,12 +355,16 @@ static void find_ranges(fitting *f, int left_out)
 /* Fits all groups and candidates without the samples of one structure (-1: with all). n: room for the equations of each candidate. */
 static void fit_all(fitting *f, int left_out, normal *n)
 {
-    int round;
+    int round, level;
     memset(f->own, 0, (size_t)f->candidates * sizeof *f->own);
     memset(f->group, 0, (size_t)f->groups * sizeof *f->group);
+    memset(f->level, 0, sizeof f->level);
+    memset(f->shift, 0, (size_t)f->structures * SPMV_TYPE_COUNT * sizeof *f->shift);
     find_ranges(f, left_out);
     for (round = 0; round < DIVIDE_ROUNDS; round++) {
-        divide(f, !round);
+        divide(f, !round && !f->corrects);
+        if (f->corrects) fit_shifts(f);
+        for (level = 0; level < LEVELS && f->corrects; level++) fit_level(f, left_out, level);
         fit_groups(f, left_out, n);
         fit_own(f, left_out, n);
     }
@@ -289,19 +397,46 @@ static double fastest(const fitting *f, const char *structure, spmv_type type)
     return best;
 }
 
-/* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
-static void judge(const fitting *f, int structure, spmv_type type, error_sum *own, error_sum *all, unsigned *choices, fit_quality *q)
+/* Is it a sample of that structure and type that is predicted? */
+static int judges(const point *p, int structure, spmv_type type)
 {
-    double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type);
+    return p->structure == structure && p->of->type == type && p->by.rates > 0;
+}
+
+/* The sums of errors: of each candidate; of all; of all without what the samples of a structure and type have in common. Where a table is
+ * corrected, the errors of candidates are without it, too. */
+typedef struct errors {
+    error_sum *own, all, order;
+} errors;
+
+/* The mean error of a structure in one type, as log2; 0 if nothing is predicted there. */
+static double error_mean(const fitting *f, int structure, spmv_type type)
+{
+    double sum = 0, weights = 0;
+    size_t s;
+    for (s = 0; s < f->count; s++) {
+        const point *p = &f->p[s];
+        if (!judges(p, structure, type)) continue;
+        sum += p->weight * library_log2(predicted(f, p) / p->of->seconds);
+        weights += p->weight;
+    }
+    return weights > 0 ? sum / weights : 0;
+}
+
+/* Adds the errors of one structure in one type to the sums, and the regret of the choice among its samples. choices: of that type. */
+static void judge(const fitting *f, int structure, spmv_type type, errors *e, unsigned *choices, fit_quality *q)
+{
+    double least = 0, chosen = 0, best = fastest(f, f->structure[structure], type), mean = error_mean(f, structure, type);
     size_t s;
     for (s = 0; s < f->count; s++) {
         const point *p = &f->p[s];
         double seconds, error;
-        if (p->structure != structure || p->of->type != type || !(p->by.rates > 0)) continue;
+        if (!judges(p, structure, type)) continue;
         seconds = predicted(f, p);
         error = library_log2(seconds / p->of->seconds);
-        error_add(&own[p->candidate], p->weight, error);
-        error_add(all, p->weight, error);
+        error_add(&e->own[p->candidate], p->weight, f->corrects ? error - mean : error);
+        error_add(&e->all, p->weight, error);
+        error_add(&e->order, p->weight, error - mean);
         q->good += seconds >= 0.8 * p->of->seconds && seconds <= 1.25 * p->of->seconds;
         q->samples++;
         if (least > 0 && seconds >= least) continue;
@@ -317,37 +452,51 @@ static void judge(const fitting *f, int structure, spmv_type type, error_sum *ow
 /* Leaves out one structure after another and judges the fits by it. own: becomes the errors of each candidate. */
 static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    error_sum all = {0, 0};
+    errors e = {NULL, {0, 0}, {0, 0}};
     unsigned choices[SPMV_TYPE_COUNT] = {0};
     int i, type;
     memset(q, 0, sizeof *q);
     memset(own, 0, (size_t)f->candidates * sizeof *own);
+    e.own = own;
     for (i = 0; i < f->structures; i++) {
         fit_all(f, i, n);
-        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, own, &all, &choices[type], q);
+        for (type = 0; type < SPMV_TYPE_COUNT; type++) judge(f, i, (spmv_type)type, &e, &choices[type], q);
     }
     q->structures = (unsigned)f->structures;
     q->terms = (unsigned)f->terms;
-    q->error = all.weights > 0 ? sqrt(all.squares / all.weights) : 0;
+    q->error = e.all.weights > 0 ? sqrt(e.all.squares / e.all.weights) : 0;
+    q->order = e.order.weights > 0 ? sqrt(e.order.squares / e.order.weights) : 0;
     for (type = 0; type < SPMV_TYPE_COUNT; type++)
         if (choices[type]) q->regret[type] = library_exp2(q->regret[type] / choices[type]);
     q->good = q->samples ? q->good / q->samples : 0;
 }
 
-/* Finds how many terms are best for structures that are left out, and judges the fits with these. */
+/* What decides between fits. Of a table that is corrected, only what the choice depends on: a device that is faster or slower than
+ * expected on all candidates alike needs no other choice. */
+static double judged(const fitting *f, const fit_quality *q) { return f->corrects ? q->order : q->error; }
+
+/* Finds how many terms are best for structures that are left out, and where a table is corrected, how much its fits should count beside
+ * the samples; and judges the fits with these. It begins with the fewest terms and the most that was known, and goes on from there only
+ * for a clear gain. */
 static void fit_best(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    int best = 1;
+    static const double holds[] = {16, 4, 1};
+    const int first = f->corrects ? 0 : 2, last = 2;
+    double hold = holds[first];
+    int best = 1, h;
     fit_quality now;
-    f->terms = 1;
-    fit_judge(f, own, q, n);
-    for (f->terms = 2; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
-        fit_judge(f, own, &now, n);
-        if (now.error > q->error * (1 - TERM_GAIN)) continue;
-        best = f->terms;
-        *q = now;
-    }
+    memset(q, 0, sizeof *q);
+    for (h = first; h <= last; h++)
+        for (f->terms = 1; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
+            f->hold = holds[h];
+            fit_judge(f, own, &now, n);
+            if (q->terms && judged(f, &now) > judged(f, q) * (1 - TERM_GAIN)) continue;
+            best = f->terms;
+            hold = f->hold;
+            *q = now;
+        }
     f->terms = best;
+    f->hold = hold;
     fit_judge(f, own, q, n);
 }
 
@@ -426,7 +575,10 @@ static int number_all(fitting *f, const sample_list *l)
     f->own = (factors *)calloc(l->count + 1, sizeof *f->own);
     f->group = (factors *)calloc(l->count + 1, sizeof *f->group);
     f->group_of = (int *)calloc(l->count + 1, sizeof *f->group_of);
-    if (!f->p || !f->structure || !f->candidate || !f->own || !f->group || !f->group_of) return cli_no_memory(f->t);
+    f->prior = (factors *)calloc(l->count + 1, sizeof *f->prior);
+    f->prior_error = (double *)calloc(l->count + 1, sizeof *f->prior_error);
+    if (!f->p || !f->structure || !f->candidate || !f->own || !f->group || !f->group_of || !f->prior || !f->prior_error)
+        return cli_no_memory(f->t);
     f->samples = l;
     for (s = 0; s < l->count; s++) {
         point *p = &f->p[f->count++];
@@ -441,27 +593,82 @@ static int number_all(fitting *f, const sample_list *l)
         p->group = f->group_of[p->candidate];
     }
     f->sum = (double *)calloc((size_t)f->groups * (size_t)f->structures * 2 + 1, sizeof *f->sum);
-    return f->sum ? DONE : cli_no_memory(f->t);
+    f->share = (double *)calloc((size_t)LEVEL_MOST * (size_t)f->structures * 2 + 1, sizeof *f->share);
+    f->shift = (double *)calloc(3 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->shift);
+    return f->sum && f->share && f->shift ? DONE : cli_no_memory(f->t);
 }
 
-/* Writes the factors and errors of all candidates into the table. DONE or FAILED. */
+/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples. */
+static double error_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
+{
+    const double known = f->prior_error[k], priors = known > 0 ? PRIOR_CANDIDATE : 0;
+    if (!(own[k].weights > 0)) return f->corrects && known > 0 ? known : q->error;
+    return sqrt((own[k].squares + priors * known * known) / (own[k].weights + priors));
+}
+
+/* The fit of candidate k: what was known of it, and what was fitted. */
+static spmv_tune_fit fit_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
+{
+    const sample *of = f->candidate[k];
+    spmv_tune_fit out;
+    int i, level;
+    memset(&out, 0, sizeof out);
+    out.layout = of->layout;
+    out.type = of->type;
+    memcpy(out.variant, of->variant, sizeof out.variant);
+    for (i = 0; i < SPMV_TERM_COUNT; i++) {
+        out.factor[i] = f->prior[k].at[i] + (i < f->terms || i == SPMV_TERM_CHAIN ? f->own[k].at[i] : 0);
+        for (level = 0; level < LEVELS; level++) out.factor[i] += f->level[level][level_of(of, level)].at[i];
+    }
+    out.error = error_of(f, k, own, q);
+    return out;
+}
+
+/* The fit of a row of which there are no samples: what was known, and what was learned of its type, its format and layouts that run
+ * alike. Its error is the one that was known or that of all, whichever is more. */
+static spmv_tune_fit fit_unseen(const fitting *f, const spmv_tune_row *r, const spmv_tune_fit *known, const fit_quality *q)
+{
+    spmv_tune_fit out;
+    int i, k;
+    memset(&out, 0, sizeof out);
+    if (known) out = *known;
+    out.layout = r->layout;
+    out.type = r->type;
+    memcpy(out.variant, r->variant, sizeof out.variant);
+    for (k = 0; k < f->candidates && !library_runs_alike(&f->candidate[k]->layout, &r->layout);) k++;
+    for (i = 0; i < SPMV_TERM_COUNT; i++) {
+        out.factor[i] += f->level[LEVEL_TYPE][r->type].at[i] + f->level[LEVEL_FORMAT][r->layout.format].at[i];
+        if (k < f->candidates && (i < f->terms || i == SPMV_TERM_CHAIN)) out.factor[i] += f->group[f->group_of[k]].at[i];
+    }
+    if (q->order > out.error) out.error = q->order;
+    return out;
+}
+
+/* 1: the fits have one of these knobs and this layout in this type. */
+static int fit_is_there(const spmv_tune_fit *fit, size_t fits, const spmv_tune_row *r)
+{
+    size_t i;
+    for (i = 0; i < fits; i++)
+        if (fit[i].type == r->type && !strcmp(fit[i].variant, r->variant) && table_same_layout(&fit[i].layout, &r->layout)) return 1;
+    return 0;
+}
+
+/* Writes the factors and errors of all candidates into the table, and where a table is corrected, of all its rows. DONE or FAILED. */
 static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
 {
     spmv_tuning *t = f->table;
-    spmv_tune_fit *fit = (spmv_tune_fit *)spmv_alloc(&t->hooks, (uint64_t)f->candidates + 1, sizeof *fit);
-    int i, k;
+    spmv_tune_fit *fit = (spmv_tune_fit *)spmv_alloc(&t->hooks, (uint64_t)f->candidates + t->count + 1, sizeof *fit);
+    size_t n = 0, i;
+    int k;
     if (!fit) return cli_no_memory(f->t);
+    for (k = 0; k < f->candidates; k++) fit[n++] = fit_of(f, k, own, q);
+    for (i = 0; i < t->count && f->corrects; i++) {
+        const spmv_tune_row *r = &t->row[i];
+        if (!fit_is_there(fit, n, r)) fit[n++] = fit_unseen(f, r, library_fit_of(t, r->type, &r->layout, r->variant), q);
+    }
     spmv_free(&t->hooks, t->fit);
     t->fit = fit;
-    t->fits = (size_t)f->candidates;
-    for (k = 0; k < f->candidates; k++) {
-        memset(&fit[k], 0, sizeof fit[k]);
-        fit[k].layout = f->candidate[k]->layout;
-        fit[k].type = f->candidate[k]->type;
-        memcpy(fit[k].variant, f->candidate[k]->variant, sizeof fit[k].variant);
-        for (i = 0; i < SPMV_TERM_COUNT; i++) fit[k].factor[i] = i < f->terms || i == SPMV_TERM_CHAIN ? f->own[k].at[i] : 0;
-        fit[k].error = own[k].weights > 0 ? sqrt(own[k].squares / own[k].weights) : q->error;
-    }
+    t->fits = n;
     t->left_out = q->error;
     t->structures = q->structures;
     t->samples = q->samples;
@@ -470,21 +677,63 @@ static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
     return DONE;
 }
 
-int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality)
+/* Finds the fits that are corrected. */
+static void find_prior(fitting *f)
+{
+    int k;
+    for (k = 0; k < f->candidates && f->corrects; k++) {
+        const sample *of = f->candidate[k];
+        const spmv_tune_fit *fit = library_fit_of(f->table, of->type, &of->layout, of->variant);
+        if (!fit) continue;
+        memcpy(f->prior[k].at, fit->factor, sizeof fit->factor);
+        f->prior_error[k] = fit->error;
+    }
+}
+
+/* Frees what belongs to the fitting. */
+static void fitting_free(fitting *f)
+{
+    free(f->p);
+    free(f->structure);
+    free(f->candidate);
+    free(f->own);
+    free(f->group);
+    free(f->group_of);
+    free(f->prior);
+    free(f->prior_error);
+    free(f->sum);
+    free(f->share);
+    free(f->shift);
+}
+
+/* Estimates all samples by the rates of the table, without its fits. DONE, or FAILED after a message. */
+static int fitting_begin(fitting *f, tool *t, spmv_tuning *table, const sample_list *samples, int corrects)
+{
+    const size_t fits = table->fits;
+    int result;
+    memset(f, 0, sizeof *f);
+    f->t = t;
+    f->table = table;
+    f->hold = 1;
+    f->corrects = corrects && fits;
+    if (!f->corrects) memset(table->high, 0, sizeof table->high);
+    result = number_all(f, samples);
+    if (result == DONE) find_prior(f);
+    table->fits = 0;
+    if (result == DONE) result = estimate_all(f);
+    table->fits = fits;
+    if (result == DONE) weigh(f);
+    return result;
+}
+
+/* Fits the table to the samples. corrects: 1: starting from its fits. */
+static int fit_samples(tool *t, spmv_tuning *table, const sample_list *samples, int corrects, fit_quality *quality)
 {
     fitting f;
     error_sum *own = NULL;
     normal *n = NULL;
-    int result;
-    memset(&f, 0, sizeof f);
-    f.t = t;
-    f.table = table;
-    table->fits = 0;
-    memset(table->high, 0, sizeof table->high); /* estimates are made without fits */
-    result = number_all(&f, samples);
-    if (result == DONE) result = estimate_all(&f);
+    int result = fitting_begin(&f, t, table, samples, corrects);
     if (result == DONE) {
-        weigh(&f);
         own = (error_sum *)calloc((size_t)f.candidates + 1, sizeof *own);
         n = (normal *)calloc((size_t)f.candidates + 1, sizeof *n);
         if (!own || !n) result = cli_no_memory(t);
@@ -496,12 +745,16 @@ int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quali
     }
     free(own);
     free(n);
-    free(f.p);
-    free(f.structure);
-    free(f.candidate);
-    free(f.own);
-    free(f.group);
-    free(f.group_of);
-    free(f.sum);
+    fitting_free(&f);
     return result;
+}
+
+int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality)
+{
+    return fit_samples(t, table, samples, 0, quality);
+}
+
+int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality)
+{
+    return fit_samples(t, table, samples, 1, quality);
 }

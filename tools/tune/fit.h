@@ -10,6 +10,7 @@
 /* How good the fits are for structures that are left out of them, one after another. */
 typedef struct fit_quality {
     double   error; /* root mean square of log2 of predicted over measured, of each sample as much as it counts */
+    double   order; /* the same without what all samples of a structure and type have in common, which does not matter to the choice */
     double   good;  /* share of the samples that are predicted within 0.8 to 1.25 of what was measured */
     double   regret[SPMV_TYPE_COUNT]; /* measured time of the candidate that is predicted to be the best over that of the fastest of all
                                          samples: geometric mean; 0: no samples */
@@ -19,5 +20,10 @@ typedef struct fit_quality {
 
 /* Replaces the fits of the table by ones to the samples. The structures are generated again for this. DONE, or FAILED after a message. */
 int fit_table(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
+
+/* The same, but the table's own fits are where the new ones start from: the samples correct a common factor first, then one of each format,
+ * then those of layouts that run alike and of each candidate, the more the more structures show it. Rows without samples get the factors of
+ * their format. A table without fits gets those of fit_table. */
+int fit_correct(tool *t, spmv_tuning *table, const sample_list *samples, fit_quality *quality);
 
 #endif

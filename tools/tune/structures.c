@@ -5,6 +5,7 @@
 #include "../cli/files.h"
 #include "../cli/memory.h"
 #include "../cli/output.h"
+#include "../library.h"
 #include "../matrices/generate.h"
 #include "sample.h"
 #include "table.h"
@@ -16,20 +17,20 @@
 #include <unistd.h>
 
 /* The matrices, as "spmv gen" names them. A budget that ends early still sees something of everything: the list goes through all sorts of
- * structure several times. None of them is among the matrices of clSpMV, which the choice is judged by (bench/regret.sh). */
+ * structure several times, and begins with those on which choices differ most and which take little time. None of them is among the
+ * matrices of clSpMV, which the choice is judged by (bench/regret.sh). */
 static const char *const structures[] = {
-    /* a grid, web-like rows, blocks with fill, wide, dense */
-    "poisson2d_700", "near_300000_20_60_10", "blocks_60000_4_8_50", "bibd_18_9", "dense_300_300", "lengths_200000_8_12_6",
-    "mesh3d_22_3", "arrow_46500", "band_100000_20_50", "kuresson_psmigr_1",
-    /* small ones, a few huge rows, power laws, diagonals with gaps */
-    "poisson2d_100", "koza_lp1", "near_1000000_3_8_20", "Trefethen_20000", "kuresson_tsopf_rs_b162_c3", "blocks_60000_3_10_100",
-    "koza_chebyshev4", "mycielskian12", "poisson3d_80", "lengths_1000000_3_2_1",
+    /* a small grid, a few huge rows, a power law, blocks with fill, web-like rows, a mesh of three unknowns, uneven, diagonals with gaps */
+    "poisson2d_100", "arrow_46500", "lengths_50000_40_80_8", "blocks_60000_4_8_50", "near_20000_10_30_12", "mesh3d_22_3",
+    "kuresson_maragal_2", "Trefethen_20000",
+    /* a grid, wide, dense, small and uneven, a band with gaps, large blocks, web-like rows beyond a cache */
+    "poisson2d_700", "bibd_18_9", "dense_300_300", "lengths_4000_20_6_2", "band_100000_20_50", "kuresson_psmigr_1", "blocks_60000_3_10_100",
+    "near_300000_20_60_10", "lengths_200000_8_12_6", "koza_lp1", "kuresson_tsopf_rs_b162_c3", "mycielskian12", "poisson3d_80",
     /* others of each sort, smaller or larger */
-    "kuresson_heart1", "koza_raefsky3", "near_60000_60_150_20", "lengths_50000_40_80_8", "band_200000_4_60", "blocks_100000_2_6_80",
-    "dense_64_50000", "permutation_500000", "kuresson_fp", "kuresson_deter4",
+    "near_1000000_3_8_20", "koza_chebyshev4", "lengths_1000000_3_2_1", "kuresson_heart1", "koza_raefsky3", "near_60000_60_150_20",
+    "band_200000_4_60", "blocks_100000_2_6_80", "dense_64_50000", "permutation_500000", "kuresson_fp", "kuresson_deter4",
     "mesh3d_60_1", "blocks_48000_6_5_70", "arrow_400000", "bibd_22_8", "lengths_30000_100_40_2", "kuresson_viscoplastic1",
-    "tridiag_1000000", "near_20000_10_30_12", "blocks_30000_8_4_40", "dense_50000_30", "kuresson_maragal_2", "gr_60_60",
-    "lengths_4000_20_6_2", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
+    "tridiag_1000000", "blocks_30000_8_4_40", "dense_50000_30", "gr_60_60", "band_30000_40_100", "mk11-b3", "poisson2d_1300",
 };
 
 enum { STRUCTURES = sizeof structures / sizeof *structures };
@@ -148,16 +149,57 @@ static int samples_have(const sample_list *l, const char *structure, const candi
 /* A layout whose knobs were left alone takes so many times as long as the best: then its other knobs are not tried. */
 #define HOPELESS 3.0
 
+/* Where only what is likely is measured: a candidate that is expected to take more than so many times as long as the best of all is
+ * left out, and variants of a layout that are expected to take so many times as long as the best of them. The first of a format may be
+ * HOPELESS times as slow as the best, because a device may suit a format more than the table knows. */
+#define LIKELY         1.6
+#define LIKELY_VARIANT 1.15
+
+/* A row of the table, and what it is expected to take on the structure. */
+typedef struct expected {
+    size_t row;
+    double seconds, layout; /* its own; the least of its layout */
+} expected;
+
 typedef struct measuring {
     tuner             *u;
+    const structures_wish *wish;
     const spmv_tuning *table;
-    FILE              *file;
+    FILE              *file;        /* NULL: none */
     sample_list        past;
     const char        *structure;
+    int                full; /* 1: memory for samples ran out */
     double             best; /* GFLOP/s of the best candidate on the structure */
 } measuring;
 
-/* Measures a candidate with the current store and appends the sample. Returns its rate, 0 if there is none. */
+/* Says that the product of a candidate failed or is wrong. */
+static void strike(const measuring *m, const candidate *c)
+{
+    size_t i;
+    for (i = 0; m->wish->struck && i < m->table->count; i++) {
+        const spmv_tune_row *r = &m->table->row[i];
+        if (r->type == c->row.type && table_same_layout(&r->layout, &c->row.layout) && !strcmp(r->variant, c->row.variant))
+            m->wish->struck[i] = 1;
+    }
+}
+
+/* Keeps a sample, in memory and in the file. */
+static void keep(measuring *m, const candidate *c, const char *name, double seconds)
+{
+    sample s;
+    memset(&s, 0, sizeof s);
+    s.type = c->row.type;
+    snprintf(s.structure, sizeof s.structure, "%s", m->structure);
+    s.layout = c->row.layout;
+    memcpy(s.variant, c->row.variant, sizeof s.variant);
+    s.seconds = seconds;
+    if (m->wish->taken && !samples_add(&m->past, &s)) m->full = 1;
+    if (!m->file) return;
+    fprintf(m->file, "%s %s %s %.6g\n", spmv_type_name(s.type), m->structure, name, 1e6 * seconds);
+    fflush(m->file);
+}
+
+/* Measures a candidate with the current store and keeps the sample. Returns its rate, 0 if there is none. */
 static double measure_one(measuring *m, candidate *c)
 {
     tuner *u = m->u;
@@ -170,12 +212,11 @@ static double measure_one(measuring *m, candidate *c)
     s = sample_rate(u, c, &rate, &right);
     if (s == SPMV_OK && !right) cli_complain(u->t, "%s on %s: its product is wrong", name, m->structure);
     if (s == SPMV_ERR_BACKEND) u->failures++;
+    if ((s == SPMV_OK && !right) || s == SPMV_ERR_BACKEND) strike(m, c);
     if (s != SPMV_OK || !right || !(rate > 0)) return 0;
     u->failures = 0;
     u->samples++;
-    fprintf(m->file, "%s %s %s %.6g\n", spmv_type_name(u->type), m->structure, name,
-            2e-3 * (double)u->at->w.a.nnz / (double)rate);
-    fflush(m->file);
+    keep(m, c, name, 2e-9 * (double)u->at->w.a.nnz / (double)rate);
     if ((double)rate > m->best) m->best = (double)rate;
     return (double)rate;
 }
@@ -215,12 +256,95 @@ static void measure_rows(measuring *m, size_t i)
     slot_empty(u->at);
 }
 
+/* Orders what is expected by the best of each layout, with the variants of a layout side by side, the fastest first. */
+static int compare_expected(const void *a, const void *b)
+{
+    const expected *x = (const expected *)a, *y = (const expected *)b;
+    if (x->layout < y->layout || x->layout > y->layout) return x->layout < y->layout ? -1 : 1;
+    return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+}
+
+/* Finds what each candidate of the current type is expected to take, in the order in which they should be measured. Returns how many there
+ * are; *out: the caller frees it. */
+static size_t expect(const measuring *m, const spmv_csr *pattern, expected **out)
+{
+    const spmv_tuning *t = m->table;
+    spmv_spec *layout = (spmv_spec *)calloc(t->count + 1, sizeof *layout);
+    const char **variant = (const char **)calloc(t->count + 1, sizeof *variant);
+    spmv_estimate *by = (spmv_estimate *)calloc(t->count + 1, sizeof *by);
+    expected *e = *out = (expected *)calloc(t->count + 1, sizeof *e);
+    size_t n = 0, used = 0, i, k;
+    for (i = 0; layout && variant && by && e && i < t->count; i++) {
+        if (t->row[i].type != m->u->type || row_is_repeated(t, i)) continue;
+        layout[n] = t->row[i].layout;
+        variant[n] = t->row[i].variant;
+        e[n++].row = i;
+    }
+    if (n && library_estimates(pattern, m->u->type, t, n, layout, variant, by, &m->u->t->hooks) != SPMV_OK) n = 0;
+    for (i = 0; i < n; i++) {
+        if (!(by[i].seconds > 0)) continue;
+        e[used].row = e[i].row;
+        e[used++].seconds = by[i].seconds;
+    }
+    for (i = 0; i < used; i++)
+        for (k = 0, e[i].layout = e[i].seconds; k < used; k++)
+            if (table_same_layout(&t->row[e[k].row].layout, &t->row[e[i].row].layout) && e[k].seconds < e[i].layout)
+                e[i].layout = e[k].seconds;
+    qsort(e, used, sizeof *e, compare_expected);
+    free(layout);
+    free(variant);
+    free(by);
+    return used;
+}
+
+/* 1: candidate i of those expected is worth a sample. */
+static int is_likely(const spmv_tuning *t, const expected *e, size_t i)
+{
+    size_t k;
+    if (e[i].seconds > LIKELY_VARIANT * e[i].layout) return 0;
+    if (e[i].layout <= LIKELY * e[0].layout) return 1;
+    for (k = 0; k < i && t->row[e[k].row].layout.format != t->row[e[i].row].layout.format;) k++;
+    return k == i && e[i].seconds <= HOPELESS * e[0].layout;
+}
+
+/* Measures the likely candidates of the current type on the pattern, the fastest layouts first. */
+static void measure_likely(measuring *m, const spmv_csr *pattern)
+{
+    tuner *u = m->u;
+    const spmv_tuning *t = m->table;
+    expected *e;
+    size_t n = expect(m, pattern, &e), i, k;
+    candidate c;
+    if (n && workload_take(&u->at->w, pattern, u->type, &u->t->hooks) != SPMV_OK) n = 0;
+    for (i = 0; i < n && !sample_out_of_time(u); i = k) {
+        int stored = 0;
+        for (k = i; k < n && table_same_layout(&t->row[e[k].row].layout, &t->row[e[i].row].layout); k++) {
+            if (!is_likely(t, e, k) || (!stored && !slot_store(u, &t->row[e[i].row].layout))) continue;
+            if (!stored) {
+                u->at->stored = stored = 1;
+                slot_begin(u);
+            }
+            memset(&c, 0, sizeof c);
+            c.row = t->row[e[k].row];
+            measure_one(m, &c);
+        }
+        if (!stored) continue;
+        slot_end(u);
+        slot_empty(u->at);
+    }
+    free(e);
+}
+
 /* Measures all layouts of the current type on the pattern. */
 static void measure_structure(measuring *m, const spmv_csr *pattern)
 {
     tuner *u = m->u;
     size_t i, k;
     m->best = 0;
+    if (m->wish->likely) {
+        measure_likely(m, pattern);
+        return;
+    }
     if (workload_take(&u->at->w, pattern, u->type, &u->t->hooks) != SPMV_OK) return;
     for (i = 0; i < m->table->count && !sample_out_of_time(u); i++) {
         if (m->table->row[i].type != u->type) continue;
@@ -230,11 +354,12 @@ static void measure_structure(measuring *m, const spmv_csr *pattern)
     }
 }
 
-/* Opens the file for appending, and writes its head if it is new. */
+/* Opens the file for appending, if there is to be one, and writes its head if it is new. */
 static int structures_open(measuring *m, const char *path)
 {
     tuner *u = m->u;
-    int fresh = access(path, F_OK) != 0;
+    int fresh = path && access(path, F_OK) != 0;
+    if (!path) return DONE;
     if (!fresh && samples_read(u->t, path, &m->past) != DONE) return FAILED;
     if (!fresh && strcmp(m->past.device, u->head.device) != 0)
         return cli_complain(u->t, "%s has samples of another device: %s", path, m->past.device);
@@ -244,21 +369,23 @@ static int structures_open(measuring *m, const char *path)
     return DONE;
 }
 
-int structures_measure(tuner *u, const spmv_tuning *table, unsigned types, const char *path)
+int structures_measure(tuner *u, const structures_wish *wish)
 {
+    const char *path = wish->path;
     measuring m;
     uint64_t longest = u->head.rows_at[u->head.rows - 1]; /* elements of the vectors on the device */
     int i, type, result;
     memset(&m, 0, sizeof m);
     m.u = u;
-    m.table = table;
+    m.wish = wish;
+    m.table = wish->table;
     result = structures_open(&m, path);
     for (i = 0; i < STRUCTURES && result == DONE && !sample_out_of_time(u); i++) {
         spmv_csr pattern;
         memset(&pattern, 0, sizeof pattern);
         result = generate_matrix(u->t, m.structure = structures[i], &pattern);
         for (type = 0; type < SPMV_TYPE_COUNT && result == DONE && pattern.rows <= longest && pattern.cols <= longest; type++) {
-            if (!(types >> type & 1u) || sample_out_of_time(u)) continue;
+            if (!(wish->types >> type & 1u) || sample_out_of_time(u)) continue;
             u->type = (spmv_type)type;
             result = sample_inputs(u);
             if (result == DONE) measure_structure(&m, &pattern);
@@ -270,6 +397,8 @@ int structures_measure(tuner *u, const spmv_tuning *table, unsigned types, const
     }
     if (i < STRUCTURES) u->complete = 0;
     if (m.file && (ferror(m.file) | fclose(m.file))) result = cli_complain(u->t, "%s: cannot be written", path);
-    samples_free(&m.past);
+    if (m.full) result = cli_no_memory(u->t);
+    if (wish->taken) *wish->taken = m.past;
+    else samples_free(&m.past);
     return result;
 }

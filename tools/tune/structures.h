@@ -36,8 +36,20 @@ void samples_free(sample_list *l);
 /* Reads a file of samples, packed by gzip or not. DONE, or FAILED after a message; free *out in either case. */
 int samples_read(tool *t, const char *path, sample_list *out);
 
-/* Measures the layouts and variants that the rows of the table have, of the types whose bits 1u << type are set, on every structure until
- * u->until, and appends each sample to the file. Samples that the file has are not measured again. DONE, or FAILED after a message. */
-int structures_measure(tuner *u, const spmv_tuning *table, unsigned types, const char *path);
+/* What structures_measure is to do, and what it gives back where a table is corrected. */
+typedef struct structures_wish {
+    const spmv_tuning *table;  /* whose rows are measured */
+    unsigned           types;  /* bits 1u << type */
+    const char        *path;   /* the file of samples; NULL: none is kept */
+    int                likely; /* 1: only what the table expects to be near the best of a structure, or is the best of its format, so that a
+                                  short time shows many structures */
+    unsigned char     *struck; /* a byte for each row of the table, becomes 1 if its product was wrong or failed; NULL: not wanted */
+    sample_list       *taken;  /* becomes all samples, those included that the file had before; free it also after a failure. NULL: not
+                                  wanted */
+} structures_wish;
+
+/* Measures the layouts and variants that the rows of the table have on every structure until u->until, and appends each sample to the file.
+ * Samples that the file has are not measured again. DONE, or FAILED after a message. */
+int structures_measure(tuner *u, const structures_wish *wish);
 
 #endif

@@ -193,6 +193,20 @@ spmv_tune_row *table_find(const spmv_tuning *t, const spmv_tune_row *like)
     return NULL;
 }
 
+void table_drop(spmv_tuning *t, const unsigned char *drop)
+{
+    size_t i, n = 0;
+    for (i = 0; i < t->count; i++) {
+        if (!drop[i]) {
+            t->row[n++] = t->row[i];
+            continue;
+        }
+        spmv_free(&t->hooks, t->row[i].rate);
+        spmv_free(&t->hooks, t->row[i].curve);
+    }
+    t->count = n;
+}
+
 void table_axis_cut(spmv_tuning *t, int across, int i)
 {
     int *count = across ? &t->per_row : &t->rows, r, p, old = t->per_row;

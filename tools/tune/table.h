@@ -27,6 +27,9 @@ int table_row_is(const spmv_tune_row *a, const spmv_tune_row *b);
 /* The row with the same type, kind, layout and variant, or NULL. */
 spmv_tune_row *table_find(const spmv_tuning *t, const spmv_tune_row *like);
 
+/* Removes the rows whose bytes in drop are not 0. */
+void table_drop(spmv_tuning *t, const unsigned char *drop);
+
 /* Removes entry i of the axis rows_at or, if across, per_row_at, and the rates there. */
 void table_axis_cut(spmv_tuning *t, int across, int i);
 

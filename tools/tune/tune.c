@@ -3,6 +3,9 @@
  * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_table.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
  * probes, and what matters most is measured first, so that any budget gives a table. The phases:
+ * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): its rates move with
+ * the device's launch and memory, and its fits follow samples of structures. A table made from nothing in a minute chose worse than none,
+ * because its candidates were the few that had been measured.
  *
  *   layouts  every layout with default knobs at the probes, which are a few sizes; those without hope are dropped
  *   knobs    one knob after another of the leading layouts
@@ -24,6 +27,7 @@
 #include "knobs.h"
 #include "merge.h"
 #include "phases.h"
+#include "prior.h"
 #include "probe.h"
 #include "sample.h"
 #include "structures.h"
@@ -270,12 +274,17 @@ static unsigned tune_what(tool *t, const arguments *args, int *result)
 static int tune_samples(tuner *u, const char *table, unsigned types, const char *samples)
 {
     spmv_tuning t;
+    structures_wish wish;
     int result = file_load_table(u->t, table, &t);
+    memset(&wish, 0, sizeof wish);
+    wish.table = &t;
+    wish.types = types;
+    wish.path = samples;
     if (result == DONE && strcmp(t.device, u->head.device) != 0)
         result = cli_complain(u->t, "%s is a table of another device: %s", table, t.device);
     tune_phase(u, "samples", 1, u->end);
     u->patience *= SAMPLE_PATIENCE;
-    if (result == DONE) result = structures_measure(u, &t, types, samples);
+    if (result == DONE) result = structures_measure(u, &wish);
     spmv_tuning_free(&t);
     return result;
 }
@@ -294,8 +303,26 @@ static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes
     fprintf(stderr, "; %u bytes\n", bytes);
 }
 
-/* Fits a table to a file of samples and writes it. DONE, or FAILED after a message. */
-static int tune_fit(tool *t, const char *table, const char *samples, const char *out)
+/* Makes of a table the one that is corrected for its device: table, of which only the head is read, becomes the prior with that head. from:
+ * as for prior_read. DONE, or FAILED after a message. */
+static int tune_begin_with(tool *t, spmv_tuning *table, const char *from)
+{
+    spmv_tuning prior;
+    int found, result = prior_read(t, table, from, &prior, &found);
+    if (result == DONE && !found) result = cli_complain(t, "no bundled table is one of the class %s", spmv_device_class_name(table->device_class));
+    if (result != DONE) return result;
+    result = prior_move(t, &prior, table);
+    if (result != DONE) {
+        spmv_tuning_free(&prior);
+        return result;
+    }
+    spmv_tuning_free(table);
+    *table = prior;
+    return DONE;
+}
+
+/* Fits a table to a file of samples and writes it; with from, fits another table with its head. DONE, or FAILED after a message. */
+static int tune_fit(tool *t, const char *table, const char *from, const char *samples, const char *out)
 {
     spmv_tuning all;
     sample_list list;
@@ -307,7 +334,8 @@ static int tune_fit(tool *t, const char *table, const char *samples, const char 
     if (result == DONE && strcmp(all.device, list.device) != 0)
         result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
-    if (result == DONE) result = fit_table(t, &all, &list, &q);
+    if (result == DONE && from) result = tune_begin_with(t, &all, strcmp(from, "bundled") != 0 ? from : NULL);
+    if (result == DONE) result = (from ? fit_correct : fit_table)(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
     if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
     samples_free(&list);
@@ -322,14 +350,62 @@ typedef struct tune_wish {
     uint64_t    rows_max;
     const char *table;    /* the table whose rows are measured on structures, instead of a new one; NULL: none */
     const char *samples;  /* the file of samples; NULL: none are taken */
+    const char *from;     /* the table that a short budget corrects; NULL: the bundled one */
 } tune_wish;
+
+/* Below so many seconds a table is corrected, not made. Tables that were made from nothing in 60 and in 195 seconds chose worse on GPUs
+ * than the bundled table of an H200 did, for that device itself and for an H100. */
+#define WHOLE_TABLE_SECONDS 600
+
+/* 1: the run corrects a table. */
+static int tune_corrects(const arguments *args, const tune_wish *w)
+{
+    if (w->table || args->value[OPT_RESUME] || !(w->budget > 0)) return 0;
+    return w->from ? strcmp(w->from, "none") != 0 : w->budget < WHOLE_TABLE_SECONDS;
+}
+
+/* Corrects a table by samples of the device whose head is known, and writes it. *found: 0: there is no table, and nothing was done. DONE, or
+ * FAILED after a message. */
+static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *found)
+{
+    spmv_tuning table;
+    sample_list list;
+    fit_quality q;
+    structures_wish wish;
+    size_t rows, bytes;
+    int result = prior_read(u->t, &u->head, w->from, &table, found);
+    if (result != DONE || !*found) return result;
+    memset(&list, 0, sizeof list);
+    memset(&wish, 0, sizeof wish);
+    wish.table = &table;
+    wish.types = w->types;
+    wish.path = w->samples;
+    wish.likely = 1;
+    wish.taken = &list;
+    result = prior_move(u->t, &table, &u->head);
+    wish.struck = (unsigned char *)calloc(table.count + 1, 1);
+    if (!wish.struck) result = cli_no_memory(u->t);
+    tune_phase(u, "samples", 1, u->end);
+    u->patience *= SAMPLE_PATIENCE;
+    if (result == DONE) result = structures_measure(u, &wish);
+    cli_progress_clear(u->t);
+    if (result == DONE && !list.count) result = cli_complain(u->t, "nothing could be measured");
+    if (result == DONE) table_drop(&table, wish.struck);
+    if (result == DONE) result = fit_correct(u->t, &table, &list, &q);
+    if (result == DONE) result = table_save(u->t, &table, out, 0, &rows, &bytes);
+    if (result == DONE) fit_print(&table, &q, (unsigned)bytes);
+    free(wish.struck);
+    samples_free(&list);
+    spmv_tuning_free(&table);
+    return result;
+}
 
 /* Measures a device and writes its table. DONE, or FAILED or USAGE after a message. */
 static int tune_run(tool *t, const arguments *args, tune_wish w)
 {
     const char *out = args->value[OPT_OUT];
     tuner *u = (tuner *)calloc(1, sizeof *u);
-    int result, grid = !w.table;
+    int result, grid = !w.table, corrects = tune_corrects(args, &w);
     double now;
     if (!u) return cli_no_memory(t);
     u->t = t;
@@ -339,20 +415,27 @@ static int tune_run(tool *t, const arguments *args, tune_wish w)
     u->head.hooks = t->hooks;
     cli_progress_begin(t);
     tuner_sizes(u, w.rows_max);
-    result = grid ? journal_begin(u, out, args->value[OPT_RESUME] != NULL) : DONE;
+    result = grid && !corrects ? journal_begin(u, out, args->value[OPT_RESUME] != NULL) : DONE;
     if (result == DONE) result = tuner_open(u, args);
 #ifndef SPMV_NO_DEVICES
     if (u->device && !u->device->info.f64) w.types &= 1u << SPMV_F32;
 #endif
-    if (result == DONE && grid) result = journal_open(u, args->value[OPT_RESUME] != NULL);
     u->begun = now = cli_seconds();
+    u->end = u->until = now + w.budget;
+    if (result == DONE && corrects) {
+        result = tune_correct(u, &w, out, &corrects);
+        if (result != DONE || corrects) grid = 0;
+        if (corrects) w.samples = NULL;
+    }
+    if (result == DONE && grid && tune_corrects(args, &w)) result = journal_begin(u, out, 0); /* there was no table to correct */
+    if (result == DONE && grid) result = journal_open(u, args->value[OPT_RESUME] != NULL);
     u->end = u->until = w.budget > 0 ? now + w.budget * (w.samples && grid ? GRID_SHARE : 1) : 1e300;
     if (result == DONE && grid) result = tune_types(u, w.types);
     if (result == DONE && u->failures < TUNE_FAILURES && grid) result = tune_speed(u);
     if (result == DONE && grid) result = tune_finish(u, out);
     if (w.budget > 0) u->end = now + w.budget;
     if (result == DONE && w.samples) result = tune_samples(u, grid ? out : w.table, w.types, w.samples);
-    if (result == DONE && w.samples) result = tune_fit(t, grid ? out : w.table, w.samples, out);
+    if (result == DONE && w.samples) result = tune_fit(t, grid ? out : w.table, NULL, w.samples, out);
     journal_close(u, result);
     tuner_free(u);
     free(u);
@@ -368,6 +451,7 @@ int tune_command(tool *t, const arguments *args)
     w.rows_max = option_count(t, args, OPT_ROWS_MAX, UINT64_C(1) << 53, 1024, UINT64_C(1) << 53, &result);
     w.table = args->value[OPT_TABLE];
     w.samples = args->value[OPT_SAMPLES];
+    w.from = args->value[OPT_FROM];
     t->cache = args->value[OPT_CACHE];
     if (result != DONE) return result;
     if (args->value[OPT_MERGE] && args->value[OPT_COMPARE]) return cli_misuse(t, "--merge and --compare cannot be combined");
@@ -376,11 +460,13 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE] && args->files < 1) return cli_misuse(t, "--merge requires tables");
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
-    if (w.samples && !w.table && !output_is_file(args->value[OPT_OUT]))
+    if (w.from && (args->value[OPT_RESUME] || (!(w.budget > 0) && !args->value[OPT_FIT])))
+        return cli_misuse(t, "--from requires --budget without --resume, or --fit");
+    if (w.samples && !w.table && !tune_corrects(args, &w) && !output_is_file(args->value[OPT_OUT]))
         return cli_misuse(t, "--samples requires the table's name (--out)");
     if (args->value[OPT_FIT]) {
         if (!w.table) return cli_misuse(t, "--fit requires --table");
-        return tune_fit(t, w.table, args->value[OPT_FIT], args->value[OPT_OUT]);
+        return tune_fit(t, w.table, w.from, args->value[OPT_FIT], args->value[OPT_OUT]);
     }
     return tune_run(t, args, w);
 }
