@@ -373,17 +373,13 @@ static int spmv__prefix_is_behind(const spmv__chooser *c, double seconds)
 /* Counts, for every w, the slices (ell: one of all rows) whose longest row has w entries or more. Free *reach. */
 static spmv_status spmv__slices_reaching(const spmv__look *l, uint64_t h, uint64_t **reach)
 {
-    uint64_t r, i = 0, most = 0, rows = l->v->a->rows, k;
+    const uint64_t rows = l->v->a->rows;
+    uint64_t r, k;
     void *block;
     spmv_status s = spmv__new(l->h, &block, l->longest + 2, 8, 0);
     if (s) return s;
     *reach = (uint64_t *)block;
-    for (r = 0; r < rows; r++) {
-        if (spmv__look_len(l, r) > most) most = spmv__look_len(l, r);
-        if (++i < h && r + 1 < rows) continue;
-        (*reach)[most]++;
-        i = most = 0;
-    }
+    for (r = 0; r < rows; r += h) (*reach)[spmv__look_slice_longest(l, h, r, spmv__smaller(r + h, rows))]++;
     for (k = l->longest; k-- > 0;) (*reach)[k] += (*reach)[k + 1];
     return SPMV_OK;
 }

@@ -47,7 +47,7 @@ static void spmv__look_free(spmv__look *l)
 /* What the shares of spmv__look_make find: the nonzeros and the rows that are not empty of each, and its longest row. */
 typedef struct spmv__look_totals {
     spmv__look *l;
-    uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES];
+    uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES], row[SPMV__MOST_SHARES]; /* row: the first that is longest */
     uint32_t   *with;  /* for each share: how many of its rows have each length */
     uint32_t   *brief; /* the same in the first pass, twice [SPMV__BRIEF]: of rows with even and with odd numbers, as two counters that
                           take turns need not wait for each other. The last place is of that length and all longer ones */
@@ -70,18 +70,20 @@ static void spmv__look_share(void *job, uint64_t share)
     const spmv_view *v = t->l->v;
     const uint64_t *ptr = v->a->ptr;
     uint32_t *len = t->l->len, *brief = t->brief + share * 2 * SPMV__BRIEF; /* len: NULL if the view shows all */
-    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, longest = 0;
+    uint64_t r = spmv__look_begin(t, share), end = spmv__look_begin(t, share + 1), k, nnz = 0, longest = 0, row = r;
     for (; r < end; r++) {
         uint64_t n = ptr[r + 1] - ptr[r];
         if (v->owner)
             for (n = 0, k = ptr[r]; k < ptr[r + 1]; k++) n += (uint64_t)(v->owner[k] == v->part);
         if (len) len[r] = (uint32_t)n;
         nnz += n;
+        row = n > longest ? r : row;
         longest = n > longest ? n : longest;
         brief[(r & 1) * SPMV__BRIEF + (n < SPMV__BRIEF ? n : SPMV__BRIEF - 1)]++;
     }
     t->nnz[share] = nnz;
     t->longest[share] = longest;
+    t->row[share] = row;
 }
 
 /* Counts how many rows of a share have each length. */
@@ -141,7 +143,10 @@ static spmv_status spmv__look_read(spmv__look_totals *t)
     l->rows = l->v->a->rows;
     for (i = 0; i < t->shares; i++) {
         l->nnz += t->nnz[i];
-        if (t->longest[i] > l->longest) l->longest = t->longest[i];
+        if (t->longest[i] > l->longest) {
+            l->longest = t->longest[i];
+            l->longest_row = t->row[i];
+        }
         l->rows -= t->brief[2 * i * SPMV__BRIEF] + t->brief[(2 * i + 1) * SPMV__BRIEF];
     }
     return SPMV_OK;
@@ -188,13 +193,14 @@ static spmv_status spmv__look_make(spmv__look *l, const spmv_view *v, const spmv
     if (v->owner) s = spmv__room(h, &len, rows + 1, 4);
     l->len = (uint32_t *)len;
     if (!s) {
-        s = spmv__room(h, &known, 1, sizeof *l->known + groups * 8);
+        s = spmv__room(h, &known, 1, sizeof *l->known + groups * 12);
         l->known = (spmv__look_known *)known;
     }
     if (!s) {
         memset(l->known, 0, sizeof *l->known);
         l->known->low = (uint32_t *)(void *)(l->known + 1);
         l->known->high = l->known->low + groups;
+        l->known->most = l->known->high + groups;
         t.l = l;
         s = spmv__look_read(&t);
         if (!s) s = spmv__look_count(&t);
@@ -796,20 +802,12 @@ static void spmv__look_picked(const spmv__look *l, spmv__look_table *t, uint64_t
     }
 }
 
-/* The row of the view that has the most nonzeros; the first of several. */
-static uint64_t spmv__look_longest(const spmv__look *l)
-{
-    uint64_t r = 0;
-    while (r + 1 < l->v->a->rows && spmv__look_len(l, r) < l->longest) r++;
-    return r;
-}
-
 /* Reads the block row of the longest row, which hardly any sample has, so that b->widest and the padding of its slice are right.
  * most: as in spmv__look_picked. */
 static void spmv__look_widest(const spmv__look *l, spmv__look_table *t, uint64_t most, spmv_block_features *b)
 {
     const spmv_csr *a = l->v->a;
-    uint64_t bh = (uint64_t)b->bh, row = spmv__look_longest(l) / bh * bh, end = spmv__smaller(row + bh, a->rows);
+    uint64_t bh = (uint64_t)b->bh, row = l->longest_row / bh * bh, end = spmv__smaller(row + bh, a->rows);
     uint64_t all = a->ptr[end] - a->ptr[row], entries = all;
     spmv_block_features found;
     spmv__blocks w;

@@ -2032,6 +2032,7 @@ typedef struct spmv__look {
     uint32_t         *len;    /* the nonzeros of each row of the matrix; NULL: the view shows all, so that its row pointers say it */
     uint64_t         *longer; /* longer[k]: number of rows with k or more nonzeros, k up to longest + 1 */
     uint64_t          longest, nnz, rows; /* rows: those that are not empty */
+    uint64_t          longest_row;        /* the first row that is as long as the longest; 0 if all are empty */
     struct spmv__look_known *known;       /* what estimates have found out so far */
 } spmv__look;
 
@@ -2053,7 +2054,9 @@ typedef struct spmv__look_known {
     int                spanned, spans_fit;      /* 1: the spans are there; each of them fits 16 bits */
     int                warps;                   /* sampled warps of tcsr; 0: none yet */
     int                wide, beyond;            /* those whose columns span 2^16 or more, and 2^23 or more */
+    int                grouped;                 /* 1: most is there */
     uint32_t          *low, *high; /* of each group of SPMV__LOOK_GROUP rows: first and last column; low > high: no nonzeros */
+    uint32_t          *most;       /* of each group: the nonzeros of its longest row */
 } spmv__look_known;
 
 /* The work of a product with a part. */
@@ -2313,6 +2316,41 @@ SPMV__SHARED void spmv__look_run(spmv__look_pass *c, const spmv__look *l, uint64
     c->h = rows && h > rows ? rows : h;
     c->shares = spmv__share_count(rows * steps);
     spmv__share_out(work, c, c->shares);
+}
+
+/* Finds the longest row of each group of rows of a share. */
+SPMV__SHARED void spmv__look_groups_share(void *job, uint64_t share)
+{
+    const spmv__look_pass *c = (const spmv__look_pass *)job;
+    uint64_t r = spmv__look_first(c, share), stop = spmv__look_first(c, share + 1), group;
+    for (group = r / SPMV__LOOK_GROUP; r < stop; group++) {
+        const uint64_t end = spmv__smaller(r + SPMV__LOOK_GROUP, stop);
+        uint64_t most = 0;
+        for (; r < end; r++) {
+            const uint64_t n = spmv__look_len(c->l, r);
+            most = n > most ? n : most;
+        }
+        c->l->known->most[group] = (uint32_t)most;
+    }
+}
+
+/* The nonzeros of the longest of rows first .. end - 1, a slice of sell with slices of h rows. If slices consist of whole groups, the rows
+ * are read once for all such heights. */
+SPMV__SHARED uint64_t spmv__look_slice_longest(const spmv__look *l, uint64_t h, uint64_t first, uint64_t end)
+{
+    uint64_t most = 0, i;
+    if (!first && end == l->v->a->rows) return l->longest;
+    if (h % SPMV__LOOK_GROUP) {
+        for (i = first; i < end; i++) most = spmv__look_len(l, i) > most ? spmv__look_len(l, i) : most;
+        return most;
+    }
+    if (!l->known->grouped) {
+        spmv__look_pass c;
+        spmv__look_run(&c, l, SPMV__LOOK_GROUP, 1, spmv__look_groups_share);
+        l->known->grouped = 1;
+    }
+    for (i = first / SPMV__LOOK_GROUP; i * SPMV__LOOK_GROUP < end; i++) most = l->known->most[i] > most ? l->known->most[i] : most;
+    return most;
 }
 
 /* Finds the first and the last column of each group of rows of a share, up to a group that does not fit 16 bits: then the share's result
@@ -3514,12 +3552,17 @@ static void spmv__slots_share(void *job, uint64_t share)
 /* The slots of sell if its slices are h rows of the matrix each, in order. */
 static double spmv__slots_in_order(const spmv__look *l, uint64_t h)
 {
+    const uint64_t rows = l->v->a->rows;
     spmv__look_pass c;
     double slots = 0;
     uint64_t i;
     if (spmv__look_has(&l->known->in_order, h, &slots)) return slots;
-    spmv__look_run(&c, l, h, 1, spmv__slots_share);
-    for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
+    if (h % SPMV__LOOK_GROUP == 0) {
+        for (i = 0; i < rows; i += h) slots += (double)spmv__look_slice_longest(l, h, i, spmv__smaller(i + h, rows)) * (double)h;
+    } else {
+        spmv__look_run(&c, l, h, 1, spmv__slots_share);
+        for (i = 0; i < c.shares; i++) slots += (double)c.result[i] * (double)h;
+    }
     spmv__look_keep(&l->known->in_order, h, slots);
     return slots;
 }
@@ -5122,16 +5165,26 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
 }
 
 /* The slots are counted as in a build. */
+/* The slot where the last row ends. If the view shows all nonzeros, only rows that do not fit into the rest of a tile are looked at. */
+static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile)
+{
+    const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;
+    uint64_t at = 0, r = 0;
+    for (; r < rows; r++) {
+        uint64_t n;
+        if (!l->len && (r = spmv__tile_full(ptr, rows, tile, r, &at)) == rows) break;
+        n = spmv__look_len(l, r);
+        if (n) at = spmv__tile_slot(tile, at, n) + n;
+    }
+    return at;
+}
+
 static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
 {
-    uint64_t tile = spmv__tile_slots(spec), at = 0, r;
+    const uint64_t tile = spmv__tile_slots(spec);
     spmv__estimate_entries(f, out);
     if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
-        for (r = 0; r < l->v->a->rows; r++) {
-            const uint64_t n = spmv__look_len(l, r);
-            if (n) at = spmv__tile_slot(tile, at, n) + n;
-        }
-        out->slots = (double)(spmv__ceil_div(at, tile) * tile);
+        out->slots = (double)(spmv__ceil_div(spmv__tcsr_end(l, tile), tile) * tile);
         spmv__look_keep(&l->known->tiles, tile, out->slots);
     }
     return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(l, out) : SPMV_OK;
