@@ -12,6 +12,8 @@
  * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
  * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
  * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
+ * With OpenMP and POSIX threads, spmv_create has a thread upload the CSR matrix while the others find the plan and count rows, if the
+ * matrix takes 4 MiB or more, and if the kernels are there or need not pay. The phase "upload" is then what is left to be done after that.
  * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
  * without runs takes over the buffers of the matrix.
  *

@@ -2411,6 +2411,7 @@ SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
     if (l->v->a->cols < SPMV_PAD16) return 1;
     if (!l->known->spanned) spmv__look_spans(l);
     if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    if (l->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
     for (r = 0; r < rows; r = end) {
         end = rows - r < h ? rows : r + h;
         if (!spmv__rows_fit(l, r, end)) return 0;
