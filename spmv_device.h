@@ -2846,7 +2846,9 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
 }
 
 /* Copies the rest of bytes to a buffer, of which *at are there or on their way; *at goes on. The bytes at from may change as soon as it
- * returns, but work in other queues than the device's may not start before spmv__dev_settle.
+ * returns, but work in other queues than the device's may not start before spmv__dev_settle. After a failure, no earlier copy reads the
+ * pinned memory any more: the next matrix overwrites it, and kernels of this one that are still in the queue would use what it wrote there
+ * as indices.
  *   stop  NULL, or what another thread sets to end the copy early: then the calling thread copies alone, in small steps */
 static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *at, uint64_t bytes, const void *from, const long *stop)
 {
@@ -2866,9 +2868,10 @@ static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *a
             s = b->transfer->put(d, d->queue, buffer, *at, c.bytes, c.to);
             if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
         }
-        if (s) return s;
+        if (s) break;
     }
-    return SPMV_OK;
+    if (s) b->finish(d, d->queue);
+    return s;
 }
 
 /* Copies to the beginning of a buffer, as spmv__dev_copy_rest does. */
