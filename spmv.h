@@ -417,6 +417,7 @@ static spmv_status spmv__plan_and_convert(spmv_matrix *m, const spmv_desc *d, co
     if (!s && m->converter) spmv__converter_set_thrifty(m->converter, d->convert == SPMV_CONVERT_DEFAULT && !d->buffers && !d->updatable);
     if (!s && d->buffers) s = spmv__give_buffers(m, d);
     how->converter = m->converter;
+    if (!s && m->converter && !(d->hints && d->hints->measure)) spmv__converter_begin(m->converter); /* measuring uses the device */
     if (!s) s = spmv__plan_and_store(m, d, csr, how);
     if (!m->converter) return s;
     end = spmv_converter_finish(m->converter);

@@ -12,6 +12,8 @@
  * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
  * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
  * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
+ * With OpenMP and POSIX threads, spmv_create has a thread upload the CSR matrix while the others find the plan and count rows, if the
+ * matrix takes 4 MiB or more, and if the kernels are there or need not pay. The phase "upload" is then what is left to be done after that.
  * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
  * without runs takes over the buffers of the matrix.
  *
@@ -73,6 +75,16 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
 
+/* The arrays of the CSR matrix, in the order in which they are uploaded: csr needs no row pointers. */
+enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SENT };
+
+/* Where the compiler has OpenMP and the system POSIX threads, a thread of its own uploads the matrix while the others analyse it. Nested
+ * regions of OpenMP would not do: they start all their threads anew each time. */
+#if defined(_OPENMP) && defined(__GNUC__) && !defined(_WIN32)
+#define SPMV__CONVERT_AHEAD
+#include <pthread.h>
+#endif
+
 struct spmv__convert_job;
 
 /* How a format's slots are found. Numbers of arrays may be SPMV__NO_ARRAY. */
@@ -100,6 +112,13 @@ typedef struct spmv__convert {
     struct spmv__convert_job *counted; /* of the part whose blocks were counted last and that is not filled yet; NULL: there is none */
     int                chain, off;   /* chain: the queue is out of order; off: the device has failed, the host fills the rest */
     int                thrifty;      /* 1: kernels are compiled only if that pays */
+    uint64_t           sent[SPMV__CONVERT_SENT]; /* bytes of val, col and ptr that are in their buffers or on their way */
+#ifdef SPMV__CONVERT_AHEAD
+    pthread_t          thread;       /* uploads the matrix while the host finds the plan */
+    spmv_device        quiet;        /* the device, without messages, for that thread */
+    long               stop;         /* 1: that thread is to end */
+    int                running;      /* 1: that thread was started, and nobody has waited for it */
+#endif
 } spmv__convert;
 
 /* What one part needs on the device while it is filled: buffers, or NULL. Of a job that is kept for updates, only what the kernel needs
@@ -356,7 +375,7 @@ static const spmv__convert_format *spmv__convert_format_of(spmv_format f)
 
 /* ---- the CSR matrix on the device --------------------------------------------------------------------------------- */
 
-/* Uploads an array of the CSR matrix. */
+/* Uploads an array, unless its buffer is there. */
 static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64_t count, size_t width, void **out)
 {
     spmv_array a;
@@ -366,25 +385,93 @@ static spmv_status spmv__convert_upload(spmv_device *d, const void *from, uint64
     return *out ? SPMV_OK : spmv__dev_upload(d, &a, out);
 }
 
+/* Uploads what is not there yet of an array of the CSR matrix; with stop, as spmv__dev_copy_rest does. */
+static spmv_status spmv__convert_array(spmv__convert *c, spmv_device *d, int array, const long *stop)
+{
+    const spmv_csr *a = c->a;
+    void **buffer = array == SPMV__CONVERT_PTR ? &c->ptr : array == SPMV__CONVERT_COL ? &c->col : &c->val;
+    const void *from = array == SPMV__CONVERT_PTR ? (const void *)a->ptr : array == SPMV__CONVERT_COL ? (const void *)a->col : a->val;
+    const uint64_t bytes = array == SPMV__CONVERT_PTR ? (a->rows + 1) * 8 : a->nnz * (array == SPMV__CONVERT_COL ? 4 : c->width);
+    spmv_status s = SPMV_OK;
+    if (!bytes || (c->given && array != SPMV__CONVERT_PTR)) return SPMV_OK;
+    if (!*buffer) s = spmv__dev_new_buffer(d, bytes, 1, buffer);
+    return s ? s : spmv__dev_copy_rest(d, *buffer, &c->sent[array], bytes, from, stop);
+}
+
+#ifdef SPMV__CONVERT_AHEAD
+/* The thread that uploads the matrix. It neither allocates by hooks nor logs. What fails is tried again by the one that waits for it, which
+ * reports the failure. */
+static void *spmv__convert_upload_ahead(void *job)
+{
+    spmv__convert *c = (spmv__convert *)job;
+    int k;
+    for (k = 0; k < SPMV__CONVERT_SENT && !spmv__is_set(&c->stop); k++)
+        if (spmv__convert_array(c, &c->quiet, k, &c->stop)) break;
+    return NULL;
+}
+
+/* Ends that thread. Everything that uses the device comes behind this. */
+static void spmv__convert_wait(spmv__convert *c)
+{
+    if (!c->running) return;
+    __atomic_store_n(&c->stop, 1L, __ATOMIC_RELEASE);
+    pthread_join(c->thread, NULL);
+    c->running = 0;
+}
+
+/* 1 if the device is likely to fill the first part: kernels for it are there, or they need not pay by themselves. */
+static int spmv__convert_is_likely(const spmv__convert *c)
+{
+    const spmv_device *d = c->device;
+    const uint64_t hash = d->images ? spmv__dev_source_hash((int)SPMV__KERNEL_CONVERT) : 0;
+    const spmv__program *p = d->programs;
+    const spmv__image *i = d->images;
+    while (p && (int)p->format != (int)SPMV__KERNEL_CONVERT) p = p->next;
+    while (i && i->source != hash) i = i->next;
+    return !c->thrifty || d->keeps || p || i;
+}
+
+/* Begins to upload the matrix in a thread of its own, if it is so large that this pays, and is likely to be needed. Until the first part
+ * needs it or the converter is closed, nobody else may use the device. Without threads or pinned memory nothing happens. */
+SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
+{
+    spmv__convert *c = (spmv__convert *)base;
+    spmv_device *d = c->device;
+    const uint64_t most = d->info.alloc_bytes;
+    unsigned i;
+    if (c->given || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
+    if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
+    for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d); i++) spmv__stage_make(d, i);
+    if (!spmv__stage_may(d)) return;
+    c->quiet = *d;
+    c->quiet.hooks.log = spmv__dev_hush;
+    c->running = !pthread_create(&c->thread, NULL, spmv__convert_upload_ahead, c);
+}
+#else
+static void spmv__convert_wait(spmv__convert *c) { (void)c; }
+SPMV__SHARED void spmv__converter_begin(spmv_converter *c) { (void)c; }
+#endif
+
 /* Uploads what is not there yet of the CSR matrix. */
 static spmv_status spmv__convert_matrix(spmv__convert *c)
 {
-    const spmv_csr *a = c->a;
+    int k;
     spmv_status s = SPMV_OK;
+    spmv__convert_wait(c);
     if (!c->args.none) s = spmv__dev_new_buffer(c->device, 0, 0, &c->args.none);
-    if (!s) s = spmv__convert_upload(c->device, a->ptr, a->rows + 1, 8, &c->ptr);
-    if (!s) s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
-    if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, spmv_value_size(a->type), &c->val);
+    for (k = 0; k < SPMV__CONVERT_SENT && !s; k++) s = spmv__convert_array(c, c->device, k, NULL);
     return s;
 }
 
 static void spmv__convert_drop(spmv__convert *c)
 {
+    spmv__convert_wait(c);
     spmv__dev_buffer_free(c->device, c->ptr);
     if (!c->given) spmv__dev_buffer_free(c->device, c->col);
     if (!c->given) spmv__dev_buffer_free(c->device, c->val);
     spmv__dev_buffer_free(c->device, c->args.none);
     c->ptr = c->col = c->val = c->args.none = NULL;
+    memset(c->sent, 0, sizeof c->sent);
 }
 
 /* ---- one part ----------------------------------------------------------------------------------------------------- */
@@ -923,21 +1010,22 @@ static int spmv__convert_wants(spmv__convert *c, spmv_part *p, spmv__source *s, 
 static spmv_status spmv__convert_hand_over(spmv__convert_job *j)
 {
     spmv__convert *c = j->c;
-    const spmv_csr *a = c->a;
     spmv_part *p = j->p;
     int k;
     spmv_status s = spmv__convert_elsewhere(j);
     if (!s) s = spmv__convert_host(j);
     if (s) return s;
     spmv__phase(j->s->h, SPMV_PHASE_UPLOAD);
-    s = spmv__convert_upload(c->device, a->col, a->nnz, 4, &c->col);
-    if (!s) s = spmv__convert_upload(c->device, a->val, a->nnz, c->width, &c->val);
+    spmv__convert_wait(c);
+    s = spmv__convert_array(c, c->device, SPMV__CONVERT_COL, NULL);
+    if (!s) s = spmv__convert_array(c, c->device, SPMV__CONVERT_VAL, NULL);
     for (k = 0; k < SPMV_MAX_ARRAYS && !s; k++)
         if (!spmv__convert_fills(j->t, k)) s = spmv__dev_upload(c->device, &p->a[k], &j->e->a[k]);
     if (s) return s;
     j->e->a[SPMV_CSR_COL] = c->col;
     j->e->a[SPMV_CSR_VAL] = c->val;
     c->col = c->val = NULL;
+    c->sent[SPMV__CONVERT_COL] = c->sent[SPMV__CONVERT_VAL] = 0;
     return SPMV_OK;
 }
 
@@ -975,6 +1063,7 @@ static void spmv__convert_give_up(spmv__convert *c, spmv_part *p, const spmv_hoo
 {
     int k;
     c->off = 1;
+    spmv__convert_wait(c);
     spmv__convert_forget(c);
     if (p->elsewhere) p->elsewhere->drop(p->elsewhere);
     p->elsewhere = NULL;
@@ -1132,9 +1221,10 @@ static spmv_status spmv__convert_part(spmv_converter *base, spmv_part *p, spmv__
         if (!status) return SPMV_OK;
         spmv__convert_give_up(c, p, s->h, status);
     }
+    spmv__convert_wait(c);
     spmv__convert_forget(c); /* the part may have arrays that are too large for the device */
     status = spmv__convert_fetch(c, &c->a->hooks);
-    if (c->off && !c->kept && !c->given) spmv__convert_drop(c);
+    if ((c->off || !c->count) && !c->kept && !c->given) spmv__convert_drop(c);
     spmv__phase(s->h, SPMV_PHASE_CONVERT);
     return status;
 }
@@ -1192,10 +1282,12 @@ SPMV_API spmv_status spmv_converter_finish(spmv_converter *base)
     if (!base) return spmv__null(NULL, "spmv_converter_finish", "c", NULL, 0);
     spmv__convert *c = (spmv__convert *)base;
     spmv_status s = SPMV_OK;
+    spmv__convert_wait(c);
     if (c->count) s = c->device->info.backend->finish(c->device, c->device->queue);
     if (!c->kept) spmv__convert_drop(c);
     if (!c->given) spmv__dev_buffer_free(c->device, c->val);
     c->val = NULL;
+    c->sent[SPMV__CONVERT_VAL] = 0;
     c->off = 1;
     return s;
 }
@@ -1227,6 +1319,7 @@ SPMV_API void spmv_converter_close(spmv_converter *base)
 {
     spmv__convert *c = (spmv__convert *)base;
     if (!c) return;
+    spmv__convert_wait(c);
     spmv__convert_forget(c);
     while (c->kept) {
         spmv__convert_job *j = c->kept;

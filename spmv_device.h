@@ -2777,40 +2777,45 @@ static void spmv__stage_free(spmv_device *d)
     d->stage = NULL;
 }
 
-/* Makes the chunk in use, unless it is there. Without a message, since a driver copies without it as well. */
-static spmv_status spmv__stage_make(spmv_device *d)
+/* Makes a chunk, unless it is there. Without a message, since a driver copies without it as well. After the first failure there is no
+ * pinned memory any more. */
+static spmv_status spmv__stage_make(spmv_device *d, unsigned chunk)
 {
     const spmv_transfer *t = d->info.backend->transfer;
     spmv_device quiet = *d;
-    spmv__stage *stage = d->stage;
-    void *block = stage;
+    void *block = d->stage;
     spmv_status s = SPMV_OK;
     quiet.hooks.log = spmv__dev_hush;
-    if (!stage) s = spmv__new(&quiet.hooks, &block, 1, sizeof *stage, 0);
-    if (s) return s;
-    stage = d->stage = (spmv__stage *)block;
-    if (!stage->at[stage->now]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &stage->at[stage->now], &stage->handle[stage->now]);
-    if (!s && !stage->point[stage->now]) s = t->point(&quiet, &stage->point[stage->now]);
+    if (!block) s = spmv__new(&quiet.hooks, &block, 1, sizeof *d->stage, 0);
+    if (!s) {
+        d->stage = (spmv__stage *)block;
+        if (!d->stage->at[chunk]) s = t->pin(&quiet, SPMV__STAGE_CHUNK, &d->stage->at[chunk], &d->stage->handle[chunk]);
+        if (!s && !d->stage->point[chunk]) s = t->point(&quiet, &d->stage->point[chunk]);
+    }
+    d->unstaged = s != SPMV_OK;
+    if (s) spmv__stage_free(d);
     return s;
 }
 
+/* 1 if copies to the device may go through pinned memory. */
+static int spmv__stage_may(const spmv_device *d)
+{
+    const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
+    return own && !d->unstaged && d->info.backend->transfer;
+}
+
 /* Finds a place for up to want bytes: *at, and how many bytes are free there; 0 if there is no pinned memory. *s: the status of waiting
- * until the place may be written to. After the first failure to pin there is none any more. */
+ * until the place may be written to. */
 static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char **at, spmv_status *s)
 {
     enum { ALIGNED = 64 /* bytes: copies of memory and of the bus are in such lines */ };
-    const int own = (d->info.type != SPMV_DEVICE_CPU && !d->info.unified) || SPMV__STAGE_ANYWHERE;
     spmv__stage *stage = d->stage;
-    if (d->unstaged || !own || !d->info.backend->transfer || (!stage && want < SPMV__STAGE_LEAST)) return 0;
+    if (!spmv__stage_may(d) || (!stage && want < SPMV__STAGE_LEAST)) return 0;
     if (stage && stage->used == SPMV__STAGE_CHUNK) {
         stage->now = (stage->now + 1) % SPMV__STAGE_CHUNKS;
         stage->used = 0;
     }
-    if (spmv__stage_make(d)) {
-        d->unstaged = 1;
-        spmv__stage_free(d);
-        return 0;
-    }
+    if (spmv__stage_make(d, stage ? stage->now : 0)) return 0;
     stage = d->stage;
     if (!stage->used) *s = d->info.backend->transfer->wait(d, stage->point[stage->now]);
     *at = (unsigned char *)stage->at[stage->now] + stage->used;
@@ -2818,6 +2823,13 @@ static uint64_t spmv__stage_place(spmv_device *d, uint64_t want, unsigned char *
     stage->used = spmv__smaller(spmv__round_up(stage->used + want, ALIGNED), SPMV__STAGE_CHUNK);
     return want;
 }
+
+/* Flags that one thread sets and another one reads. */
+#ifdef __GNUC__
+static int spmv__is_set(const long *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0; }
+#else
+static int spmv__is_set(const long *flag) { return *(const volatile long *)flag != 0; }
+#endif
 
 /* A copy in host memory, in shares. */
 typedef struct spmv__stage_copy {
@@ -2833,28 +2845,40 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
 }
 
-/* Copies to the beginning of a buffer. The bytes at from may change as soon as it returns, but work in other queues than the device's may
- * not start before spmv__dev_settle. After a failure, no earlier copy reads the pinned memory any more: the next matrix overwrites it, and
- * kernels of this one that are still in the queue would use what it wrote there as indices. */
-static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, const void *from)
+/* Copies the rest of bytes to a buffer, of which *at are there or on their way; *at goes on. The bytes at from may change as soon as it
+ * returns, but work in other queues than the device's may not start before spmv__dev_settle. After a failure, no earlier copy reads the
+ * pinned memory any more: the next matrix overwrites it, and kernels of this one that are still in the queue would use what it wrote there
+ * as indices.
+ *   stop  NULL, or what another thread sets to end the copy early: then the calling thread copies alone, in small steps */
+static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *at, uint64_t bytes, const void *from, const long *stop)
 {
     const spmv_backend *b = d->info.backend;
     spmv__stage_copy c;
-    uint64_t at;
     spmv_status s = SPMV_OK;
-    for (at = 0; at < bytes && !s; at += c.bytes) {
-        c.bytes = spmv__stage_place(d, bytes - at, &c.to, &s);
-        if (!c.bytes) return b->write(d, d->queue, buffer, bytes, from);
+    for (; *at < bytes && !(stop && spmv__is_set(stop)); *at += c.bytes) {
+        c.bytes = spmv__stage_place(d, stop ? spmv__smaller(bytes - *at, SPMV__STAGE_SHARE) : bytes - *at, &c.to, &s);
+        if (!c.bytes) {
+            s = b->write(d, d->queue, buffer, bytes, from);
+            c.bytes = bytes - *at;
+        } else if (!s) {
+            c.from = (const unsigned char *)from + *at;
+            c.shares = stop ? 1 : spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
+            spmv__share_out(spmv__stage_copy_share, &c, c.shares);
+            d->stage->busy = 1;
+            s = b->transfer->put(d, d->queue, buffer, *at, c.bytes, c.to);
+            if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
+        }
         if (s) break;
-        c.from = (const unsigned char *)from + at;
-        c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
-        spmv__share_out(spmv__stage_copy_share, &c, c.shares);
-        d->stage->busy = 1;
-        s = b->transfer->put(d, d->queue, buffer, at, c.bytes, c.to);
-        if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
     }
     if (s) b->finish(d, d->queue);
     return s;
+}
+
+/* Copies to the beginning of a buffer, as spmv__dev_copy_rest does. */
+static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, const void *from)
+{
+    uint64_t at = 0;
+    return spmv__dev_copy_rest(d, buffer, &at, bytes, from, NULL);
 }
 
 /* Waits for the copies of spmv__dev_copy. */

@@ -2422,6 +2422,7 @@ SPMV__SHARED int spmv__narrow_fits(const spmv__look *l, uint64_t h)
     if (l->v->a->cols < SPMV_PAD16) return 1;
     if (!l->known->spanned) spmv__look_spans(l);
     if (!l->known->spans_fit && h % SPMV__LOOK_GROUP == 0) return 0;
+    if (l->known->spans_fit && SPMV__LOOK_GROUP % h == 0) return 1; /* all lie within groups */
     for (r = 0; r < rows; r = end) {
         end = rows - r < h ? rows : r + h;
         if (!spmv__rows_fit(l, r, end)) return 0;
@@ -5214,24 +5215,18 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
     return SPMV_OK;
 }
 
-/* The slots of the whole matrix in tiles. Few are padding, so that of many rows some windows are enough to tell their share. */
-static double spmv__tile_slots_of(const spmv__look *l, uint64_t tile)
+/* The slot behind the last row, as in a build. If the view shows all nonzeros, only rows that do not fit into the rest of a tile are looked at. */
+static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile)
 {
-    const uint64_t windows = 16, window = 2048, rows = l->v->a->rows, count = rows > 2 * windows * window ? windows : 1;
-    uint64_t i, r, nnz = 0, slots = 0;
-    double all;
-    for (i = 0; i < count; i++) {
-        const uint64_t first = count > 1 ? (rows - window) / (count - 1) * i : 0, end = count > 1 ? first + window : rows;
-        uint64_t at = 0;
-        for (r = first; r < end; r++) {
-            const uint64_t n = spmv__look_len(l, r);
-            if (n) at = spmv__tile_slot(tile, at, n) + n;
-            nnz += n;
-        }
-        slots += at;
+    const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;
+    uint64_t at = 0, r = 0;
+    for (; r < rows; r++) {
+        uint64_t n;
+        if (!l->len && (r = spmv__tile_full(ptr, rows, tile, r, &at)) == rows) break;
+        n = spmv__look_len(l, r);
+        if (n) at = spmv__tile_slot(tile, at, n) + n;
     }
-    all = count > 1 && nnz ? (double)slots * ((double)l->nnz / (double)nnz) : count > 1 ? (double)l->nnz : (double)slots;
-    return (double)(spmv__ceil_div((uint64_t)all, tile) * tile);
+    return at;
 }
 
 static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *l, const spmv_features *f, spmv__load *out)
@@ -5239,7 +5234,7 @@ static spmv_status spmv__tcsr_estimate(const spmv_spec *spec, const spmv__look *
     const uint64_t tile = spmv__tile_slots(spec);
     spmv__estimate_entries(f, out);
     if (!spmv__look_has(&l->known->tiles, tile, &out->slots)) {
-        out->slots = spmv__tile_slots_of(l, tile);
+        out->slots = (double)(spmv__ceil_div(spmv__tcsr_end(l, tile), tile) * tile);
         spmv__look_keep(&l->known->tiles, tile, out->slots);
     }
     return spec->key[SPMV_KEY_IDX] == 16 ? spmv__tcsr_estimate_columns(l, out) : SPMV_OK;

@@ -1491,6 +1491,20 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
     return bytes;
 }
 
+enum { SPMV__STRIP_HEIGHTS = 4 /* that are compared: 2, 4, 8 and 16, as in the paper; a strip of 1 is csr, and 4 bits number its rows */ };
+
+/* The bytes for each height; a height is a share. */
+typedef struct spmv__strips {
+    const spmv_csr *a;
+    double          bytes[SPMV__STRIP_HEIGHTS];
+} spmv__strips;
+
+static void spmv__strips_share(void *job, uint64_t share)
+{
+    spmv__strips *c = (spmv__strips *)job;
+    c->bytes[share] = spmv__strip_bytes(c->a, (uint64_t)2 << share);
+}
+
 /* Makes cmrs, a part with the best strip height. Koza et al. take whichever of 2, 4, 8 and 16 is the fastest ("brute-force search", 5.2),
  * as is done here if there is a clock. For the case without one they give no rule ("a detailed answer is beyond the scope", 5.5), so this
  * one is our own: the height with the fewest bytes, where a greater one, for which every lane needs more local memory ("a severe limit on
@@ -1498,13 +1512,18 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
  * one 8% slower on pdb1HYS. */
 static spmv_status spmv__make_cmrs(spmv__maker *m)
 {
-    const int64_t lowest = 2, highest = 16; /* the paper's; a strip of 1 is csr, and 4 bits number the rows of one */
     const double gain = 0.95; /* of the bytes of the height before: what a greater one may read */
     spmv_measure measure = m->hints ? m->hints->measure : NULL;
-    int64_t h, best = 0, fastest = 0;
+    int64_t best = 0, fastest = 0;
     double least = 0, shortest = 0;
-    for (h = lowest; h <= highest; h *= 2) {
-        double bytes = spmv__strip_bytes(m->a, (uint64_t)h), seconds = -1;
+    spmv__strips strips;
+    int i;
+    strips.a = m->a;
+    spmv__share_among(spmv__strips_share, &strips, SPMV__STRIP_HEIGHTS,
+                      spmv__share_threads(spmv__share_count(m->a->rows), SPMV__STRIP_HEIGHTS));
+    for (i = 0; i < SPMV__STRIP_HEIGHTS; i++) {
+        const int64_t h = (int64_t)2 << i;
+        double bytes = strips.bytes[i], seconds = -1;
         spmv__set_strips(m->plan, h);
         if (measure) seconds = measure(m->hints->measure_user, m->plan, "");
         if (seconds >= 0 && (!fastest || seconds < shortest)) {

@@ -48,6 +48,17 @@ static void compare_arrays(const spmv_device *d, const spmv_store *here, const s
     }
 }
 
+static int ahead; /* matrices whose upload a thread began */
+
+/* Has a thread upload the matrix of a converter, if it is large enough. */
+static void begin_upload(spmv_converter *c)
+{
+    spmv__converter_begin(c);
+#ifdef SPMV__CONVERT_AHEAD
+    ahead += ((spmv__convert *)c)->running;
+#endif
+}
+
 /* Stores the matrix on the host and on the device, and compares; with updates, also after one of them, from the host and then from a buffer
  * of the device. Returns how many parts the device filled. */
 static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const char *text, const char *name, ledger *l)
@@ -75,6 +86,7 @@ static uint64_t compare(spmv_device *d, const spmv_csr *a, int updatable, const 
         return 0;
     }
     CHECK(!spmv_converter_open(&c, d, a), "open");
+    begin_upload(c);
     how.converter = c;
     CHECK(!spmv_store_make(&there, &plan, a, &how, &h), "%s on %s: %s", text, name, l->text);
     filled = spmv_converter_count(c);
@@ -130,6 +142,66 @@ static void bytes_of(spmv_type type, int updatable)
 
 Test(convert, every_byte_f64) { bytes_of(SPMV_F64, 0); }
 Test(convert, every_byte_f32_after_updates) { bytes_of(SPMV_F32, 1); }
+
+/* A matrix with bands, so large that its upload takes many chunks. */
+static void make_banded(spmv_csr *a, spmv_type type)
+{
+    enum { ROWS = 6000, WIDTH = 9 };
+    uint64_t *ptr = (uint64_t *)need_exact((ROWS + 1) * 8), n = 0;
+    uint32_t *col = (uint32_t *)need_exact(ROWS * WIDTH * 4), r, k;
+    unsigned char *val = (unsigned char *)need_exact(ROWS * WIDTH * spmv_value_size(type));
+    memset(a, 0, sizeof *a);
+    for (ptr[0] = r = 0; r < ROWS; ptr[++r] = n)
+        for (k = 0; k < WIDTH && r % 5; k++)
+            if (r + k * k < ROWS) col[n++] = r + k * k;
+    for (k = 0; k < n * spmv_value_size(type); k++) val[k] = (unsigned char)(k % 61);
+    a->rows = a->cols = ROWS;
+    a->nnz = n;
+    a->type = type;
+    a->ptr = ptr;
+    a->col = col;
+    a->val = val;
+}
+
+static void free_banded(spmv_csr *a)
+{
+    free((void *)(uintptr_t)a->ptr);
+    free((void *)(uintptr_t)a->col);
+    free((void *)(uintptr_t)a->val);
+}
+
+/* The matrix is uploaded while the host counts. Wherever that thread is ended, all bytes are right: it is ended at once, after some chunks,
+ * or when everything is there, as the rest of the first part takes short or long. */
+Test(convert, uploaded_ahead)
+{
+    static const char *const some[] = { "csr", "tcsr", "sell:h=16,grow=0.1", "sbell:b=2x2,h=8,idx=16", "ell:w=2+cmrs", "cmrs:sort=1" };
+    spmv_device d;
+    spmv_csr a;
+    spmv_converter *c;
+    ledger l;
+    size_t j;
+    memset(&l, 0, sizeof l);
+    open_device(&d);
+    make_banded(&a, SPMV_F64);
+    for (j = 0; j < sizeof some / sizeof *some; j++)
+        cr_assert_eq(compare(&d, &a, 0, some[j], "bands", &l) > 0, j + 1 < sizeof some / sizeof *some, "%s", some[j]);
+    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    begin_upload(c);
+    cr_assert_eq(spmv_converter_finish(c), SPMV_OK);
+    spmv_converter_close(c);
+    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    begin_upload(c);
+    spmv_converter_close(c);
+#ifdef SPMV__CONVERT_AHEAD
+    if (omp_get_max_threads() > 1) cr_assert_eq(ahead, (int)(sizeof some / sizeof *some) + 2);
+#endif
+    free_banded(&a);
+    make_banded(&a, SPMV_F32);
+    cr_assert_gt(compare(&d, &a, 1, "sell", "bands", &l), 0);
+    cr_assert_gt(compare(&d, &a, 1, "tcsr", "bands", &l), 0);
+    free_banded(&a);
+    spmv_device_close(&d);
+}
 
 /* The values of a store that spmv_create has made on the device, against those of a store on the host. */
 static void compare_created(const spmv_device *d, const spmv_matrix *m, const spmv_store *here, const char *what)
