@@ -128,8 +128,8 @@ typedef struct spmv_desc {
     spmv_hooks      hooks;   /* where memory comes from and where messages go; zero: the C library and stderr */
 } spmv_desc;
 
-/* Prepares a matrix for products: checks the input, finds or reads the plan, converts, and on an OpenCL device uploads the arrays and
- * builds the kernels.
+/* Prepares a matrix for products: checks the input, finds or reads the plan, converts, and on a device uploads the arrays and builds the
+ * kernels.
  *   m     need not be initialised. On failure it is zeroed and a message says why. Free it with spmv_destroy
  *   desc  the description, needed only during the call, except for what must outlive the matrix as said there
  * A plan given as text is used as it is: nothing is compared and no tuning table is read. "csr" on the host with matrix.borrow, where
@@ -143,9 +143,9 @@ SPMV_API spmv_status spmv_create(spmv_matrix *m, const spmv_desc *desc);
  *   alpha, beta  with beta 0, y is not read; with alpha 0, neither is x
  *   x            spmv_cols(m) elements; may be NULL if there are none, or if alpha is 0
  *   y            spmv_rows(m) elements, which may not overlap x; may be NULL if there are none
- * On the host only y is written, so any number of threads may use one matrix at a time. On an OpenCL device the call waits for the
- * result and uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For
- * products in several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv_device.h). */
+ * On the host only y is written, so any number of threads may use one matrix at a time. On a device the call waits for the result and
+ * uses the matrix's own exec: while one thread is in it, any other gets SPMV_ERR_BUSY and its y is left as it was. For products in
+ * several threads at once, or on vectors that stay on the device, make an spmv_exec for each thread (spmv_device.h). */
 SPMV_API spmv_status spmv_mul(const spmv_matrix *m, double alpha, const void *x, double beta, void *y);
 
 /* Frees everything and zeroes *m. It cannot fail; a zeroed matrix or NULL is ignored. */
@@ -188,10 +188,10 @@ SPMV_API uint64_t spmv_bytes(const spmv_matrix *m);
 
 /* ---- for tools ---------------------------------------------------------------------------------------------------- */
 
-/* Members are private but for on_device, from which spmv_exec_create makes execs of your own. A zeroed matrix may be destroyed, and
- * a matrix may be moved in memory. The struct is the same with and without OpenCL, so that units of both kinds can be linked. */
+/* Members are private except on_device, from which spmv_exec_create makes execs of your own. A zeroed matrix may be destroyed, and
+ * a matrix may be moved in memory. The struct is the same with and without back ends, so that units of both kinds can be linked. */
 struct spmv_matrix {
-    spmv_store      store;  /* on an OpenCL device without updates it keeps the sizes only; the arrays are freed */
+    spmv_store      store;  /* on a device without updates it keeps the sizes only; the arrays are freed */
     spmv_csr        own;    /* the CSR form, kept where parts borrow it or updates need it */
     int             updatable, borrowed_csr; /* borrowed_csr: made from desc->csr or from buffers */
     spmv_device    *device; /* NULL: products run on the host, and the next two are NULL */

@@ -134,7 +134,7 @@ SPMV_API const char *spmv_phase_name(spmv_phase p);
  * messages go to stderr (nowhere with SPMV_NO_STDIO). A hooks pointer may be NULL everywhere. Objects copy the struct, so it may be
  * discarded after the call. */
 typedef struct spmv_hooks {
-    void *user;                                             /* passed to both functions */
+    void *user;                                             /* passed to each of them */
     void *(*resize)(void *user, void *block, size_t bytes); /* as realloc, except that bytes 0 frees the block and returns NULL */
     /* Takes one message without a newline at its end. s is the error; SPMV_OK means a warning. */
     void (*log)(void *user, spmv_status s, const char *message);

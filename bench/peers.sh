@@ -56,9 +56,7 @@ describe_host() {
 
 begin_gpu() {
     peer=cuSPARSE rounds=${ROUNDS:-1}
-    if [ "${PEER:-}" ]; then return; fi
-    PEER=$out/cusparse
-    nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
+    cusparse_program
 }
 run_gpu() { ${RUN:-} "$PEER" "$1"; }
 describe_gpu() {
@@ -68,14 +66,8 @@ describe_gpu() {
     echo "wall clock around it. clspmv_* and poisson2d_* are of spmv gen, the others are real matrices."
 }
 
-if [ -z "${SPMV:-}" ]; then
-    make -s -C "$root" --no-print-directory build/spmv
-    SPMV=$root/build/spmv
-fi
-if [ -z "${CSRB:-}" ]; then
-    CSRB=$out/csrb
-    "${CC:-cc}" -std=c99 -O2 -I"$root" "$root/bench/csrb.c" -o "$CSRB"
-fi
+. "$root/bench/programs.sh"
+spmv_programs
 "begin_$class"
 plans=
 for p in ${PLANS-$(sh "$root/bench/candidates.sh" $class peers)}; do plans="$plans --plan $p"; done

@@ -22,7 +22,7 @@ from rows import fastest, geometric_mean, is_right, is_wrong, read, where
 CHOOSERS = ("auto", "cocktail")
 
 # The regret on a matrix: the rows of auto, of the best plan of one part and of the best plan of any kind, and the ratios of their times.
-# prepare: the time of choice, conversion and upload, in products of csr
+# cocktail_over_single: None if the run had no "cocktail". prepare: the time of choice, conversion and upload, in products of csr
 Regret = namedtuple("Regret", "over_single over_best cocktail_over_single prepare auto single best key")
 
 
@@ -117,9 +117,9 @@ def table_of(groups, now):
         if isinstance(auto, str):
             unknown.append((key, auto, single))
             continue
-        cocktail = of["cocktail"][0] if of["cocktail"] else auto
-        table.append(Regret(auto["us"] / single["us"], auto["us"] / best["us"], cocktail["us"] / single["us"],
-                            auto["prepare_us"] / csr[0]["us"], auto, single, best, key))
+        cocktail = of["cocktail"][0]["us"] / single["us"] if of["cocktail"] else None
+        table.append(Regret(auto["us"] / single["us"], auto["us"] / best["us"], cocktail, auto["prepare_us"] / csr[0]["us"], auto,
+                            single, best, key))
     return sorted(table, key=lambda r: -r.over_single), unknown
 
 
@@ -140,7 +140,8 @@ def begin():
 
 
 def line_of(r):
-    return (f"{r.key[2]:28} {r.auto['us']:9.1f} {r.over_single:7.3f} {r.over_best:6.3f} {r.cocktail_over_single:6.3f} {r.prepare:8.1f}  "
+    cocktail = f"{r.cocktail_over_single:6.3f}" if r.cocktail_over_single else f"{'-':>6}"
+    return (f"{r.key[2]:28} {r.auto['us']:9.1f} {r.over_single:7.3f} {r.over_best:6.3f} {cocktail} {r.prepare:8.1f}  "
             f"{r.auto['plan']} | {r.single['plan']} {r.single['us']:.1f} | {r.best['plan']} {r.best['us']:.1f}")
 
 
@@ -156,7 +157,9 @@ def section(table, unknown):
         return
     for what, ratios in (("auto over the best single", [r.over_single for r in table]),
                          ("auto over the best", [r.over_best for r in table]),
-                         ("cocktail over the best single", [r.cocktail_over_single for r in table])):
+                         ("cocktail over the best single", [r.cocktail_over_single for r in table if r.cocktail_over_single])):
+        if not ratios:
+            continue
         print(f"geometric mean, {what}: {geometric_mean(ratios):.3f}, worst {max(ratios):.3f}, "
               f"over 1.05: {sum(ratio > 1.05 for ratio in ratios)} of {len(ratios)}")
     prepare = sorted(r.prepare for r in table)

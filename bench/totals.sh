@@ -17,18 +17,9 @@ device=${DEVICE:-cuda:0}
 out=${OUT:-$root/build/totals}
 begun=$(date +%s)
 mkdir -p "$out"
-if [ -z "${SPMV:-}" ]; then
-    make -s -C "$root" --no-print-directory build/spmv
-    SPMV=$root/build/spmv
-fi
-if [ -z "${PEER+set}" ]; then
-    PEER=$out/cusparse
-    nvcc -O2 -std=c++17 -arch=native "$root/bench/peers/cusparse.cu" -o "$PEER" -lcusparse
-fi
-if [ -z "${CSRB:-}" ]; then
-    CSRB=$out/csrb
-    "${CC:-cc}" -std=c99 -O2 -I"$root" "$root/bench/csrb.c" -o "$CSRB"
-fi
+. "$root/bench/programs.sh"
+spmv_programs
+[ "${PEER-unset}" = "" ] || cusparse_program # PEER=: without it
 late() { [ "${SECONDS_LEFT:-}" ] && [ $(($(date +%s) - begun)) -ge "$SECONDS_LEFT" ] && echo "no time left for $*" >&2; }
 # bench ROWS ARGUMENT...: a plan that is refused makes this fail; errors has the reason
 bench() {

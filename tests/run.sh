@@ -232,7 +232,7 @@ group() { # group NAME: lists its checks
             fi
         done ;;
     threads) # the exit status is 66 if there is a race
-        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O1 -fsanitize=thread -I." \
+        check threads/tsan plain "\${CC:-cc} -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -g -O0 -fsanitize=thread -I." \
             "tests/threads.c -o $out/threads -lOpenCL -pthread && $pin $out/threads" ;;
     fuzz)
         for t in tests/fuzz/fuzz_*.c; do
