@@ -601,7 +601,7 @@ SPMV__FORCE_INLINE SPMV__O(quad) SPMV__F(first_eight)(const SPMV__T *product, co
  * last_four   of the products of the four values before val, the last n, the others being 0
  * row         the sum of values k to end - 1 times the elements of x that their columns name. The last four products of a row are formed
  *             together, whether or not some of them are already added: a loop over what is left would often be mispredicted. That left
- *             0.55 to 1.05 of the time. Prefetching values and columns changed nothing, prefetching x made products with 1 to 4 MB of x
+ *             0.6 to 1.05 of the time. Prefetching values and columns changed nothing, prefetching x made products with 1 to 4 MB of x
  *             1.05 to 1.7 times slower, and so did a jump by the length of a row (Zen 4, two threads of a core)
  * far_dot     the sum of a row of n values, as a call
  * fixed       the sum of a row of n nonzeros, 1 to 7, n being a constant
