@@ -62,7 +62,7 @@ typedef struct spmv_choice {
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times */
-    double        convert_times;             /* how many times as long as expected the conversions took that were timed on a host; 0: none */
+    double        convert_times;             /* how many times as long as expected conversions took that were timed on a host; 0: none */
     int           rivals;                    /* options that were measured beside the first or, on a host, beside csr (spmv_verify) */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
@@ -985,12 +985,12 @@ enum { SPMV__RIVALS = 2 };
 
 /* Products that measuring an option takes, unless they are very short: one that fills the caches and some rows of one or two. */
 #define SPMV__RIVAL_PRODUCTS      7
-#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on a host with csr measured: slow options are given up after the first */
+#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on a host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
- * option that is not csr must pass this test, the first included: of 38 matrices in f32 and f64 on two cores, 100 products with their
- * preparation took 1.31 times as long as with the best plan, 1.35 with 1.5 instead of 1, and 1.50 with 4; 1,000 products 1.10 with any of
- * these. */
+ * option that is not csr must pass this test, the first included: by what preparing and multiplying with each option took for 38 matrices
+ * in f32 and f64 on two cores, 100 products with their preparation take 1.31 times as long as with the best plan, 1.36 with 1.5 instead of
+ * 1, and 1.50 with 4; 1,000 products 1.10 with any of these. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
 
