@@ -576,12 +576,12 @@ static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
 }
 
 /* Seconds of a product on the host, the least of up to three rows of products; 0 if there is no clock or no memory for the vectors. Two
- * rows are enough if they agree, one if it takes clearly more than so many seconds a product, and the first product by itself if it takes
- * several times as many; most 0: never. */
+ * rows are enough if they agree or both take clearly more than so many seconds a product, one if it takes several times as many; most 0:
+ * never. The first products after a conversion may take twice as long as later ones, as what was written leaves the caches meanwhile. */
 static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
-    const double agree = 1.05, clearly = 1.2, hopeless = 3; /* times: that of rows, a row that is enough, a first product that is */
+    const double agree = 1.05, clearly = 1.3, hopeless = 3; /* times */
     enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
     double least = 0, took = 0;
     int i, k, n = LEAST, known = 0;
@@ -593,10 +593,10 @@ static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *h
         for (k = 0; k < (i ? n : 1) && !s; k++)
             s = spmv_store_mul(&m->store, 1, v->block, 0, (unsigned char *)v->block + v->y_at);
         took = (spmv__clock_now(hints) - begin) / (i ? n : 1);
-        known = most > 0 && took > (i ? clearly : hopeless) * most;
         if (!i) while (n < MOST && n * took < row) n++;
-        if (i > 1 && took < agree * least && least < agree * took) known = 1;
-        if (i ? i == 1 || took < least : known) least = took;
+        known = i > 1 && took < agree * least && least < agree * took;
+        if (i == 1 || (i && took < least)) least = took;
+        if (i && most > 0 && least > (i > 1 ? clearly : hopeless) * most) known = 1;
     }
     return s || !(least > 0) ? 0 : least;
 }
@@ -624,6 +624,16 @@ static void spmv__exchange_stores(spmv_matrix *a, spmv_matrix *b)
 #endif
 }
 
+/* Keeps how long the conversion took for an option, as the next ones will err alike. seconds: 0 if there is no clock. */
+static void spmv__keep_convert(spmv_choice *c, const spmv_option *o, double seconds)
+{
+    const double expected = o->convert * c->csr, least = 0.5; /* times: faster ones are not expected to go on like that */
+    double times;
+    if (!(seconds > 0) || !(expected > 0)) return;
+    times = spmv__longer(seconds / expected, least);
+    c->convert_times = c->convert_times > 0 ? (c->convert_times + times) / 2 : times;
+}
+
 /* Stores the matrix by a plan without a message if it is refused. */
 static spmv_status spmv__store_quietly(spmv_store *out, const spmv_plan *plan, const spmv_csr *csr, const spmv_build *how,
                                        const spmv_hooks *h)
@@ -645,13 +655,16 @@ static double spmv__challenge(spmv_matrix *m, const spmv_desc *d, const spmv_csr
 {
     spmv_option *o = &c->option[option];
     spmv_matrix other;
+    double begin;
     memset(&other, 0, sizeof other);
     other.updatable = m->updatable;
     o->measured = -1;
     if (spmv_plan_parse(&c->plan, o->plan, NULL, &d->hooks)) return seconds;
     spmv__phase(&d->hooks, SPMV_PHASE_CONVERT);
+    begin = spmv__clock_now(d->hints);
     if (!spmv__store_quietly(&other.store, &c->plan, csr, how, &d->hooks) && !spmv__to_device(&other, d, o->variant)) {
         double now;
+        if (!m->device) spmv__keep_convert(c, o, spmv__clock_now(d->hints) - begin);
         spmv__phase(&d->hooks, SPMV_PHASE_CHOICE);
         now = spmv__prepared_seconds(&other, d, seconds, v);
         if (now > 0) o->measured = now;

@@ -64,6 +64,7 @@ typedef struct spmv_choice {
                                                 well (spmv_verify); else 0 */
     double        error;                     /* of the predictions, as the table says: the standard deviation of log2 of predicted over
                                                 measured times */
+    double        convert_times;             /* how many times as long as expected conversions took that were timed on a host; 0: none */
     int           rivals;                    /* options that were measured beside the first or, on a host, beside csr (spmv_verify) */
     char          steps[SPMV_COCKTAIL_TEXT]; /* cocktail: every inequality that was evaluated; "": the plan is not by cocktail */
     char          table[SPMV_TUNE_NAME];     /* the device whose table was used */
@@ -986,20 +987,20 @@ enum { SPMV__RIVALS = 2 };
 
 /* Products that measuring an option takes, unless they are very short: one that fills the caches and some rows of one or two. */
 #define SPMV__RIVAL_PRODUCTS      7
-#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on a host with csr measured: slow options are given up after the first */
+#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on a host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
- * option that is not csr must pass this test, the first included: of 38 matrices in f32 and f64 on two cores, 100 products with their
- * preparation took 1.31 times as long as with the best plan, 1.35 with 1.5 instead of 1, and 1.50 with 4; 1,000 products 1.10 with any of
- * these. */
+ * option that is not csr must pass this test, the first included: by what preparing and multiplying with each option took for 38 matrices
+ * in f32 and f64 on two cores, 100 products with their preparation take 1.31 times as long as with the best plan, 1.36 with 1.5 instead of
+ * 1, and 1.50 with 4; 1,000 products 1.10 with any of these. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
 
 /* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
- * left correlates by (a - a^2) / (1 - a^2). Its deviation would be the root of 1 - a^2, 0.87 times that of the table, which is of
- * matrices that were left out of the fits; on the 38 matrices, 0.4 to 0.7 times were equally good. */
+ * left correlates by (a - a^2) / (1 - a^2). Its deviation would be the root of 1 - a^2, 0.87 times that of the table, but with that, 1,000
+ * products of those 38 matrices were prepared in 50 products of csr (median), and with 0.4 times in 32; both took equally long. */
 #define SPMV__ERRORS_ALIKE_BASE 0.3333
-#define SPMV__ERROR_LEFT_BASE   0.6
+#define SPMV__ERROR_LEFT_BASE   0.4
 
 /* Seconds of building the kernels of an option for a device: NVRTC took 0.06 to 0.375 s on an H200's host. */
 #define SPMV__BUILD_SECONDS 0.2
@@ -1115,7 +1116,7 @@ static int spmv__next_rival(const spmv_choice *c, const spmv_build_hints *hints,
     k = spmv__outlook_of(c, best, calls);
     for (i = 0; i < c->count; i++) {
         const spmv_option *o = &c->option[i];
-        double cost = o->convert * c->csr + k.products * o->predicted + build, gain;
+        double cost = o->convert * c->csr * (c->convert_times > 0 ? c->convert_times : 1) + k.products * o->predicted + build, gain;
         if (o->measured != 0 || !(o->predicted > 0)) continue;
         gain = spmv__expected_gain(k.own, k.shift * spmv__risked_seconds(c, o, calls), k.error, calls);
         if (gain < k.pays * cost || gain - cost <= most || spmv__alike_is_measured(c, o)) continue;

@@ -359,7 +359,7 @@ int main(int argc, char **argv)
 #endif
     if (in_total)
         printf("%-26s%10.0f products   %10.0f products   %8.0f products\n%-26s %6s %5s %6s %6s %5s %6s %6s %5s %6s  %s\n", "", counts[0],
-               counts[1], counts[2], "matrix", "total", "one", "ready", "total", "one", "ready", "total", "one", "ready", "1,000 stored as");
+               counts[1], counts[2], "matrix", "total", "one", "ready", "total", "one", "ready", "total", "one", "ready", "stored as");
     else printf("%-24s %-13s %9s %8s %8s %8s %8s %7s %9s  %s\n", "matrix", "plan", "ms", "products", "analysis", "first", "check", "memory",
            "csr us", "stored as");
     while (++at < argc) {
