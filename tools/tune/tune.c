@@ -3,8 +3,8 @@
  * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_table.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
  * probes, and what matters most is measured first, so that any budget gives a table. The phases:
- * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): its rates move with
- * the device's launch and memory, and its fits follow samples of structures. A table made from nothing in a minute chose worse than none,
+ * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): all speeds
+ * change with the device's memory, and its fits follow samples of structures. A table made from nothing in a minute chose worse than none,
  * because its candidates were the few that had been measured.
  *
  *   layouts  every layout with default knobs at the probes, which are a few sizes; those without hope are dropped
