@@ -215,7 +215,8 @@ static const command commands[] = {
      "fill, a few huge rows, wide and small matrices. FILE keeps these samples, of which none is taken twice. The table then also gets\n"
      "fits: how much longer products take than its rates say, by fill, uneven rows and other terms. With --table as well, the rates of\n"
      "that table are kept and only samples are taken. --fit repeats the fits of --table from FILE without measuring; with --from, it\n"
-     "corrects that table (\"bundled\": the bundled one) for the device of --table. All print how good the estimates are for matrices that are left out of the fits.\n\n"
+     "corrects that table (\"bundled\": the bundled one) for the device of --table. All print how good\n"
+     "the estimates are for matrices that are left out of the fits.\n\n"
      "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
      "speeds and the shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"

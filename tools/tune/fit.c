@@ -20,7 +20,9 @@
  *
  * Where a table of another device, or of this one at another time, is corrected, its fits are where everything starts from: then the
  * factors below are what is added to its factors. First all candidates of a type get a common factor, which says how fast the device is;
- * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. */
+ * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. What all samples
+ * on a structure have in common is taken out of them, because it has no influence on the choice. Structures that are left out decide
+ * whether anything but the common factor is corrected, and how much what was known counts (fit_holds). */
 #define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
 #define PRIOR_CHAIN     1.0 /* by which that to the time of the longest row does */
 #define PRIOR_TERM      2.0 /* by which the factors of the other terms do */
@@ -65,7 +67,7 @@ typedef struct factors {
     double at[SPMV_TERM_COUNT];
 } factors;
 
-/* What is common to candidates where a table is corrected: their type, their format. */
+/* What candidates have in common where a table is corrected: their type, their format. */
 enum { LEVEL_TYPE, LEVEL_FORMAT, LEVELS, LEVEL_MOST = (int)SPMV_FORMAT_COUNT + (int)SPMV_TYPE_COUNT /* enough for either */ };
 
 typedef struct fitting {
@@ -643,10 +645,12 @@ static int number_all(fitting *f, const sample_list *l)
     return f->sum && f->share && f->shift && f->regret ? DONE : cli_no_memory(f->t);
 }
 
-/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples. */
+/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples; or that alone if nothing is
+ * corrected. */
 static double error_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
 {
     const double known = f->prior_error[k], priors = known > 0 ? PRIOR_CANDIDATE : 0;
+    if (f->hold >= HOLD_ALL && known > 0) return known;
     if (!(own[k].weights > 0)) return f->corrects && known > 0 ? known : q->error;
     return sqrt((own[k].squares + priors * known * known) / (own[k].weights + priors));
 }
@@ -685,7 +689,7 @@ static spmv_tune_fit fit_unseen(const fitting *f, const spmv_tune_row *r, const 
         out.factor[i] += f->level[LEVEL_TYPE][r->type].at[i] + f->level[LEVEL_FORMAT][r->layout.format].at[i];
         if (k < f->candidates && (i < f->terms || i == SPMV_TERM_CHAIN)) out.factor[i] += f->group[f->group_of[k]].at[i];
     }
-    if (q->order > out.error) out.error = q->order;
+    if (q->order > out.error && (f->hold < HOLD_ALL || !known)) out.error = q->order;
     return out;
 }
 
