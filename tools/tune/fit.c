@@ -20,7 +20,9 @@
  *
  * Where a table of another device, or of this one at another time, is corrected, its fits are where everything starts from: then the
  * factors below are what is added to its factors. First all candidates of a type get a common factor, which says how fast the device is;
- * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. */
+ * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. What all samples
+ * on a structure have in common is taken out of them, because it has no influence on the choice. Structures that are left out decide
+ * whether anything but the common factor is corrected, and how much what was known counts (fit_holds). */
 #define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
 #define PRIOR_CHAIN     1.0 /* by which that to the time of the longest row does */
 #define PRIOR_TERM      2.0 /* by which the factors of the other terms do */
@@ -31,6 +33,9 @@
 
 /* An error beyond this, as log2, counts in proportion to its size instead of its square (Huber), so that no sample outweighs the rest. */
 #define ROBUST 0.5
+
+/* The most that what was known can count: nothing but the common factors changes. */
+#define HOLD_ALL 1e9
 
 /* Rounds of reweighting for that, and of deciding which time a sample is taken for; neither changes later. */
 enum { ROBUST_ROUNDS = 5, DIVIDE_ROUNDS = 6 };
@@ -62,7 +67,7 @@ typedef struct factors {
     double at[SPMV_TERM_COUNT];
 } factors;
 
-/* What is common to candidates where a table is corrected: their type, their format. */
+/* What candidates have in common where a table is corrected: their type, their format. */
 enum { LEVEL_TYPE, LEVEL_FORMAT, LEVELS, LEVEL_MOST = (int)SPMV_FORMAT_COUNT + (int)SPMV_TYPE_COUNT /* enough for either */ };
 
 typedef struct fitting {
@@ -79,6 +84,8 @@ typedef struct fitting {
     int           corrects;   /* 1: the table's own fits are corrected; 0: there are none, and all of prior and level are 0 */
     factors      *prior;      /* of each candidate: the fits that are corrected */
     double       *prior_error; /* their errors */
+    double       *regret;     /* [structures][SPMV_TYPE_COUNT]: of the choice, as log2, by the fits that were judged last; -1: none. Behind
+                                 it room for as many */
     factors       level[LEVELS][LEVEL_MOST]; /* of each type; of each format */
     double       *shift;      /* [structures][SPMV_TYPE_COUNT]: what all samples on a structure have in common beyond all else;
                                  behind them room for two sums of each */
@@ -443,6 +450,7 @@ static void judge(const fitting *f, int structure, spmv_type type, errors *e, un
         least = seconds;
         chosen = p->of->seconds;
     }
+    f->regret[structure * SPMV_TYPE_COUNT + (int)type] = least > 0 ? library_log2(chosen / best) : -1;
     if (!(least > 0)) return;
     q->regret[type] += library_log2(chosen / best);
     if (chosen / best > q->worst[type]) q->worst[type] = chosen / best;
@@ -471,33 +479,71 @@ static void fit_judge(fitting *f, error_sum *own, fit_quality *q, normal *n)
     q->good = q->samples ? q->good / q->samples : 0;
 }
 
-/* What decides between fits. Of a table that is corrected, only what the choice depends on: a device that is faster or slower than
- * expected on all candidates alike needs no other choice. */
-static double judged(const fitting *f, const fit_quality *q) { return f->corrects ? q->order : q->error; }
-
-/* Finds how many terms are best for structures that are left out, and where a table is corrected, how much its fits should count beside
- * the samples; and judges the fits with these. It begins with the fewest terms and the most that was known, and goes on from there only
- * for a clear gain. */
-static void fit_best(fitting *f, error_sum *own, fit_quality *q, normal *n)
+/* Finds how many terms are best for structures that are left out, and judges the fits with these. */
+static void fit_terms(fitting *f, error_sum *own, fit_quality *q, normal *n)
 {
-    static const double holds[] = {16, 4, 1};
-    const int first = f->corrects ? 0 : 2, last = 2;
-    double hold = holds[first];
-    int best = 1, h;
+    int best = 1;
     fit_quality now;
-    memset(q, 0, sizeof *q);
-    for (h = first; h <= last; h++)
+    f->terms = 1;
+    fit_judge(f, own, q, n);
+    for (f->terms = 2; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
+        fit_judge(f, own, &now, n);
+        if (now.error > q->error * (1 - TERM_GAIN)) continue;
+        best = f->terms;
+        *q = now;
+    }
+    f->terms = best;
+    fit_judge(f, own, q, n);
+}
+
+/* 1: the regrets of the fits that were judged last are lower than those in before, in the mean, by more than the standard error of the
+ * difference: the samples are few, and what was known is only given up for what they really show. */
+static int is_clearly_better(const fitting *f, const double *before)
+{
+    double sum = 0, squares = 0, mean, count = 0;
+    int i;
+    for (i = 0; i < f->structures * SPMV_TYPE_COUNT; i++) {
+        const double d = before[i] - f->regret[i];
+        if (before[i] < 0 || f->regret[i] < 0) continue;
+        sum += d;
+        squares += d * d;
+        count++;
+    }
+    if (count < 2) return 0;
+    mean = sum / count;
+    return mean > 0 && mean * mean > (squares / count - mean * mean) / (count - 1);
+}
+
+/* Finds how much the fits that are corrected should count beside the samples, and how many terms are corrected, and judges the fits with
+ * these. It begins with no correction at all, but for the common factor, and goes on only for what is clearly better. */
+static void fit_holds(fitting *f, error_sum *own, fit_quality *q, normal *n)
+{
+    static const double holds[] = {HOLD_ALL, 16, 4, 1};
+    const size_t regrets = (size_t)f->structures * SPMV_TYPE_COUNT;
+    double hold = HOLD_ALL, *before = f->regret + regrets;
+    int best = 1, h;
+    f->hold = HOLD_ALL;
+    f->terms = 1;
+    fit_judge(f, own, q, n);
+    memcpy(before, f->regret, regrets * sizeof *before);
+    for (h = 1; h < (int)(sizeof holds / sizeof *holds); h++)
         for (f->terms = 1; f->terms < SPMV_TERM_CHAIN + 1; f->terms++) {
             f->hold = holds[h];
-            fit_judge(f, own, &now, n);
-            if (q->terms && judged(f, &now) > judged(f, q) * (1 - TERM_GAIN)) continue;
+            fit_judge(f, own, q, n);
+            if (!is_clearly_better(f, before)) continue;
             best = f->terms;
             hold = f->hold;
-            *q = now;
+            memcpy(before, f->regret, regrets * sizeof *before);
         }
     f->terms = best;
     f->hold = hold;
     fit_judge(f, own, q, n);
+}
+
+static void fit_best(fitting *f, error_sum *own, fit_quality *q, normal *n)
+{
+    if (f->corrects) fit_holds(f, own, q, n);
+    else fit_terms(f, own, q, n);
 }
 
 /* ---- estimates of the samples ------------------------------------------------------------------------------------------ */
@@ -595,13 +641,16 @@ static int number_all(fitting *f, const sample_list *l)
     f->sum = (double *)calloc((size_t)f->groups * (size_t)f->structures * 2 + 1, sizeof *f->sum);
     f->share = (double *)calloc((size_t)LEVEL_MOST * (size_t)f->structures * 2 + 1, sizeof *f->share);
     f->shift = (double *)calloc(3 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->shift);
-    return f->sum && f->share && f->shift ? DONE : cli_no_memory(f->t);
+    f->regret = (double *)calloc(2 * (size_t)f->structures * SPMV_TYPE_COUNT + 1, sizeof *f->regret);
+    return f->sum && f->share && f->shift && f->regret ? DONE : cli_no_memory(f->t);
 }
 
-/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples. */
+/* The error of candidate k: that of its samples, beside which the one that was known counts as some samples; or that alone if nothing is
+ * corrected. */
 static double error_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
 {
     const double known = f->prior_error[k], priors = known > 0 ? PRIOR_CANDIDATE : 0;
+    if (f->hold >= HOLD_ALL && known > 0) return known;
     if (!(own[k].weights > 0)) return f->corrects && known > 0 ? known : q->error;
     return sqrt((own[k].squares + priors * known * known) / (own[k].weights + priors));
 }
@@ -640,7 +689,7 @@ static spmv_tune_fit fit_unseen(const fitting *f, const spmv_tune_row *r, const 
         out.factor[i] += f->level[LEVEL_TYPE][r->type].at[i] + f->level[LEVEL_FORMAT][r->layout.format].at[i];
         if (k < f->candidates && (i < f->terms || i == SPMV_TERM_CHAIN)) out.factor[i] += f->group[f->group_of[k]].at[i];
     }
-    if (q->order > out.error) out.error = q->order;
+    if (q->order > out.error && (f->hold < HOLD_ALL || !known)) out.error = q->order;
     return out;
 }
 
@@ -704,6 +753,7 @@ static void fitting_free(fitting *f)
     free(f->sum);
     free(f->share);
     free(f->shift);
+    free(f->regret);
 }
 
 /* Estimates all samples by the rates of the table, without its fits. DONE, or FAILED after a message. */

@@ -4,7 +4,6 @@
 #include "../cli/cli.h"
 #include "../cli/files.h"
 #include "../cli/memory.h"
-#include "../library.h"
 #include "table.h"
 #include "spmv.h"
 #include <stdio.h>
@@ -31,46 +30,30 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
     return DONE;
 }
 
-/* Multiplies each rate by what the model of the library says of the new device over what it says of the old one. The levels of caches that
- * only the rates show move with the rates, so that both are taken to have the one cache of their heads. */
-static void rates_move(spmv_tuning *table, const spmv_tuning *head)
+/* Makes every speed so many times as high and every time as many times as short. */
+static void speeds_move(spmv_tuning *table, double times)
 {
-    spmv_tuning old = *table, now = *head;
     size_t k;
     int i;
-    if (!(old.read > 0) || !(now.read > 0)) return;
-    old.device_class = now.device_class = SPMV_DEVICE_CLASS_CPU;
     for (k = 0; k < table->count; k++)
-        for (i = 0; i < table->rows * table->per_row; i++) {
-            const spmv_tune_row *r = &table->row[k];
-            double rows = (double)table->rows_at[i / table->per_row], per_row = (double)table->per_row_at[i % table->per_row];
-            if (!(r->rate[i] > 0)) continue;
-            r->rate[i] *= (float)library_exp2(library_model_rate(&now, r->type, &r->layout, rows, per_row) -
-                                              library_model_rate(&old, r->type, &r->layout, rows, per_row));
-        }
+        for (i = 0; i < table->rows * table->per_row; i++) table->row[k].rate[i] *= (float)times;
+    table->copy *= times;
+    table->read *= times;
+    table->cache_read *= times;
+    table->launch /= times;
+    table->step /= times;
+    table->long_step /= times;
+    table->miss /= times;
 }
 
-/* Copies what a head says of a device. Figures that it lacks stay, because without them estimates would be made in another way. */
-static void head_move(spmv_tuning *table, const spmv_tuning *head)
+/* Copies what a head says of a device, but for its figures. */
+static void names_move(spmv_tuning *table, const spmv_tuning *head)
 {
     memcpy(table->device, head->device, sizeof table->device);
     memcpy(table->driver, head->driver, sizeof table->driver);
     memcpy(table->date, head->date, sizeof table->date);
     table->units = head->units;
     table->memory = head->memory;
-    table->copy = head->copy;
-    table->read = head->read;
-    table->launch = head->launch;
-    table->cache = head->cache;
-    table->cache_read = head->cache_read;
-    if (head->miss > 0) {
-        table->held = head->held;
-        table->miss = head->miss;
-    }
-    if (!(head->step > 0)) return;
-    table->step = head->step;
-    table->long_step = head->long_step;
-    table->short_steps = head->short_steps;
 }
 
 int prior_move(tool *t, spmv_tuning *table, const spmv_tuning *head)
@@ -79,8 +62,8 @@ int prior_move(tool *t, spmv_tuning *table, const spmv_tuning *head)
     spmv_tuning again;
     int result = DONE;
     memset(&text, 0, sizeof text);
-    rates_move(table, head);
-    head_move(table, head);
+    if (table->read > 0 && head->read > 0) speeds_move(table, head->read / table->read);
+    names_move(table, head);
     table_print(&text, table, NULL); /* what follows from the rates and the head is found where a table is read */
     if (text.failed) result = cli_no_memory(t);
     else if (spmv_tuning_read(&again, text.at, text.used, "the table of a similar device", &t->hooks) != SPMV_OK) result = FAILED;

@@ -152,7 +152,7 @@ static int samples_have(const sample_list *l, const char *structure, const candi
 /* Where only what is likely is measured: a candidate that is expected to take more than so many times as long as the best of all is
  * left out, and variants of a layout that are expected to take so many times as long as the best of them. The first of a format may be
  * HOPELESS times as slow as the best, because a device may suit a format more than the table knows. */
-#define LIKELY         1.6
+#define LIKELY         2.0
 #define LIKELY_VARIANT 1.15
 
 /* A row of the table, and what it is expected to take on the structure. */

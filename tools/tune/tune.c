@@ -2,15 +2,16 @@
  *
  * tools/tune/tune.c - spmv tune: measures layouts and variants on generated matrices and writes a tuning table (spmv_table.h).
  * This is the offline benchmarking stage of clSpMV 3.2, which took half a day. Here candidates that cannot win are dropped after a few
- * probes, and what matters most is measured first, so that any budget gives a table. The phases:
- * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): its rates move with
- * the device's launch and memory, and its fits follow samples of structures. A table made from nothing in a minute chose worse than none,
- * because its candidates were the few that had been measured.
+ * probes, and what matters most is measured first. The phases:
  *
  *   layouts  every layout with default knobs at the probes, which are a few sizes; those without hope are dropped
  *   knobs    one knob after another of the leading layouts
  *   grid     the remaining candidates at all sizes, every other one first
  *   again    outliers once more
+ *
+ * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): all its speeds
+ * change in proportion to those of memory, and its fits follow samples of structures (structures.h). A table made from nothing in a
+ * minute chose worse than none, because its candidates were the few that had been measured.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
@@ -309,7 +310,8 @@ static int tune_begin_with(tool *t, spmv_tuning *table, const char *from)
 {
     spmv_tuning prior;
     int found, result = prior_read(t, table, from, &prior, &found);
-    if (result == DONE && !found) result = cli_complain(t, "no bundled table is one of the class %s", spmv_device_class_name(table->device_class));
+    if (result == DONE && !found)
+        result = cli_complain(t, "no bundled table is one of the class %s", spmv_device_class_name(table->device_class));
     if (result != DONE) return result;
     result = prior_move(t, &prior, table);
     if (result != DONE) {
@@ -364,8 +366,8 @@ static int tune_corrects(const arguments *args, const tune_wish *w)
     return w->from ? strcmp(w->from, "none") != 0 : w->budget < WHOLE_TABLE_SECONDS;
 }
 
-/* Corrects a table by samples of the device whose head is known, and writes it. *found: 0: there is no table, and nothing was done. DONE, or
- * FAILED after a message. */
+/* Corrects a table by samples of the device whose head is known, and writes it. *found: 0: there is no table, and nothing was done. DONE,
+ * or FAILED after a message. */
 static int tune_correct(tuner *u, const tune_wish *w, const char *out, int *found)
 {
     spmv_tuning table;
