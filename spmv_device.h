@@ -2834,7 +2834,8 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
 }
 
 /* Copies to the beginning of a buffer. The bytes at from may change as soon as it returns, but work in other queues than the device's may
- * not start before spmv__dev_settle. */
+ * not start before spmv__dev_settle. After a failure, no earlier copy reads the pinned memory any more: the next matrix overwrites it, and
+ * kernels of this one that are still in the queue would use what it wrote there as indices. */
 static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, const void *from)
 {
     const spmv_backend *b = d->info.backend;
@@ -2844,7 +2845,7 @@ static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, 
     for (at = 0; at < bytes && !s; at += c.bytes) {
         c.bytes = spmv__stage_place(d, bytes - at, &c.to, &s);
         if (!c.bytes) return b->write(d, d->queue, buffer, bytes, from);
-        if (s) return s;
+        if (s) break;
         c.from = (const unsigned char *)from + at;
         c.shares = spmv__ceil_div(c.bytes, SPMV__STAGE_SHARE);
         spmv__share_out(spmv__stage_copy_share, &c, c.shares);
@@ -2852,6 +2853,7 @@ static spmv_status spmv__dev_copy(spmv_device *d, void *buffer, uint64_t bytes, 
         s = b->transfer->put(d, d->queue, buffer, at, c.bytes, c.to);
         if (!s) s = b->transfer->set(d, d->queue, d->stage->point[d->stage->now]);
     }
+    if (s) b->finish(d, d->queue);
     return s;
 }
 

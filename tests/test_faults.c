@@ -17,6 +17,7 @@ static long calls, fail_at = -1, fails_left; /* calls so far; the number of the 
 static cl_int fault;
 static const char *only;                     /* only calls of this name count; NULL: all */
 static char failed[64];                      /* the name of the latest call that failed */
+static long finished;                        /* how often a queue was waited for */
 
 static int fails(const char *name)
 {
@@ -147,6 +148,7 @@ TAKER(clReleaseEvent, cl_event, -1)
 #define MAY_FAIL(name, ...) (fails(#name) ? fault : name(__VA_ARGS__))
 #define clBuildProgram(...)            MAY_FAIL(clBuildProgram, __VA_ARGS__)
 #define clEnqueueBarrierWithWaitList(...) MAY_FAIL(clEnqueueBarrierWithWaitList, __VA_ARGS__)
+#define clFinish(queue)                (finished++, clFinish(queue))
 #define clFlush(...)                   MAY_FAIL(clFlush, __VA_ARGS__)
 #define clEnqueueReadBuffer(...)       MAY_FAIL(clEnqueueReadBuffer, __VA_ARGS__)
 #define clEnqueueWriteBuffer(...)      MAY_FAIL(clEnqueueWriteBuffer, __VA_ARGS__)
@@ -388,6 +390,40 @@ Test(faults, every_call_fails_once, .timeout = 300)
     every_call("sbell:b=2x2,idx=16", NULL, &d);
     every_call("ell:w=3+tcsr:rows=nonempty", NULL, &d);
     conversion = SPMV_CONVERT_DEFAULT;
+    spmv_device_close(&d);
+    cr_assert(!holding() && !over_released && !blocks);
+}
+
+/* A copy that fails leaves no copy behind that still reads pinned memory, which the next matrix overwrites. */
+Test(faults, a_failed_copy_waits_for_earlier_ones)
+{
+    static const char *const calls_of_copies[] = { "clWaitForEvents", "clEnqueueWriteBuffer", "clEnqueueMarkerWithWaitList" };
+    static float y[N];
+    spmv_device_desc own = device_desc();
+    spmv_desc desc;
+    spmv_device d;
+    spmv_matrix m;
+    size_t i;
+    make_matrix();
+    cr_assert_eq(spmv_device_open(&d, &own), SPMV_OK, "%s", said);
+    desc = desc_of("csr", &d);
+    cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said); /* the pinned memory is in use from here on */
+    spmv_destroy(&m);
+    for (i = 0; i < LENGTH(calls_of_copies); i++) {
+        only = calls_of_copies[i];
+        calls = finished = 0;
+        fail_at = 0;
+        fails_left = 1;
+        fault = CL_OUT_OF_RESOURCES;
+        cr_assert_neq(spmv_create(&m, &desc), SPMV_OK, "%s", only);
+        cr_assert_gt(finished, 0, "%s", only);
+        fail_at = -1;
+        only = NULL;
+        cr_assert_eq(spmv_create(&m, &desc), SPMV_OK, "%s", said);
+        cr_assert_eq(spmv_mul(&m, 1, x, 0, y), SPMV_OK, "%s", said);
+        cr_assert(right(y));
+        spmv_destroy(&m);
+    }
     spmv_device_close(&d);
     cr_assert(!holding() && !over_released && !blocks);
 }
