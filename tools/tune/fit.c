@@ -50,14 +50,14 @@ enum { ROBUST_ROUNDS = 5, DIVIDE_ROUNDS = 6 };
 #define ERROR_MOST 2.0
 
 /* A further term must lower the error for structures that are left out by this share. */
-#define TERM_GAIN 0.01
+#define TERM_GAIN 0.005
 
 /* A sample beside its estimate. */
 typedef struct point {
     const sample *of;
     spmv_estimate by;
     int           candidate, structure, group; /* numbers from 0 */
-    double        weight;               /* the root of the time of the fastest sample on that structure and type over its own */
+    double        weight;               /* the time of the fastest sample on that structure and type over its own */
     double        share;                /* its weight over that of all in its group, structure and time */
     int           usable;               /* 1: it shows how good the rates are */
     int           chain;                /* 1: its time is taken for that of the longest row */
@@ -585,13 +585,14 @@ static int estimate_all(fitting *f)
     return result;
 }
 
-/* Sets the weights of all samples, and which are usable. */
+/* Sets the weights of all samples, and which are usable. A choice is among the fastest, so a sample that takes twice as long as the fastest
+ * counts half: with equal weights, what is never chosen decides the fits. */
 static void weigh(fitting *f)
 {
     size_t s;
     for (s = 0; s < f->count; s++) {
         point *p = &f->p[s];
-        p->weight = sqrt(fastest(f, p->of->structure, p->of->type) / p->of->seconds);
+        p->weight = fastest(f, p->of->structure, p->of->type) / p->of->seconds;
         p->usable = p->by.rates > 0 && (p->by.memory < FLOOR_SHARE * p->of->seconds || p->by.memory < p->by.rates);
     }
 }
