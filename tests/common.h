@@ -101,6 +101,7 @@ static inline spmv_hooks ledger_hooks(ledger *l)
 {
     spmv_hooks h;
     memset(l, 0, sizeof *l);
+    memset(&h, 0, sizeof h);
     h.user = l;
     h.resize = ledger_resize;
     h.log = ledger_log;
