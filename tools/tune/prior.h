@@ -15,7 +15,8 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
 
 /* Makes of a table one of the device of head: it gets its name, and all speeds and times change by one factor, the ratio of the speeds at
  * which the two devices read memory, so that the choice stays as it was. Moving launches, caches and memory each by its own ratio was tried
- * on four pairs of devices, and chose no better on three of them and worse on the fourth. DONE, or FAILED after a message. */
+ * on four pairs of devices: it hardly changed the choice on three of them and made it worse on the fourth. DONE, or FAILED after a
+ * message. */
 int prior_move(tool *t, spmv_tuning *table, const spmv_tuning *head);
 
 #endif
