@@ -5120,30 +5120,94 @@ static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint
     return (uint32_t)high;
 }
 
-/* Walks the part's rows. 1 if the columns of each warp span less than 2^23; *wide becomes the number of warps whose columns need a high
- * byte. Writes the bases, and high_at, if their arrays are allocated. */
-static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
+/* The walk in shares of whole tiles. */
+typedef struct spmv__tcsr_shares {
+    const spmv_part    *p;
+    const spmv__source *s;
+    uint64_t            shares, row[SPMV__MOST_SHARES]; /* row: in which a share begins */
+    uint64_t            done[SPMV__MOST_SHARES];        /* its nonzeros before the share */
+    uint64_t            wide[SPMV__MOST_SHARES];        /* warps of the share that have high bytes */
+    int                 fits[SPMV__MOST_SHARES];        /* 1: the columns of each of its warps span less than 2^23 */
+} spmv__tcsr_shares;
+
+/* The first tile of a share. */
+static uint64_t spmv__tcsr_tile(const spmv__tcsr_shares *c, uint64_t share) { return c->p->n[SPMV_TCSR_TILES] * share / c->shares; }
+
+/* Finds where the shares begin. A row that does not fit into the rest of a tile begins at the next one or is cut there. */
+static void spmv__tcsr_starts(spmv__tcsr_shares *c)
 {
-    const uint64_t tile = p->n[SPMV_TCSR_TILE];
+    const uint64_t tile = c->p->n[SPMV_TCSR_TILE], rows = c->p->rows, *ptr = c->s->ptr;
+    uint64_t at = 0, i, share;
+    c->row[0] = c->done[0] = 0;
+    for (i = 0, share = 1; share < c->shares && i < rows; i++) {
+        uint64_t begin, to;
+        i = spmv__tile_full(ptr, rows, tile, i, &at);
+        if (i == rows) break;
+        begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        at = begin + ptr[i + 1] - ptr[i];
+        for (; share < c->shares && (to = spmv__tcsr_tile(c, share) * tile) <= at; share++) {
+            c->row[share] = to == at && to > begin ? i + 1 : i;
+            c->done[share] = to > begin && to < at ? to - begin : 0;
+        }
+    }
+    for (; share < c->shares; share++) {
+        c->row[share] = rows;
+        c->done[share] = 0;
+    }
+}
+
+/* Walks the rows of a share. */
+static void spmv__tcsr_walk_share(void *job, uint64_t share)
+{
+    spmv__tcsr_shares *c = (spmv__tcsr_shares *)job;
+    const spmv_part *p = c->p;
+    const spmv__source *s = c->s;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], first = spmv__tcsr_tile(c, share), end = spmv__tcsr_tile(c, share + 1) * tile;
+    const uint64_t warp = first * tile / SPMV__TCSR_WARP;
+    uint64_t i, done = c->done[share];
     uint32_t column = 0;
-    uint64_t i;
     spmv__tcsr_walk w;
-    w.base = (uint32_t *)p->a[SPMV_TCSR_BASE].data;
-    w.high_at = (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
-    if (w.high_at) *w.high_at = 0;
-    w.at = w.wide = w.high = 0;
+    w.base = p->a[SPMV_TCSR_BASE].data ? (uint32_t *)p->a[SPMV_TCSR_BASE].data + warp : NULL;
+    w.high_at = p->a[SPMV_TCSR_HIGH_AT].data ? (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data + warp : NULL;
+    w.at = first * tile;
+    w.wide = w.high = 0;
     w.low = UINT64_MAX;
     w.all = p->a[SPMV_TCSR_HIGH].count && p->a[SPMV_TCSR_HIGH].count == p->a[SPMV_TCSR_COL].count;
     w.fits = 1;
-    for (i = 0; i < p->rows && w.fits; i++) {
-        const uint64_t length = s->ptr[i + 1] - s->ptr[i];
+    for (i = c->row[share]; i < p->rows && w.at < end && w.fits; i++, done = 0) {
+        const uint64_t length = s->ptr[i + 1] - s->ptr[i] - done, begin = done ? w.at : spmv__tile_slot(tile, w.at, length);
         if (!length) continue;
-        spmv__tcsr_pass_padding(&w, spmv__tile_slot(tile, w.at, length), column);
-        column = spmv__tcsr_pass_row(&w, s->v, s->v->a->ptr[spmv__source_row(s, i)], length);
+        spmv__tcsr_pass_padding(&w, begin, column);
+        if (begin < end)
+            column = spmv__tcsr_pass_row(&w, s->v, s->v->a->ptr[spmv__source_row(s, i)] + done, spmv__smaller(length, end - begin));
     }
-    if (w.fits) spmv__tcsr_pass_padding(&w, tile * p->n[SPMV_TCSR_TILES], column);
-    *wide = w.wide;
-    return w.fits;
+    if (w.fits) spmv__tcsr_pass_padding(&w, end, column);
+    c->wide[share] = w.wide;
+    c->fits[share] = w.fits;
+}
+
+/* Walks the part's rows. 1 if the columns of each warp span less than 2^23; *wide becomes the number of warps whose columns need a high
+ * byte. Writes the bases, and high_at, if their arrays are allocated. Of a row of a view that does not show all nonzeros, a later share could
+ * not tell where it goes on. */
+static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
+{
+    uint32_t *high_at = (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
+    uint64_t share, i;
+    int fits = 1;
+    spmv__tcsr_shares c;
+    c.p = p;
+    c.s = s;
+    c.shares = s->v->owner || !p->n[SPMV_TCSR_TILES] ? 1 : spmv__smaller(spmv__source_shares(s), p->n[SPMV_TCSR_TILES]);
+    spmv__tcsr_starts(&c);
+    spmv__share_out(spmv__tcsr_walk_share, &c, c.shares);
+    if (high_at) *high_at = 0;
+    for (*wide = share = 0; share < c.shares; share++) {
+        const uint64_t warps = p->n[SPMV_TCSR_TILE] / SPMV__TCSR_WARP, end = spmv__tcsr_tile(&c, share + 1) * warps;
+        for (i = spmv__tcsr_tile(&c, share) * warps; high_at && *wide && i < end; i++) high_at[i + 1] += (uint32_t)*wide;
+        *wide += c.wide[share];
+        fits &= c.fits[share];
+    }
+    return fits;
 }
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
