@@ -48,7 +48,9 @@ static void compare_arrays(const spmv_device *d, const spmv_store *here, const s
     }
 }
 
+#ifdef SPMV__CONVERT_AHEAD
 static int ahead; /* matrices whose upload a thread began */
+#endif
 
 /* Has a thread upload the matrix of a converter, if it is large enough. */
 static void begin_upload(spmv_converter *c)
