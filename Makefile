@@ -168,7 +168,7 @@ build/tests/%: tests/%.c $(TEST_HEADERS)
 	$(TEST_CC) $(SIMD) $(TEST_OPT) $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@
 
 # Not optimised: that compiles in a third of the time and leaves every access to memory in place. Warnings that need optimisation come from
-# build/tests, which is the same text.
+# build/tests, which is built from the same files.
 build/san/%: tests/%.c $(TEST_HEADERS)
 	@mkdir -p build/san
 	$(SAN_CC) $(SIMD) -O0 $< $(EXTRA) -o $(NEW) $(LDFLAGS) -lcriterion $(LIBS) -lm -pthread && mv $(NEW) $@

@@ -575,13 +575,15 @@ static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
     return s;
 }
 
-/* Seconds of a product on the host, the least of up to three rows of products; 0 if there is no clock or no memory for the vectors. Two
- * rows are enough if they agree or both take clearly more than so many seconds a product, one if it takes several times as many; most 0:
- * never. The first products after a conversion may take twice as long as later ones, as what was written leaves the caches meanwhile. */
+/* Seconds of a product on the host: the least of up to three rows of products, after one product that fills the caches; 0 if there is no
+ * clock or no memory for the vectors. most: seconds of the fastest plan so far; 0: there is none. One row is enough for a hopeless plan,
+ * two if they agree or both are clearly slower. The first products after a conversion may take twice as long as later ones, as what was
+ * written leaves the caches meanwhile. */
 static double spmv__host_seconds(const spmv_matrix *m, const spmv_build_hints *hints, double most, spmv__vectors *v)
 {
     const double row = 3e-5; /* seconds that a row takes at least: clocks have steps of up to 1 us */
-    const double agree = 1.05, clearly = 1.3, hopeless = 3; /* times */
+    const double agree = 1.05;                /* times: rows that differ by less agree */
+    const double clearly = 1.3, hopeless = 3; /* times most: beyond what rows of one matrix, and first ones, differ by */
     enum { ROWS = 3, LEAST = 1, MOST = 100 }; /* products in a row */
     double least = 0, took = 0;
     int i, k, n = LEAST, known = 0;
@@ -634,7 +636,7 @@ static void spmv__keep_convert(spmv_choice *c, const spmv_option *o, double seco
     c->convert_times = c->convert_times > 0 ? (c->convert_times + times) / 2 : times;
 }
 
-/* Stores the matrix by a plan without a message if it is refused. */
+/* Stores the matrix by a plan. If that fails, no message is logged. */
 static spmv_status spmv__store_quietly(spmv_store *out, const spmv_plan *plan, const spmv_csr *csr, const spmv_build *how,
                                        const spmv_hooks *h)
 {
@@ -761,11 +763,11 @@ static spmv_status spmv__store_base(spmv_matrix *m, const spmv_desc *d, const sp
     return SPMV_OK;
 }
 
-/* The most bytes of the stored matrix and of an option that is measured beside it, in multiples of the CSR form: more memory than that is
- * not used to find a faster plan, and plans that read so much more than csr are hardly ever faster. */
+/* The most bytes of a part of an option that is measured beside the stored matrix, in multiples of the CSR form: plans that read so much
+ * more than csr are hardly ever faster, and more memory is not spent on looking for one. */
 #define SPMV__BESIDE_BYTES 2.25
 
-/* The bytes that an option may take beside the stored matrix: at least as many as leave room for the CSR form. */
+/* That limit less the bytes of the stored matrix, of which at most one CSR form counts, and nothing if it points into the CSR form. */
 static uint64_t spmv__beside_bytes(const spmv_store *st, const spmv_csr *csr)
 {
     const double form = (double)spmv__csr_bytes(csr), held = spmv__borrows(st) ? 0 : (double)spmv_store_bytes(st);

@@ -985,20 +985,22 @@ static int spmv__is_csr_alone(const spmv_option *o)
 /* The most options that are measured because their predictions are close to that of the first. */
 enum { SPMV__RIVALS = 2 };
 
-/* Products that measuring an option takes, unless they are very short: one that fills the caches and some rows of one or two. */
+/* Products that measuring an option is taken to cost. On a device it takes 5 or more, and their vectors are made each time. On the host it
+ * takes one that fills the caches and up to three rows of one or more. */
 #define SPMV__RIVAL_PRODUCTS      7
-#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on a host with csr measured */
+#define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
- * option that is not csr must pass this test, the first included: by what preparing and multiplying with each option took for 38 matrices
- * in f32 and f64 on two cores, 100 products with their preparation take 1.31 times as long as with the best plan, 1.36 with 1.5 instead of
- * 1, and 1.50 with 4; 1,000 products 1.10 with any of these. */
+ * option that is not csr must pass this test, the first included. The limit for that is from the times of preparing and multiplying by
+ * each option, for 38 matrices in f32 and f64 on two cores: with 1, 1.5 and 4, preparing and 100 products take 1.31, 1.36 and 1.50 times
+ * as long as with the best plan, and 1,000 products 1.10 times with each. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
 
 /* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
- * left correlates by (a - a^2) / (1 - a^2). Its deviation would be the root of 1 - a^2, 0.87 times that of the table, but with that, 1,000
- * products of those 38 matrices were prepared in 50 products of csr (median), and with 0.4 times in 32; both took equally long. */
+ * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. But 0.4 is
+ * better: for 1,000 products, those 38 matrices were prepared in the time of 32 products of csr (median) instead of 50, and preparing and
+ * products together took as long. */
 #define SPMV__ERRORS_ALIKE_BASE 0.3333
 #define SPMV__ERROR_LEFT_BASE   0.4
 

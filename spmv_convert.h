@@ -12,8 +12,8 @@
  * host fills such matrices until it has spent as long on them as compiling would have taken, unless the kernels are there, the matrix is
  * updatable or in buffers, or the device's programs will be kept for other processes (spmv_device_programs_give). With threads, CUDA
  * compiles these kernels, but those of blocks, beside those of the first product, so that they are there for the second matrix of a plan.
- * With OpenMP and POSIX threads, spmv_create has a thread upload the CSR matrix while the others find the plan and count rows, if the
- * matrix takes 4 MiB or more, and if the kernels are there or need not pay. The phase "upload" is then what is left to be done after that.
+ * With OpenMP and POSIX threads, spmv_create has one thread upload the CSR matrix, through pinned memory, while the others find the plan
+ * and count rows, if the matrix takes 4 MiB or more and the kernels are there or need not pay. The phase "upload" is then what is left.
  * What the device does not fill is filled by the host: parts of cmrs with the key sort, and arrays larger than a buffer of the device. csr
  * without runs takes over the buffers of the matrix.
  *
@@ -76,7 +76,7 @@ SPMV_API void spmv_converter_close(spmv_converter *c);
 enum { SPMV__CONVERT_PER = 8 /* nonzeros for each work-item of kernels/convert.cl */ };
 
 /* The arrays of the CSR matrix, in the order in which they are uploaded: csr needs no row pointers. */
-enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SENT };
+enum { SPMV__CONVERT_VAL, SPMV__CONVERT_COL, SPMV__CONVERT_PTR, SPMV__CONVERT_SENT /* how many they are */ };
 
 /* Where the compiler has OpenMP and the system POSIX threads, a thread of its own uploads the matrix while the others analyse it. Nested
  * regions of OpenMP would not do: they start all their threads anew each time. */

@@ -2845,10 +2845,10 @@ static void spmv__stage_copy_share(void *job, uint64_t share)
     memcpy(c->to + begin, c->from + begin, (size_t)(end - begin));
 }
 
-/* Copies the rest of bytes to a buffer, of which *at are there or on their way; *at goes on. The bytes at from may change as soon as it
- * returns, but work in other queues than the device's may not start before spmv__dev_settle. After a failure, no earlier copy reads the
- * pinned memory any more: the next matrix overwrites it, and kernels of this one that are still in the queue would use what it wrote there
- * as indices.
+/* Copies the bytes from *at to the end to a buffer; those before are there or on their way. *at becomes how many are. The bytes at from may
+ * change as soon as the call returns, but work in other queues than the device's may not start before spmv__dev_settle. After a failure, no
+ * earlier copy reads the pinned memory any more: the next matrix overwrites it, and kernels of this one that are still in the queue would
+ * use what it wrote there as indices.
  *   stop  NULL, or what another thread sets to end the copy early: then the calling thread copies alone, in small steps */
 static spmv_status spmv__dev_copy_rest(spmv_device *d, void *buffer, uint64_t *at, uint64_t bytes, const void *from, const long *stop)
 {

@@ -44,7 +44,8 @@ static void spmv__look_free(spmv__look *l)
     spmv_free(l->h, l->known);
 }
 
-/* What the shares of spmv__look_make find: the nonzeros of each, the length of its longest row, and a group of rows that has it. */
+/* What the shares of spmv__look_make find: the nonzeros of each, the length of its longest row, and the first row of the group of
+ * SPMV__LOOK_FEW that has it. */
 typedef struct spmv__look_totals {
     spmv__look *l;
     uint64_t    shares, nnz[SPMV__MOST_SHARES], longest[SPMV__MOST_SHARES], at[SPMV__MOST_SHARES];

@@ -463,9 +463,9 @@ SPMV_API spmv_status spmv_spec_check(const spmv_spec *spec, const char **why);
 #define SPMV_PAD16 0xffffu
 enum { SPMV_MAX_INTS = 5, SPMV_MAX_ARRAYS = 11 }; /* the most that any format has */
 
-/* What the host knows of the rows of csr, which decides how it sums them: nothing (mixed); most are as long as the row before (alike);
- * lengths are short and change unpredictably, so that a decision for each row would cost a mispredicted branch, and 64 rows are taken at
- * once (blocks); or most of the time will be spent in waiting for x (far). */
+/* What the host knows of the rows of csr and coo, which decides how it sums them: nothing (mixed); most are as long as the row before
+ * (alike); lengths are short and change unpredictably, so that a decision for each row would cost a mispredicted branch, and 64 rows are
+ * taken at once (blocks); or most of the time will be spent in waiting for x (far). */
 enum { SPMV__LENGTHS_MIXED, SPMV__LENGTHS_ALIKE, SPMV__LENGTHS_BLOCKS, SPMV__LENGTHS_FAR };
 
 typedef struct spmv_array {
@@ -488,7 +488,7 @@ typedef struct spmv_part {
     spmv_array zeros;  /* u64: slots of val that hold explicit zeros, in rising order; formats with fill only */
     spmv_array map;    /* updatable: for each slot of val, 1 + the number of its nonzero in the CSR matrix; 0: no nonzero */
     spmv_simd  simd;    /* level of instructions of its product on the host; never SPMV_SIMD_BEST */
-    uint64_t   longest; /* csr: nonzeros of the longest row */
+    uint64_t   longest; /* csr, coo: nonzeros of the longest row */
     int        lengths; /* csr, coo: what its rows are like, for the host's product (SPMV__LENGTHS_MIXED ...) */
     struct spmv_elsewhere *elsewhere; /* NULL, or arrays that a device has filled, which have no data here (spmv_convert.h) */
     spmv_hooks hooks;
@@ -2369,10 +2369,10 @@ SPMV__SHARED void spmv__look_spans_share(void *job, uint64_t share)
     c->result[share] = 1;
 }
 
-/* Does a group of SPMV__LOOK_GROUP rows not fit 16 bits, of some that are spread evenly? */
+/* 1 if, of some groups of SPMV__LOOK_GROUP rows that are spread evenly, at least one does not fit 16 bits. */
 SPMV__SHARED int spmv__look_spans_sample(const spmv__look *l)
 {
-    const uint64_t samples = 64, groups = l->v->a->rows / SPMV__LOOK_GROUP;
+    const uint64_t samples = 64, groups = l->v->a->rows / SPMV__LOOK_GROUP; /* samples: groups, few beside a pass over all */
     uint64_t i, r;
     for (i = 0; i < samples && samples < groups; i++) {
         const uint64_t first = groups / samples * i * SPMV__LOOK_GROUP;
@@ -2508,7 +2508,9 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
 /* ---- rows of csr and coo ------------------------------------------------------------------------------------------ */
 
 /* How the host sums rows of csr, and those of formats that share its code. */
-#define SPMV__SHORT 8 /* nonzeros: shorter rows are summed one by one, as partial sums cost more in branches than they save */
+/* Nonzeros: rows with fewer have a loop for their length where most are alike, and blocks with at most so many in a row on average are
+ * summed without branches. */
+#define SPMV__SHORT 8
 #define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
 /* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
@@ -3630,13 +3632,15 @@ static uint64_t spmv__length_below(spmv__length_counts *c, uint64_t k)
 enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a window fit together */ };
 
 /* Adds up the slots of windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length k is
- * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows, a sample
- * stands for all nonzeros; longer rows than it has count as slices of their own. */
+ * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
+ * sample is read, whose slots are scaled by its share of the nonzeros; each row that is longer than all in the sample counts as a slice of
+ * its own. */
 static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c)
 {
     const uint64_t rows = l->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
     const uint64_t step = windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
-    uint64_t i, begin, end, r, k, place = 0, open = 0, nnz = 0, longest = 0; /* rows so far; width of the last slice */
+    uint64_t i, begin, end, r, k, nnz = 0, longest = 0; /* of the sample: nonzeros, the longest row */
+    uint64_t place = 0, open = 0;                       /* rows so far; width of the last slice */
     double slots = 0;
     for (i = 0; i * step < windows; i++) {
         uint64_t most = 0;
@@ -5187,8 +5191,8 @@ static void spmv__tcsr_walk_share(void *job, uint64_t share)
 }
 
 /* Walks the part's rows. 1 if the columns of each warp span less than 2^23; *wide becomes the number of warps whose columns need a high
- * byte. Writes the bases, and high_at, if their arrays are allocated. Of a row of a view that does not show all nonzeros, a later share could
- * not tell where it goes on. */
+ * byte. Writes the bases, and high_at, if their arrays are allocated. If the view does not show all nonzeros, there is only one share: a
+ * share that begins within a row could not find its first nonzero. */
 static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t *wide)
 {
     uint32_t *high_at = (uint32_t *)p->a[SPMV_TCSR_HIGH_AT].data;
@@ -5279,7 +5283,8 @@ static spmv_status spmv__tcsr_estimate_columns(const spmv__look *l, spmv__load *
     return SPMV_OK;
 }
 
-/* The slot behind the last row, as in a build. If the view shows all nonzeros, only rows that do not fit into the rest of a tile are looked at. */
+/* The slot behind the last row, as in a build. If the view shows all nonzeros, only rows that do not fit into the rest of a tile are
+ * looked at. */
 static uint64_t spmv__tcsr_end(const spmv__look *l, uint64_t tile)
 {
     const uint64_t *ptr = l->v->a->ptr, rows = l->v->a->rows;
@@ -5817,7 +5822,7 @@ SPMV__SHARED double spmv__spec_steps(const spmv_spec *spec, double longest)
 SPMV__SHARED double spmv__spec_convert(const spmv_spec *spec)
 {
     const spmv__traits *t = spmv__trait[spec->format];
-    const double sorted = 5; /* for sorting rows, and copying them one by one */
+    const double sorted = 5; /* products of csr, for sorting rows and copying them one by one */
     return (spec->key[t->more] ? t->convert_more : t->convert) + (spec->key[SPMV_KEY_ROWS] == SPMV_ROWS_SORTED ? sorted : 0);
 }
 

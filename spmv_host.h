@@ -1014,7 +1014,8 @@ SPMV__APART void SPMV__F(coo_blocks)(const spmv_part *p, uint64_t k, uint64_t st
     for (i = 0; i < count; i++) y[row[first + ptr[i]]] += alpha * sum[i];
 }
 
-/* A share is made of the rows that begin in some windows of SPMV__TILE nonzeros, so that the same rows are summed together in all. */
+/* A share is made of the rows that begin in some windows of SPMV__TILE nonzeros, so that the same rows are summed together whatever the
+ * number of shares. */
 static void SPMV__F(coo)(const spmv__job *job, uint64_t share, uint64_t shares)
 {
     SPMV__ENTER;

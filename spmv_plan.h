@@ -54,12 +54,13 @@ typedef double (*spmv_clock)(void *user);
  * three other options, each only if the expected_calls products are expected to save more than that costs. With refine, without csr and by
  * measure it does as on a device.
  * On a device, the first choice is prepared and measured. Up to two further options are as well if their predictions are so close to that
- * of the first, for tables that err as this one does, that the products are expected to save twice what that costs: conversion, 7 products
- * and the building of kernels. csr is as well if a product takes more than 1.25 times what the fastest csr was predicted to take and the
- * products would save the building of its kernels. spmv_create measures nothing on a device if all products with csr are expected to take
- * less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
- * The fastest is kept. Meanwhile two prepared matrices are in memory, on the host of at most 2.25 times the bytes of the CSR form
- * together, or 1.25 times for the second. Plans, and so the last bits of y, may differ from run to run. */
+ * of the first, for tables that err as this one does, that the products are expected to save twice what that is taken to cost:
+ * conversion, 7 products and the building of kernels. csr is as well if a product takes more than 1.25 times what the fastest csr was
+ * predicted to take and the products would save the building of its kernels. spmv_create measures nothing on a device if all products with
+ * csr are expected to take less time than this building. SPMV_VERIFY_ON lifts these last two conditions.
+ * The fastest is kept. Meanwhile two prepared matrices are in memory beside the CSR form. On the host, no part of a plan that is measured
+ * beside csr may take more than 2.25 times the bytes of the CSR form, of which those of a faster plan that is kept meanwhile are
+ * subtracted, down to 1.25 times. Plans, and so the last bits of y, may differ from run to run. */
 typedef enum spmv_verify {
     SPMV_VERIFY_DEFAULT = 0, /* if at least SPMV_VERIFY_CALLS products are expected, but never with reproducible */
     SPMV_VERIFY_ON,
@@ -68,7 +69,8 @@ typedef enum spmv_verify {
 
 enum {
     SPMV_EXPECTED_CALLS = 1000, /* products that are expected if the hints do not say how many: an iterative solver, or a few of them */
-    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 4 products or more, on a device up to 51, and others are prepared as well */
+    SPMV_VERIFY_CALLS   = 100   /* measuring a plan takes 2 to 4 products, more if they are short, on a device 5 to 52, and others are
+                                   prepared as well */
 };
 
 /* What builders and the choice of spmv_auto.h may use. Zero-initialise; zero is the default of every member. */
@@ -1491,7 +1493,8 @@ static double spmv__strip_bytes(const spmv_csr *a, uint64_t height)
     return bytes;
 }
 
-enum { SPMV__STRIP_HEIGHTS = 4 /* that are compared: 2, 4, 8 and 16, as in the paper; a strip of 1 is csr, and 4 bits number its rows */ };
+/* The heights that are compared: 2, 4, 8 and 16, as in the paper. A strip of one row is csr, and a row's number in its strip has 4 bits. */
+enum { SPMV__STRIP_HEIGHTS = 4 };
 
 /* The bytes for each height; a height is a share. */
 typedef struct spmv__strips {

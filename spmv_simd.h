@@ -43,6 +43,7 @@
 #if defined(SPMV_IMPLEMENTATION) && !defined(SPMV_SIMD_IMPLEMENTED)
 #define SPMV_SIMD_IMPLEMENTED
 
+/* Not forced where the compiler does not optimise: copies would only take longer to compile. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define SPMV__FORCE_INLINE static inline __attribute__((always_inline, unused))
 #elif defined(__GNUC__)

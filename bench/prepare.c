@@ -11,10 +11,10 @@
  * A plan that is refused is left out. The last lines have the median and the highest number of products for each class of plans: csr in
  * runs, slices (sell, ell, tcsr), blocks and auto. FILES are binary (spmv gen NAME -o FILE.bin, spmv convert).
  *
- * With -t, a line of a matrix says instead how many times as long preparing it by auto and multiplying 100, 1,000 and 10,000 times takes as
- * with the plan that takes the least, where auto is told that number of products, and behind each how many times as long a product takes
- * as with the fastest plan; the plans are those of the list "single" and what auto chose. The last line has the geometric means and, in
- * parentheses, the highest.
+ * With -t, the line of a matrix has three numbers for each of 100, 1,000 and 10,000 products, which auto is told to expect: total:
+ * preparing by auto and that many products, over the same with the best plan of the list "single"; one: a product with what auto chose,
+ * over one with the fastest plan of all, choices of auto included; ready: the time of preparing by auto, in products of csr. "stored as"
+ * is the choice for 1,000 products. The last three lines have the geometric means and, in parentheses, the highest of total and of one.
  *
  *   make build/prepare
  *   build/prepare [-c CALLS] [-p PLAN] f64|f32 FILE...      CALLS: hints.expected_calls; PLAN: only this one of the plans
@@ -227,7 +227,7 @@ static void prepare(const char *name, const spmv_csr *a, int plan, double csr)
 
 /* ---- totals ------------------------------------------------------------------------------------------------------------- */
 
-enum { TIMES = 3, COUNTS = 3, MOST_KNOWN = 64 };
+enum { TIMES = 3 /* preparations */, COUNTS = 3, MOST_KNOWN = 64 /* plans; more than "single" has */ };
 
 static const double counts[COUNTS] = { 100, 1000, 10000 };
 
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     }
     type = argc > at + 1 ? spmv_type_from(argv[at]) : SPMV_TYPE_COUNT;
     if ((type != SPMV_F64 && type != SPMV_F32) || argc - at - 1 > MOST_FILES) {
-        fprintf(stderr, "usage: prepare [-t | -c CALLS | -p PLAN] f64|f32 FILE...\n");
+        fprintf(stderr, "usage: prepare [-t | [-c CALLS] [-p PLAN]] f64|f32 FILE...\n");
         return 2;
     }
 #if defined(__GLIBC__)

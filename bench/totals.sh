@@ -6,7 +6,7 @@
 # makes the table of them, which is printed:
 #     sh bench/totals.sh FILE... && python3 bench/totals.py build/totals >bench/results/nvidia-h200-prepare.txt
 # Variables, with their defaults: DEVICE (cuda:0); TYPES (f64); OUT (build/totals); SECONDS_LEFT, after which no further step is begun (no
-# limit); SPMV, PEER, CSRB: programs that are already built (PEER=: without cuSPARSE).
+# limit); SPMV, PEER, CSRB: programs that are already built (an empty PEER: without cuSPARSE).
 set -eu
 if [ $# = 0 ]; then
     echo "usage: bench/totals.sh FILE..." >&2
@@ -19,7 +19,7 @@ begun=$(date +%s)
 mkdir -p "$out"
 . "$root/bench/programs.sh"
 spmv_programs
-[ "${PEER-unset}" = "" ] || cusparse_program # PEER=: without it
+[ "${PEER-unset}" = "" ] || cusparse_program # without cuSPARSE if PEER is set and empty
 late() { [ "${SECONDS_LEFT:-}" ] && [ $(($(date +%s) - begun)) -ge "$SECONDS_LEFT" ] && echo "no time left for $*" >&2; }
 # bench ROWS ARGUMENT...: a plan that is refused makes this fail; errors has the reason
 bench() {

@@ -653,7 +653,7 @@ static void explained(const spmv_choice *c, const char *want)
     cr_assert(got && !strcmp(got, want), "%s", text);
 }
 
-/* The table of options: sorted by cost, columns aligned to the right under heads with units, the chosen one marked; then the reason. */
+/* The text of a plan of as many panels as there may be, each with all keys of a layout, fits an option. */
 Test(choice, texts_of_eight_panels_fit)
 {
     char text[SPMV_PLAN_TEXT] = "";
@@ -666,6 +666,7 @@ Test(choice, texts_of_eight_panels_fit)
     cr_assert(spmv_plan_print(&plan, o.plan, sizeof o.plan) < sizeof o.plan);
 }
 
+/* The table of options: sorted by cost, columns aligned to the right under heads with units, the chosen one marked; then the reason. */
 Test(choice, explains_by_a_table)
 {
     spmv_build_hints hints;

@@ -172,8 +172,8 @@ static void free_banded(spmv_csr *a)
     free((void *)(uintptr_t)a->val);
 }
 
-/* The matrix is uploaded while the host counts. Wherever that thread is ended, all bytes are right: it is ended at once, after some chunks,
- * or when everything is there, as the rest of the first part takes short or long. */
+/* The matrix is uploaded while the host counts. Wherever that thread is stopped, all bytes are right: at once, after some chunks, or when
+ * everything is there, depending on how long the host takes until it needs the device. */
 Test(convert, uploaded_ahead)
 {
     static const char *const some[] = { "csr", "tcsr", "sell:h=16,grow=0.1", "sbell:b=2x2,h=8,idx=16", "ell:w=2+cmrs", "cmrs:sort=1" };

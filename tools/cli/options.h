@@ -42,7 +42,7 @@
     X(ROWS_MAX, "rows-max", "N",  "use no matrix with more than N rows")                                            \
     X(SAMPLES, "samples", "FILE", "also time products with matrices that are like real ones; FILE keeps the samples")  \
     X(FIT,     "fit",     "FILE", "fit the efficiencies of --table to the samples in FILE; measure nothing")       \
-    X(FROM,    "from",    "TABLE", "what a short budget corrects; default: the bundled table for the device; none: begin with nothing") \
+    X(FROM,    "from",    "TABLE", "the table that --budget or --fit corrects; default: bundled; none: measure from nothing") \
     X(MERGE,   "merge",   "",     "merge tables of one device; a rate in a later table replaces that of an earlier one") \
     X(COMPARE, "compare", "",     "compare two tables: the ratios of their rates, and the rows that only one has")  \
     X(MAX_DIM, "max-dim", "N",    "accept files with up to N rows and columns; default: 2^20 + 64 for every nonzero") \

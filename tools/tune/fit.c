@@ -15,26 +15,26 @@
 /* The time of a sample is that of all its slots, which the table's rates estimate, or that of its longest row, whichever is more. The fits
  * are linear in logarithms to base 2: the sum of factors times terms shall be log2 of the measured time over the one of these two that it
  * is taken for. Layouts that run alike (a group) share factors; each candidate (a layout with knobs, in a type) has an offset of its own to
- * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and a prior counts as
- * some structures more.
+ * either time. Everything shrinks towards the rates: a structure counts once in a group, however many samples it has, and shrinking counts
+ * as some structures more.
  *
  * Where a table of another device, or of this one at another time, is corrected, its fits are where everything starts from: then the
  * factors below are what is added to its factors. First all candidates of a type get a common factor, which says how fast the device is;
  * then each format gets one, which holds for candidates that were not measured, too; then groups and candidates as above. What all samples
  * on a structure have in common is taken out of them, because it has no influence on the choice. Structures that are left out decide
  * whether anything but the common factor is corrected, and how much what was known counts (fit_holds). */
-#define PRIOR_ALL       0.5 /* structures by which the offset of a group shrinks */
-#define PRIOR_CHAIN     1.0 /* by which that to the time of the longest row does */
-#define PRIOR_TERM      2.0 /* by which the factors of the other terms do */
-#define PRIOR_CANDIDATE 4.0 /* samples by which the offset of a candidate shrinks towards that of its group */
-#define PRIOR_COMMON    0.5 /* structures by which the common factor of a type shrinks where a table is corrected */
-#define PRIOR_SHIFT     1.0 /* samples by which what the samples of a structure have in common does */
-#define PRIOR_FORMAT    1.0 /* by which that of a format does */
+#define SHRINK_ALL       0.5 /* structures by which the offset of a group shrinks */
+#define SHRINK_CHAIN     1.0 /* by which that to the time of the longest row does */
+#define SHRINK_TERM      2.0 /* by which the factors of the other terms do */
+#define SHRINK_CANDIDATE 4.0 /* samples by which the offset of a candidate shrinks towards that of its group */
+#define SHRINK_COMMON    0.5 /* structures by which the common factor of a type shrinks where a table is corrected */
+#define SHRINK_FORMAT    1.0 /* structures by which the factor of a format does */
+#define SHRINK_SHIFT     1.0 /* samples by which what the samples of a structure have in common does */
 
 /* An error beyond this, as log2, counts in proportion to its size instead of its square (Huber), so that no sample outweighs the rest. */
 #define ROBUST 0.5
 
-/* The most that what was known can count: nothing but the common factors changes. */
+/* What was known counts so many times as much: then nothing but the common factors changes. */
 #define HOLD_ALL 1e9
 
 /* Rounds of reweighting for that, and of deciding which time a sample is taken for; neither changes later. */
@@ -89,7 +89,7 @@ typedef struct fitting {
     factors       level[LEVELS][LEVEL_MOST]; /* of each type; of each format */
     double       *shift;      /* [structures][SPMV_TYPE_COUNT]: what all samples on a structure have in common beyond all else;
                                  behind them room for two sums of each */
-    double        hold;       /* by which the priors are multiplied: what was known counts as so many times as much */
+    double        hold;       /* by which all SHRINK_ constants but SHRINK_COMMON are multiplied: so much more does what was known count */
     double       *sum;        /* room for sums of weights: [groups][structures][2] */
     double       *share;      /* room for sums of weights: [LEVEL_MOST][structures][2] */
     int           terms;      /* that are used, besides that of the longest row */
@@ -102,16 +102,16 @@ typedef struct normal {
     double a[SPMV_TERM_COUNT][SPMV_TERM_COUNT], b[SPMV_TERM_COUNT];
 } normal;
 
-/* Begins with the prior of a group, times hold. */
+/* Begins with what shrinks the factors of a group, times hold. */
 static void normal_begin(normal *n, double hold)
 {
     int i;
     memset(n, 0, sizeof *n);
     for (i = 0; i < SPMV_TERM_COUNT; i++)
-        n->a[i][i] = hold * (i == SPMV_TERM_ALL ? PRIOR_ALL : i == SPMV_TERM_CHAIN ? PRIOR_CHAIN : PRIOR_TERM);
+        n->a[i][i] = hold * (i == SPMV_TERM_ALL ? SHRINK_ALL : i == SPMV_TERM_CHAIN ? SHRINK_CHAIN : SHRINK_TERM);
 }
 
-/* Solves the equations, whose matrix is positive definite because of the prior, by Gauss's elimination. */
+/* Solves the equations, whose matrix is positive definite because of what shrinks them, by Gauss's elimination. */
 static factors normal_solve(normal *n)
 {
     factors x;
@@ -289,7 +289,7 @@ static void fit_own(fitting *f, int left_out, normal *n)
         for (k = 0; k < f->candidates; k++)
             for (i = 0; i < 2; i++)
                 f->own[k].at[offset[i]] = f->group[f->group_of[k]].at[offset[i]] +
-                                          n[k].b[offset[i]] / (n[k].a[offset[i]][offset[i]] + f->hold * PRIOR_CANDIDATE);
+                                          n[k].b[offset[i]] / (n[k].a[offset[i]][offset[i]] + f->hold * SHRINK_CANDIDATE);
     }
 }
 
@@ -297,7 +297,7 @@ static void fit_own(fitting *f, int left_out, normal *n)
 static void fit_level(fitting *f, int left_out, int level)
 {
     static const int offset[2] = {SPMV_TERM_ALL, SPMV_TERM_CHAIN};
-    const double prior = level == LEVEL_TYPE ? PRIOR_COMMON : f->hold * PRIOR_FORMAT;
+    const double prior = level == LEVEL_TYPE ? SHRINK_COMMON : f->hold * SHRINK_FORMAT;
     double above[LEVEL_MOST][2], below[LEVEL_MOST][2], *all;
     int round, i, k;
     size_t s;
@@ -341,7 +341,7 @@ static void fit_shifts(fitting *f)
         sum[i] += p->weight * y;
         weights[i] += p->weight;
     }
-    for (i = 0; i < n; i++) f->shift[i] = sum[i] / (weights[i] + PRIOR_SHIFT);
+    for (i = 0; i < n; i++) f->shift[i] = sum[i] / (weights[i] + SHRINK_SHIFT);
 }
 
 /* Finds the range of each term among the samples that are fitted. The matrices of the rates, whose terms are 0, belong to it. */
@@ -650,7 +650,7 @@ static int number_all(fitting *f, const sample_list *l)
  * corrected. */
 static double error_of(const fitting *f, int k, const error_sum *own, const fit_quality *q)
 {
-    const double known = f->prior_error[k], priors = known > 0 ? PRIOR_CANDIDATE : 0;
+    const double known = f->prior_error[k], priors = known > 0 ? SHRINK_CANDIDATE : 0;
     if (f->hold >= HOLD_ALL && known > 0) return known;
     if (!(own[k].weights > 0)) return f->corrects && known > 0 ? known : q->error;
     return sqrt((own[k].squares + priors * known * known) / (own[k].weights + priors));
@@ -694,7 +694,7 @@ static spmv_tune_fit fit_unseen(const fitting *f, const spmv_tune_row *r, const 
     return out;
 }
 
-/* 1: the fits have one of these knobs and this layout in this type. */
+/* 1: one of the fits is of this type, layout and variant. */
 static int fit_is_there(const spmv_tune_fit *fit, size_t fits, const spmv_tune_row *r)
 {
     size_t i;
@@ -703,7 +703,8 @@ static int fit_is_there(const spmv_tune_fit *fit, size_t fits, const spmv_tune_r
     return 0;
 }
 
-/* Writes the factors and errors of all candidates into the table, and where a table is corrected, of all its rows. DONE or FAILED. */
+/* Writes the factors and errors of all candidates into the table, and, where a table is corrected, those of all its rows. DONE or
+ * FAILED. */
 static int fits_store(fitting *f, const error_sum *own, const fit_quality *q)
 {
     spmv_tuning *t = f->table;

@@ -14,7 +14,7 @@ int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *
     size_t length;
     const char *text;
     *found = 0;
-    if (from) {
+    if (from && strcmp(from, "bundled") != 0) {
         if (file_load_table(t, from, out) != DONE) return FAILED;
         *found = out->device_class == head->device_class;
         if (*found) return DONE;
@@ -46,7 +46,7 @@ static void speeds_move(spmv_tuning *table, double times)
     table->miss /= times;
 }
 
-/* Copies what a head says of a device, but for its figures. */
+/* Copies what a head says of a device, except speeds and times. */
 static void names_move(spmv_tuning *table, const spmv_tuning *head)
 {
     memcpy(table->device, head->device, sizeof table->device);

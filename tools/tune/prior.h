@@ -9,14 +9,14 @@
 #include "spmv.h"
 
 /* Reads the table that "auto" would use on the device of head without a table of its own: the bundled one for its class. from: the file of
- * another table to read instead; NULL: the bundled one. *found becomes 0 if there is none, otherwise 1, and then spmv_tuning_free ends
- * *out. DONE, or FAILED after a message. */
+ * another table to read instead; NULL or "bundled": the bundled one. *found becomes 0 if there is none, otherwise 1, and then
+ * spmv_tuning_free ends *out. DONE, or FAILED after a message. */
 int prior_read(tool *t, const spmv_tuning *head, const char *from, spmv_tuning *out, int *found);
 
-/* Makes of a table one of the device of head: it gets its name, and all speeds and times change by one factor, the ratio of the speeds at
- * which the two devices read memory, so that the choice stays as it was. Moving launches, caches and memory each by its own ratio was tried
- * on four pairs of devices: it hardly changed the choice on three of them and made it worse on the fourth. DONE, or FAILED after a
- * message. */
+/* Makes of a table one of the device of head: it gets that device's name, driver, date, units and memory, and all speeds and times change
+ * by one factor, the ratio of the speeds at which the two devices read memory, so that the choice stays as it was. Moving launches, caches
+ * and memory each by its own ratio was tried on four pairs of devices: it hardly changed the choice on three of them and made it worse on
+ * the fourth. DONE, or FAILED after a message. */
 int prior_move(tool *t, spmv_tuning *table, const spmv_tuning *head);
 
 #endif

@@ -172,7 +172,7 @@ typedef struct measuring {
     double             best; /* GFLOP/s of the best candidate on the structure */
 } measuring;
 
-/* Says that the product of a candidate failed or is wrong. */
+/* Marks the table's rows of a candidate whose product failed or is wrong. */
 static void strike(const measuring *m, const candidate *c)
 {
     size_t i;

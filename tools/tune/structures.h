@@ -41,7 +41,7 @@ typedef struct structures_wish {
     const spmv_tuning *table;  /* whose rows are measured */
     unsigned           types;  /* bits 1u << type */
     const char        *path;   /* the file of samples; NULL: none is kept */
-    int                likely; /* 1: only what the table expects to be near the best of a structure, or is the best of its format, so that a
+    int                likely; /* 1: only what the table expects to be near the best of a structure, or the best of its format, so that a
                                   short time shows many structures */
     unsigned char     *struck; /* a byte for each row of the table, becomes 1 if its product was wrong or failed; NULL: not wanted */
     sample_list       *taken;  /* becomes all samples, those included that the file had before; free it also after a failure. NULL: not

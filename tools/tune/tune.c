@@ -9,9 +9,10 @@
  *   grid     the remaining candidates at all sizes, every other one first
  *   again    outliers once more
  *
- * With less time than a table needs, the table that "auto" would use without one is corrected instead (prior.h, fit.h): all its speeds
- * change in proportion to those of memory, and its fits follow samples of structures (structures.h). A table made from nothing in a
- * minute chose worse than none, because its candidates were the few that had been measured.
+ * With less time than a table needs, a table that exists is corrected instead, by default the one that "auto" uses on the device anyway
+ * (prior.h, fit.h): all its speeds change in proportion to those of memory, and its fits follow samples of structures (structures.h). By a
+ * table made from nothing in a minute, choices were worse than by that one, because only the few candidates that had been measured could
+ * be chosen.
  */
 #include "../cli/cli.h"
 #include "../cli/files.h"
@@ -304,14 +305,14 @@ static void fit_print(const spmv_tuning *t, const fit_quality *q, unsigned bytes
     fprintf(stderr, "; %u bytes\n", bytes);
 }
 
-/* Makes of a table the one that is corrected for its device: table, of which only the head is read, becomes the prior with that head. from:
- * as for prior_read. DONE, or FAILED after a message. */
+/* Replaces table, of which only the head is read, by the prior moved to the device of that head. from: as for prior_read. DONE, or FAILED
+ * after a message. */
 static int tune_begin_with(tool *t, spmv_tuning *table, const char *from)
 {
     spmv_tuning prior;
     int found, result = prior_read(t, table, from, &prior, &found);
     if (result == DONE && !found)
-        result = cli_complain(t, "no bundled table is one of the class %s", spmv_device_class_name(table->device_class));
+        result = cli_complain(t, "there is no bundled table of the class %s", spmv_device_class_name(table->device_class));
     if (result != DONE) return result;
     result = prior_move(t, &prior, table);
     if (result != DONE) {
@@ -336,7 +337,7 @@ static int tune_fit(tool *t, const char *table, const char *from, const char *sa
     if (result == DONE && strcmp(all.device, list.device) != 0)
         result = cli_complain(t, "%s has samples of another device: %s", samples, list.device);
     if (result == DONE && !list.count) result = cli_complain(t, "%s has no samples", samples);
-    if (result == DONE && from) result = tune_begin_with(t, &all, strcmp(from, "bundled") != 0 ? from : NULL);
+    if (result == DONE && from) result = tune_begin_with(t, &all, from);
     if (result == DONE) result = (from ? fit_correct : fit_table)(t, &all, &list, &q);
     if (result == DONE) result = table_save(t, &all, out, 0, &rows, &bytes);
     if (result == DONE) fit_print(&all, &q, (unsigned)bytes);
@@ -352,7 +353,7 @@ typedef struct tune_wish {
     uint64_t    rows_max;
     const char *table;    /* the table whose rows are measured on structures, instead of a new one; NULL: none */
     const char *samples;  /* the file of samples; NULL: none are taken */
-    const char *from;     /* the table that a short budget corrects; NULL: the bundled one */
+    const char *from;     /* the table that is corrected; NULL: the bundled one */
 } tune_wish;
 
 /* Below so many seconds a table is corrected, not made. Tables that were made from nothing in 60 and in 195 seconds chose worse on GPUs
@@ -463,7 +464,9 @@ int tune_command(tool *t, const arguments *args)
     if (args->value[OPT_MERGE]) return merge_tables(t, args);
     if (args->value[OPT_COMPARE]) return merge_compare(t, args);
     if (w.from && (args->value[OPT_RESUME] || (!(w.budget > 0) && !args->value[OPT_FIT])))
-        return cli_misuse(t, "--from requires --budget without --resume, or --fit");
+        return cli_misuse(t, "--from requires --fit, or --budget without --resume");
+    if (w.from && args->value[OPT_FIT] && !strcmp(w.from, "none")) return cli_misuse(t, "--from none cannot be combined with --fit");
+    if (w.from && w.table && !args->value[OPT_FIT]) return cli_misuse(t, "--from and --table are combined only with --fit");
     if (w.samples && !w.table && !tune_corrects(args, &w) && !output_is_file(args->value[OPT_OUT]))
         return cli_misuse(t, "--samples requires the table's name (--out)");
     if (args->value[OPT_FIT]) {
