@@ -214,9 +214,9 @@ static const command commands[] = {
      "Where a table is measured from nothing, --samples gives the second half of the budget to matrices that are like real ones: grids,\n"
      "web graphs, power laws, blocks with fill, a few huge rows, wide and small matrices. FILE keeps these samples, of which none is\n"
      "taken twice. The table then also gets fits: how much longer products take than its rates say, by fill, uneven rows and other terms.\n"
-     "With --table as well, the rates of that table are kept and only samples are taken. --fit repeats the fits of --table from FILE without\n"
-     "measuring; with --from, it corrects that table (\"bundled\": the bundled one) for the device of --table. Each of these runs prints\n"
-     "how good the estimates are for matrices that are left out of the fits.\n\n"
+     "With --table as well, the rates of that table are kept and only samples are taken. --fit repeats the fits of --table from FILE\n"
+     "without measuring; with --from, it corrects that table (\"bundled\": the bundled one) for the device of --table. Each of these runs\n"
+     "prints how good the estimates are for matrices that are left out of the fits.\n\n"
      "--merge keeps every rate of all tables, but no fits; where two have the same rate, the later counts. Of the heads, the highest\n"
      "speeds and the shortest launch count.\n", "",
      "  spmv tune --budget 2 --rows-max 65536 --out a.tune  # two seconds on the host; without --budget up to half an hour\n"
