@@ -407,6 +407,7 @@ static void *spmv__convert_upload_ahead(void *job)
     int k;
     for (k = 0; k < SPMV__CONVERT_SENT && !spmv__is_set(&c->stop); k++)
         if (spmv__convert_array(c, &c->quiet, k, &c->stop)) break;
+    c->quiet.info.backend->finish(&c->quiet, c->quiet.queue); /* CU_STREAM_PER_THREAD is another stream in the next thread */
     return NULL;
 }
 
@@ -439,7 +440,7 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
     spmv_device *d = c->device;
     const uint64_t most = d->info.alloc_bytes;
     unsigned i;
-    if (c->given || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
+    if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
     for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d); i++) spmv__stage_make(d, i);
     if (!spmv__stage_may(d)) return;

@@ -3634,11 +3634,11 @@ enum { SPMV__SORTED_SAMPLE = 1 << 15 /* rows: as few show how well the rows of a
 /* Adds up the slots of windows of sigma rows; c has room for the longest row and is zero. A slice that begins among the rows of length k is
  * k wide. One that was begun before becomes wider if it is narrower, as it can be at the beginning of a window. Of many windows only a
  * sample is read, whose slots are scaled by its share of the nonzeros; each row that is longer than all in the sample counts as a slice of
- * its own. */
-static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c)
+ * its own. all: 1: reads every window, as is done in the end if the nonzeros lie so unevenly that the sample says little. */
+static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t sigma, spmv__length_counts *c, int all)
 {
     const uint64_t rows = l->v->a->rows, windows = spmv__ceil_div(rows, sigma), sampled = spmv__ceil_div(SPMV__SORTED_SAMPLE, sigma);
-    const uint64_t step = windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
+    const uint64_t step = !all && windows > 2 * sampled && sampled > 1 ? windows / sampled : 1;
     uint64_t i, begin, end, r, k, nnz = 0, longest = 0; /* of the sample: nonzeros, the longest row */
     uint64_t place = 0, open = 0;                       /* rows so far; width of the last slice */
     double slots = 0;
@@ -3664,7 +3664,8 @@ static double spmv__slots_of_windows(const spmv__look *l, uint64_t h, uint64_t s
             c->with[k] = 0;
         }
     }
-    if (step == 1 || !nnz) return slots;
+    if (step == 1) return slots;
+    if (nnz * step < l->nnz / 2 || nnz * step / 2 > l->nnz) return spmv__slots_of_windows(l, h, sigma, c, 1);
     slots *= (double)l->nnz / (double)nnz;
     for (k = longest + 1; k <= l->longest; k++) slots += (double)(h - 1) * (double)l->longer[k];
     return slots;
@@ -3683,7 +3684,7 @@ static spmv_status spmv__slots_sorted(const spmv__look *l, uint64_t h, uint64_t 
     if (s) return s;
     c.there = (uint64_t *)block;
     c.with = (uint32_t *)(void *)(c.there + words);
-    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c);
+    *slots = spmv__slots_of_windows(l, h, sigma ? sigma : l->v->a->rows, &c, 0);
     spmv__look_keep(&l->known->sorted, key, *slots);
     spmv_free(l->h, block);
     return SPMV_OK;

@@ -427,6 +427,41 @@ Test(slots, extra_bytes_of_narrow_tiles)
     matrix_free(&m);
 }
 
+/* Of many windows of sorted rows only some are counted. Where the nonzeros lie together, those say too little: here the 1,024 rows of a
+ * cluster, wherever it is, have most of them, or all. */
+Test(slots, sorted_rows_of_a_cluster)
+{
+    enum { ROWS = 150000, CLUSTER = 1024 };
+    spmv_plan plan;
+    spmv_store store;
+    spmv_build how;
+    spmv_csr a;
+    spmv_view v;
+    matrix m;
+    uint64_t at, r, c, every;
+    double slots = 0, extra = 0;
+    memset(&how, 0, sizeof how);
+    cr_assert_eq(spmv_plan_parse(&plan, "sell:h=32,rows=sorted,sigma=1024", NULL, NULL), SPMV_OK);
+    for (at = 0; at < 6; at++) {
+        every = at % 2 ? 50 : ROWS + 1;
+        matrix_open(&m, "cluster", ROWS, 100);
+        for (r = 0; r < ROWS; r++) {
+            const int inside = r / CLUSTER == 3 + at * 20;
+            for (c = 0; c < (inside ? 1 + r % 97 : (r + 1) % every == 0); c++) matrix_add(&m, c);
+            m.ptr[r + 1] = m.nnz;
+        }
+        matrix_close(&m, INTEGERS);
+        a = matrix_csr(&m, SPMV_F64);
+        v = whole(&a);
+        cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
+        cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
+        cr_assert_float_eq(slots / (double)store.part[0].a[SPMV_VAL].count, 1, 0.1, "cluster %d: %g slots", (int)at, slots);
+        spmv_store_free(&store);
+        spmv_csr_free(&a);
+        matrix_free(&m);
+    }
+}
+
 /* ---- the choice ---------------------------------------------------------------------------------------------------- */
 
 /* The chosen plan fits the default limit of memory, no matter how fast larger formats are according to the table. */

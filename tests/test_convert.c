@@ -194,6 +194,11 @@ Test(convert, uploaded_ahead)
     cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
     begin_upload(c);
     spmv_converter_close(c);
+    a.nnz = 0; /* nothing will be filled, so that nobody would wait for a thread */
+    memset((void *)(uintptr_t)a.ptr, 0, (size_t)(a.rows + 1) * 8);
+    cr_assert_eq(spmv_converter_open(&c, &d, &a), SPMV_OK);
+    begin_upload(c);
+    spmv_converter_close(c);
 #ifdef SPMV__CONVERT_AHEAD
     if (omp_get_max_threads() > 1) cr_assert_eq(ahead, (int)(sizeof some / sizeof *some) + 2);
 #endif
