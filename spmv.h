@@ -568,11 +568,9 @@ typedef struct spmv__vectors {
 static spmv_status spmv__vectors_make(spmv__vectors *v, const spmv_matrix *m)
 {
     const uint64_t line = 64, size = spmv_vector_size(m->store.type); /* bytes of a line of the cache: y begins at one */
-    spmv_status s;
     if (v->block) return SPMV_OK;
     v->y_at = spmv__round_up(m->store.cols * size, line);
-    s = spmv__new(&m->store.hooks, &v->block, v->y_at + m->store.rows * size + 1, 1, 0);
-    return s;
+    return spmv__new(&m->store.hooks, &v->block, v->y_at + m->store.rows * size + 1, 1, 0);
 }
 
 /* Seconds of a product on the host: the least of up to three rows of products, after one product that fills the caches; 0 if there is no

@@ -991,16 +991,16 @@ enum { SPMV__RIVALS = 2 };
 #define SPMV__RIVAL_PRODUCTS_BASE 4 /* on the host with csr measured */
 
 /* What the products are expected to save by measuring an option must be so many times what measuring costs. With csr measured, every
- * option that is not csr must pass this test, the first included. The limit for that is from the times of preparing and multiplying by
- * each option, for 38 matrices in f32 and f64 on two cores: with 1, 1.5 and 4, preparing and 100 products take 1.31, 1.36 and 1.50 times
- * as long as with the best plan, and 1,000 products 1.10 times with each. */
+ * option that is not csr must pass this test, the first included. The limit for that is from a simulation with measured times of preparing
+ * and multiplying by each option, for 38 matrices in f32 and f64 on two cores: with 1, 1.5 and 4, preparing and 100 products took 1.31,
+ * 1.36 and 1.50 times as long as with the best plan, and 1,000 products 1.10 times with each. "build/prepare -t" measures the same. */
 #define SPMV__RIVAL_PAYS      2
 #define SPMV__RIVAL_PAYS_BASE 1
 
 /* The errors of two predictions for one matrix correlate by a = 0.5. Once csr is measured and they are corrected by its error, what is
- * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. But 0.4 is
- * better: for 1,000 products, those 38 matrices were prepared in the time of 32 products of csr (median) instead of 50, and preparing and
- * products together took as long. */
+ * left correlates by (a - a^2) / (1 - a^2), and its deviation should be that of the table times the root of 1 - a^2, 0.87. In the same
+ * simulation, 0.4 prepared those 38 matrices for 1,000 products in the time of 32 products of csr (median) instead of 50, while preparing
+ * and products together took as long. */
 #define SPMV__ERRORS_ALIKE_BASE 0.3333
 #define SPMV__ERROR_LEFT_BASE   0.4
 

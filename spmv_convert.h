@@ -440,7 +440,8 @@ SPMV__SHARED void spmv__converter_begin(spmv_converter *base)
     spmv_device *d = c->device;
     const uint64_t most = d->info.alloc_bytes;
     unsigned i;
-    if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK || spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
+    if (c->given || !c->nnz || spmv__csr_bytes(c->a) < SPMV__STAGE_CHUNK) return;
+    if (spmv__sat_mul(c->nnz, 8) > most || (c->a->rows + 1) * 8 > most) return;
     if (spmv__share_threads(2, 2) < 2 || !spmv__convert_is_likely(c)) return;
     for (i = 0; i < SPMV__STAGE_CHUNKS && spmv__stage_may(d); i++) spmv__stage_make(d, i);
     if (!spmv__stage_may(d)) return;

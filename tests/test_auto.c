@@ -337,6 +337,24 @@ Test(features, gather_tells_scattered_from_banded)
 
 /* ---- estimated slots ----------------------------------------------------------------------------------------------- */
 
+/* The slots that the choice estimates for a layout; *stored: those that a build has. */
+static double estimated_slots(const spmv_csr *a, const char *layout, double *stored)
+{
+    spmv_view v = whole(a);
+    spmv_build how;
+    spmv_plan plan;
+    spmv_store store;
+    double slots = 0, extra = 0;
+    memset(&how, 0, sizeof how);
+    how.max_bytes = (uint64_t)1 << 30;
+    CHECK(spmv_plan_parse(&plan, layout, NULL, NULL) == SPMV_OK, "%s", layout);
+    CHECK(spmv_store_make(&store, &plan, a, &how, NULL) == SPMV_OK, "%s", layout);
+    CHECK(library_estimate(&v, &plan.part[0], &slots, &extra) == SPMV_OK, "%s", layout);
+    *stored = (double)spmv_store_slots(&store);
+    spmv_store_free(&store);
+    return slots;
+}
+
 /* The choice estimates as many slots as are stored. */
 Test(slots, estimated_are_stored)
 {
@@ -349,24 +367,13 @@ Test(slots, estimated_are_stored)
     int i, compared = 0;
     for (i = 0; matrix_awkward(&m, i, INTEGERS); i++) {
         spmv_csr a = matrix_csr(&m, SPMV_F64);
-        spmv_view v = whole(&a);
-        spmv_build how;
-        memset(&how, 0, sizeof how);
         for (j = 0; a.nnz && j < sizeof layouts / sizeof *layouts; j++) {
-            spmv_plan plan;
-            spmv_store store;
-            double real, slots = 0, extra = 0, more = 0;
-            how.max_bytes = (uint64_t)1 << 30;
-            CHECK(spmv_plan_parse(&plan, layouts[j], NULL, NULL) == SPMV_OK, "%s", layouts[j]);
-            CHECK(spmv_store_make(&store, &plan, &a, &how, NULL) == SPMV_OK, "%s", layouts[j]);
-            CHECK(library_estimate(&v, &plan.part[0], &slots, &extra) == SPMV_OK, "%s: %s", m.name, layouts[j]);
-            real = (double)spmv_store_slots(&store);
+            double real, more = 0, slots = estimated_slots(&a, layouts[j], &real);
             /* not estimated: columns are as long as the number of rows (bell: of block rows, of 4 rows) rounded up to 32 */
             if (strncmp(layouts[j], "ell", 3) == 0 || strncmp(layouts[j], "dia", 3) == 0 || strncmp(layouts[j], "bdia", 4) == 0)
                 more = 32 * slots / (double)a.rows;
             if (strncmp(layouts[j], "bell", 4) == 0) more = 128 * slots / (double)a.rows;
             CHECK(fabs(real - slots) <= more, "%s: %s has %g slots, %g were estimated", m.name, layouts[j], real, slots);
-            spmv_store_free(&store);
             compared++;
         }
         spmv_csr_free(&a);
@@ -432,16 +439,10 @@ Test(slots, extra_bytes_of_narrow_tiles)
 Test(slots, sorted_rows_of_a_cluster)
 {
     enum { ROWS = 150000, CLUSTER = 1024 };
-    spmv_plan plan;
-    spmv_store store;
-    spmv_build how;
     spmv_csr a;
-    spmv_view v;
     matrix m;
     uint64_t at, r, c, every;
-    double slots = 0, extra = 0;
-    memset(&how, 0, sizeof how);
-    cr_assert_eq(spmv_plan_parse(&plan, "sell:h=32,rows=sorted,sigma=1024", NULL, NULL), SPMV_OK);
+    double slots, stored;
     for (at = 0; at < 6; at++) {
         every = at % 2 ? 50 : ROWS + 1;
         matrix_open(&m, "cluster", ROWS, 100);
@@ -452,11 +453,8 @@ Test(slots, sorted_rows_of_a_cluster)
         }
         matrix_close(&m, INTEGERS);
         a = matrix_csr(&m, SPMV_F64);
-        v = whole(&a);
-        cr_assert_eq(spmv_store_make(&store, &plan, &a, &how, NULL), SPMV_OK);
-        cr_assert_eq(library_estimate(&v, &plan.part[0], &slots, &extra), SPMV_OK);
-        cr_assert_float_eq(slots / (double)store.part[0].a[SPMV_VAL].count, 1, 0.1, "cluster %d: %g slots", (int)at, slots);
-        spmv_store_free(&store);
+        slots = estimated_slots(&a, "sell:h=32,rows=sorted,sigma=1024", &stored);
+        cr_assert_float_eq(slots / stored, 1, 0.1, "cluster %d: %g slots, %g are stored", (int)at, slots, stored);
         spmv_csr_free(&a);
         matrix_free(&m);
     }
