@@ -198,20 +198,26 @@ static int spmv__fit_suits(const spmv_tune_fit *fit, const spmv__candidate *k)
     return spmv__runs_alike(&fit->layout, k->layout) ? 2 : fit->layout.format == k->layout->format;
 }
 
+/* The fit of a table that suits a candidate best, in a type; NULL: none does. */
+static const spmv_tune_fit *spmv__fit_of(const spmv_tuning *t, spmv_type type, const spmv__candidate *k)
+{
+    const spmv_tune_fit *found = NULL;
+    int best = 0, now;
+    size_t i;
+    for (i = 0; i < t->fits; i++) {
+        now = t->fit[i].type == type ? spmv__fit_suits(&t->fit[i], k) : 0;
+        if (now <= best) continue;
+        best = now;
+        found = &t->fit[i];
+    }
+    return found;
+}
+
 /* Finds the fit of each candidate. */
 static void spmv__find_fits(spmv__estimator *e)
 {
-    size_t i, j;
-    for (i = 0; i < e->cands; i++) {
-        int best = 0, now;
-        for (j = 0; j < e->t->fits; j++) {
-            if (e->t->fit[j].type != e->rates) continue;
-            now = spmv__fit_suits(&e->t->fit[j], &e->cand[i]);
-            if (now <= best) continue;
-            best = now;
-            e->cand[i].fit = &e->t->fit[j];
-        }
-    }
+    size_t i;
+    for (i = 0; i < e->cands; i++) e->cand[i].fit = spmv__fit_of(e->t, e->rates, &e->cand[i]);
 }
 
 /* For devices without any table of their class: rates in proportion to the bytes that a nonzero takes, with memory of 30 GB/s. */

@@ -64,19 +64,10 @@ spmv_status library_estimates(const spmv_csr *a, spmv_type type, const spmv_tuni
 const spmv_tune_fit *library_fit_of(const spmv_tuning *t, spmv_type type, const spmv_spec *layout, const char *variant)
 {
     spmv__candidate k;
-    const spmv_tune_fit *found = NULL;
-    int best = 0, now;
-    size_t i;
     memset(&k, 0, sizeof k);
     k.layout = layout;
     k.variant = variant;
-    for (i = 0; i < t->fits; i++) {
-        now = t->fit[i].type == type ? spmv__fit_suits(&t->fit[i], &k) : 0;
-        if (now <= best) continue;
-        best = now;
-        found = &t->fit[i];
-    }
-    return found;
+    return spmv__fit_of(t, type, &k);
 }
 
 int library_runs_alike(const spmv_spec *a, const spmv_spec *b)
