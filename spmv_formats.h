@@ -1135,10 +1135,10 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
 }
 
 /* The number of the lowest bit that is set; one must be. */
-SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
+SPMV__SHARED uint64_t spmv__low_bit(uint64_t bits)
 {
 #ifdef __GNUC__
-    return (uint64_t)__builtin_ctz(bits);
+    return (uint64_t)__builtin_ctzll(bits);
 #else
     uint64_t n = 0;
     for (; !(bits & 1); bits >>= 1) n++;
@@ -1927,7 +1927,6 @@ typedef struct spmv__source {
     int               counted; /* 1: a device has counted them, and set spans if the part has the key idx */
     int               weighed; /* 1: only sizes are wanted, nothing will be filled */
     uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
-    uint32_t         *found;   /* the block columns that the host found when it counted (spmv__blocks_found); NULL: they were not kept */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -3896,17 +3895,25 @@ SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
     return n;
 }
 
-/* The blocks of one block row. They are looked up by block column in a table that has a place for each, or, if that would take too much
- * memory, in a smaller hash table. Merging the rows by column would take a mispredicted branch for most blocks. */
+/* 64 adjacent block columns: which of them hold nonzeros of a block row, and how many blocks of that block row lie before them. */
+typedef struct spmv__block_word {
+    uint64_t bits, before;
+} spmv__block_word;
+
+/* The blocks of one block row. A bit for each block column sorts them and drops duplicates without a branch that depends on the columns,
+ * which merging the rows takes for most blocks, and counting bits says which block a nonzero belongs to. The bits take little more than a
+ * hundredth of the memory of a table with a number for each block column, so that they stay in the nearest cache. */
 typedef struct spmv__block_set {
-    uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
-    uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
-    uint64_t  mask, count;  /* places in the table - 1; blocks */
-    spmv__block_division by; /* a column by the width of a block */
-    uint32_t  round;
-    int       hashed;       /* 0: there is a place for every block column */
-    int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
+    spmv__block_word *word;   /* by block column / 64. All bits are 0 between block rows. NULL: the matrix has too many columns for its
+                                 nonzeros; rows are merged, and the place of a block in col is found by bisection */
+    uint64_t         *upper;  /* a bit for each word, 0 between block rows */
+    uint32_t         *col;    /* the block columns, rising */
+    uint64_t          count;  /* blocks */
+    spmv__block_division by;  /* a column by the width of a block */
+    int               alike;  /* 1: all rows of the block row have the same columns, and no bits are set */
 } spmv__block_set;
+
+enum { SPMV__WORD_BITS = 6, SPMV__UPPER_BITS = 12 /* of block columns: the bits that number them within a word, and a word of upper */ };
 
 /* The most nonzeros of the matrix in bh adjacent rows from a multiple of bh on. */
 SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
@@ -3924,81 +3931,80 @@ SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
 SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
                                          const spmv_hooks *h)
 {
-    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all), place = sizeof(uint64_t);
+    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all);
     const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
-    uint64_t places = 16, i, bytes, fit;
-    const int hashed = all * place > room && all > 4 * most;
+    const uint64_t far = 16; /* times the nonzeros of a block row: so many words of upper may lie between its first and last block */
+    uint64_t words = spmv__ceil_div(all, 64), uppers = spmv__ceil_div(words, 64), i, bytes, fit;
     unsigned char *at;
     void *block;
     spmv_status s;
-    while (hashed && places < 4 * most) places *= 2;
-    if (!hashed) places = spmv__round_up(all, 16);
-    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
-    fit = room / bytes;
+    if (words * sizeof(spmv__block_word) + uppers * 8 > room || uppers * spmv__ceil_div(a->rows, bh) > far * (a->nnz + a->rows))
+        words = uppers = 0;
+    bytes = spmv__round_up(words * sizeof(spmv__block_word) + uppers * 8 + most * 4, 64);
+    fit = room / (bytes + 1);
     if (*threads > fit) *threads = fit ? fit : 1;
     s = spmv__room(h, &block, *threads, sizeof **out + bytes);
     *out = (spmv__block_set *)block;
     if (s) return s;
     at = (unsigned char *)(*out + *threads);
+    memset(block, 0, (size_t)(*threads * (sizeof **out + bytes)));
     for (i = 0; i < *threads; i++, at += bytes) {
         spmv__block_set *set = &(*out)[i];
-        memset(set, 0, sizeof *set);
-        set->place = (uint64_t *)(void *)at;
-        set->col = (uint32_t *)(void *)(at + places * place) + 1;
-        set->spare = set->col + most + 1;
-        set->mask = places - 1;
-        set->hashed = hashed;
+        if (words) set->word = (spmv__block_word *)(void *)at;
+        set->upper = (uint64_t *)(void *)(at + words * sizeof *set->word);
+        set->col = (uint32_t *)(void *)(set->upper + uppers);
         set->by = spmv__block_divisor(bw);
-        set->col[-1] = 0;
-        memset(set->place, 0, (size_t)(places * place));
     }
     return SPMV_OK;
 }
 
-/* Makes all places of the table free. */
-SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
-{
-    if (++set->round) return;
-    memset(set->place, 0, (size_t)(set->mask + 1) * sizeof *set->place);
-    set->round = 1;
-}
-
 SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
 
-/* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
-SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
+/* How many bits are set. Compilers know no faster way unless they may assume an instruction for it. */
+SPMV__INLINE uint64_t spmv__bit_count(uint64_t bits)
 {
-    const uint64_t mix = 0x9e3779b97f4a7c15u; /* spreads stretches and strides (Knuth 6.4) */
-    uint64_t at = hashed ? block * mix >> 32 & set->mask : block;
-    while (hashed && set->place[at] >> 32 == set->round && set->col[(uint32_t)set->place[at]] != block) at = (at + 1) & set->mask;
-    return at;
+    const uint64_t pairs = 0x5555555555555555u, fours = 0x3333333333333333u, bytes = 0x0f0f0f0f0f0f0f0fu, sum = 0x0101010101010101u;
+    bits -= bits >> 1 & pairs;
+    bits = (bits & fours) + (bits >> 2 & fours);
+    return ((bits + (bits >> 4)) & bytes) * sum >> 56;
 }
 
-/* The number of a block that is in the set. */
+/* The number of a block that is in the set, whose rows are not alike. */
 SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
 {
-    return (uint32_t)set->place[spmv__set_place(set, block, set->hashed)];
+    const spmv__block_word *w = &set->word[block >> SPMV__WORD_BITS];
+    return w->before + spmv__bit_count(w->bits & (((uint64_t)1 << block % 64) - 1));
 }
 
-/* Adds the blocks of entries k .. end - 1. Whether a block is new is as good as random, so no branch depends on it. */
-SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int hashed)
+/* The same by bisection, where there are no bits. */
+SPMV__SHARED uint64_t spmv__set_find(const spmv__block_set *set, uint32_t block)
+{
+    uint64_t low = 0, n = set->count;
+    while (n > 1) {
+        uint64_t half = n / 2;
+        if (set->col[low + half] <= block) low += half;
+        n -= half;
+    }
+    return low;
+}
+
+/* Sets the bits of the blocks of entries k .. end - 1 and counts those that are new. listed: 1: they will be listed. */
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int listed)
 {
     const uint32_t *col = v->a->col;
-    const uint64_t round = set->round, next = round << 32;
-    uint32_t *out = set->col;
-    uint64_t n = set->count;
+    const spmv__block_division by = set->by;
+    spmv__block_word *word = set->word;
+    uint64_t *upper = set->upper, n = 0;
     for (; k < end; k++) {
-        uint32_t block = spmv__set_block(set, col[k]);
-        uint64_t *place, was, is_new;
+        const uint32_t block = spmv__divide_by(by, col[k]);
+        spmv__block_word *w = &word[block >> SPMV__WORD_BITS];
+        const uint64_t was = w->bits;
         if (owned && !spmv__mine(v, k)) continue;
-        place = &set->place[spmv__set_place(set, block, hashed)];
-        was = *place;
-        is_new = (uint64_t)(was >> 32 != round);
-        out[n] = block; /* for good if it is new */
-        *place = was ^ ((was ^ (next | n)) & (0 - is_new));
-        n += is_new;
+        w->bits = was | (uint64_t)1 << block % 64;
+        n += ~(was >> block % 64) & 1;
+        if (listed) upper[block >> SPMV__UPPER_BITS] |= (uint64_t)1 << (block >> SPMV__WORD_BITS) % 64;
     }
-    set->count = n;
+    set->count += n;
 }
 
 /* 1 if some rows of the matrix from first on have nonzeros in the same columns, as the rows of a node have in finite elements with several
@@ -4013,60 +4019,99 @@ SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t ro
     return 1;
 }
 
-/* Collects the blocks of so many rows from first on, in the order of the nonzeros. */
-SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows)
+/* Collects the blocks of one row, which rise. */
+SPMV__SHARED void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_t row)
+{
+    uint64_t k, n = 0;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        const uint32_t block = spmv__set_block(set, a->col[k]);
+        n += (uint64_t)(!n || block != set->col[n - 1]);
+        set->col[n - 1] = block;
+    }
+    set->count = n;
+}
+
+/* Collects the blocks of some rows by merging these. */
+SPMV__SHARED void spmv__set_merge(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+{
+    spmv__blocks b;
+    uint32_t c;
+    spmv__blocks_begin(&b, v, first, rows, bw);
+    for (set->count = 0; (c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK;) set->col[set->count++] = c;
+}
+
+/* Lists the blocks whose bits are set, those of some rows of the matrix, in col, and notes how many lie before each word. */
+SPMV__SHARED void spmv__set_list(spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t r, u, end, words, bits, n = 0;
+    uint32_t low = UINT32_MAX, high = 0; /* the columns between which all nonzeros of the rows lie */
+    for (r = first; r < first + rows; r++) {
+        if (a->ptr[r] == a->ptr[r + 1]) continue;
+        if (a->col[a->ptr[r]] < low) low = a->col[a->ptr[r]];
+        if (a->col[a->ptr[r + 1] - 1] > high) high = a->col[a->ptr[r + 1] - 1];
+    }
+    end = low > high ? 0 : (spmv__set_block(set, high) >> SPMV__UPPER_BITS) + 1;
+    for (u = spmv__set_block(set, low) >> SPMV__UPPER_BITS; u < end; u++)
+        for (words = set->upper[u]; words; words &= words - 1) {
+            const uint64_t at = u * 64 + spmv__low_bit(words);
+            set->word[at].before = n;
+            for (bits = set->word[at].bits; bits; bits &= bits - 1) set->col[n++] = (uint32_t)(at * 64 + spmv__low_bit(bits));
+        }
+}
+
+/* Counts the blocks of so many rows from first on. */
+SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
 {
     const spmv_csr *a = v->a;
     uint64_t k, begin, end;
-    spmv__set_free_places(set);
     set->count = 0;
-    set->alike = 0;
-    if (!rows) return; /* padding behind the last row */
+    if (!rows) return 0; /* padding behind the last row */
+    if (!set->word) {
+        spmv__set_merge(set, v, first, rows, bw);
+        return set->count;
+    }
     begin = a->ptr[first];
     end = a->ptr[first + rows];
-    set->alike = !v->owner && spmv__rows_alike(a, first, rows);
-    if (set->alike) { /* the blocks of one row rise */
-        end = a->ptr[first + 1];
-        for (k = begin; k < end; k++) {
-            uint32_t block = spmv__set_block(set, a->col[k]);
-            set->count += (uint64_t)(k == begin || block != set->col[set->count - 1]);
-            set->col[set->count - 1] = block;
-        }
-    } else if (v->owner) spmv__set_add(set, v, begin, end, 1, set->hashed);
-    else if (set->hashed) spmv__set_add(set, v, begin, end, 0, 1);
+    if (!v->owner && spmv__rows_alike(a, first, rows)) {
+        spmv__set_row(set, a, first);
+        return set->count;
+    }
+    if (v->owner) spmv__set_add(set, v, begin, end, 1, 0);
     else spmv__set_add(set, v, begin, end, 0, 0);
+    for (k = begin; k < end; k++) set->word[spmv__set_block(set, a->col[k]) >> SPMV__WORD_BITS].bits = 0;
+    return set->count;
 }
 
-/* Sorts the blocks by column: merges every rising stretch with those before it. As the nonzeros of a row rise, there are no more stretches
- * than rows. */
-SPMV__SHARED void spmv__set_sort(spmv__block_set *set)
+/* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_place finds them. */
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
 {
-    uint32_t *col = set->col, *spare = set->spare;
-    uint64_t first, end, i, j;
-    for (first = 0; first < set->count; first = end) {
-        for (end = first + 1; end < set->count && col[end - 1] < col[end]; end++) {}
-        if (!first) continue;
-        i = first;
-        j = end - first;
-        memcpy(spare, col + i, (size_t)j * sizeof *col);
-        while (j) { /* from the last on, without a branch that depends on the columns; col[-1] is 0, above which every new one is */
-            uint32_t left = (col - 1)[i], right = spare[j - 1];
-            uint64_t take = (uint64_t)(left > right);
-            col[i + j - 1] = take ? left : right;
-            i -= take;
-            j -= 1 - take;
-        }
+    const spmv_csr *a = v->a;
+    set->count = 0;
+    set->alike = rows && !v->owner && spmv__rows_alike(a, first, rows);
+    if (!rows) return; /* padding behind the last row */
+    if (set->alike) spmv__set_row(set, a, first);
+    else if (!set->word) spmv__set_merge(set, v, first, rows, bw);
+    else {
+        if (v->owner) spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 1, 1);
+        else spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 0, 1);
+        spmv__set_list(set, a, first, rows);
     }
 }
 
-/* Enters the blocks into the table by the numbers that spmv__set_sort gave them. */
-SPMV__SHARED void spmv__set_renumber(spmv__block_set *set)
+/* Takes the blocks out again. */
+SPMV__SHARED void spmv__set_clear(spmv__block_set *set)
 {
-    uint32_t i;
-    spmv__set_free_places(set);
-    for (i = 0; i < set->count; i++) {
-        set->place[spmv__set_place(set, set->col[i], set->hashed)] = (uint64_t)set->round << 32 | i;
+    uint64_t i;
+    for (i = 0; set->word && !set->alike && i < set->count; i++) {
+        set->word[set->col[i] >> SPMV__WORD_BITS].bits = 0;
+        set->upper[set->col[i] >> SPMV__UPPER_BITS] = 0;
     }
+}
+
+/* The number of a block that is in the set. */
+SPMV__SHARED uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block)
+{
+    return set->word && !set->alike ? spmv__set_number(set, block) : spmv__set_find(set, block);
 }
 
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
@@ -4233,41 +4278,27 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
     return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
 }
 
-/* The block columns that counting has found, those of a share one after another from the number of nonzeros before its first row on.
- * NULL: they were not kept. */
-static uint32_t *spmv__blocks_found(const spmv__source *s, uint64_t first)
+/* Counts the blocks of one block row. */
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, spmv__block_set *set, uint64_t block_row)
 {
-    return s->found ? s->found + s->ptr[first] : NULL;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    return spmv__set_count(set, s->v, block_row * bh, spmv__block_row_height(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
-/* Behind them, for each block row: 1 if all of its rows have the same columns. */
-static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->found + s->ptr[s->rows]); }
-
-/* Counts the blocks of one block row and widens low .. high by their block columns, which it keeps in found, unless that is NULL. */
-static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint32_t *found, uint64_t *low,
-                                      uint64_t *high)
+/* 1 if the block columns of block rows first .. end - 1 fit 16 bits. */
+static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
-    spmv__block_set *set;
-    uint64_t i;
-    if (s->counted) {
-        const uint32_t *highest = s->spans ? s->spans + spmv__block_rows(p) : NULL;
-        if (s->spans && s->spans[block_row] < *low) *low = s->spans[block_row];
-        if (highest && highest[block_row] > *high) *high = highest[block_row];
-        return s->blocks[block_row];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW];
+    uint64_t low = UINT64_MAX, high = 0, i;
+    if (!s->counted) {
+        spmv__span(s, first * bh, spmv__smaller(end * bh, p->rows), &low, &high);
+        return low > high || spmv__span_fits(low / bw, high / bw);
     }
-    set = &s->sets[spmv__share_thread()];
-    spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
-    if (p->spec.key[SPMV_KEY_IDX] == 16)
-        for (i = 0; i < set->count; i++) {
-            if (set->col[i] < *low) *low = set->col[i];
-            if (set->col[i] > *high) *high = set->col[i];
-        }
-    if (found) {
-        spmv__set_sort(set);
-        memcpy(found, set->col, (size_t)set->count * sizeof *found);
-        spmv__blocks_alike(s)[block_row] = (unsigned char)set->alike;
+    for (i = first; i < end; i++) {
+        if (s->spans[i] < low) low = s->spans[i];
+        if (s->spans[spmv__block_rows(p) + i] > high) high = s->spans[spmv__block_rows(p) + i];
     }
-    return set->count;
+    return spmv__span_fits(low, high);
 }
 
 /* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
@@ -4279,22 +4310,22 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
     const uint64_t first = spmv__share_first(c->s, share, c->shares);
-    uint32_t *found = spmv__blocks_found(c->s, first);
-    uint64_t row = spmv__ceil_div(first, bh), low = UINT64_MAX, high = 0;
+    spmv__block_set set;
+    uint64_t row = spmv__ceil_div(first, bh), begin = row;   /* begin: the first block row of the current group */
     uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
-    int fits = 1;
+    int fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    if (!c->s->counted) set = c->s->sets[spmv__share_thread()];
     for (; row < stop; row++) {
-        uint64_t n = spmv__block_row_count(p, c->s, row, found, &low, &high);
+        uint64_t n = c->s->counted ? c->s->blocks[row] : spmv__block_row_count(p, c->s, &set, row);
         c->s->blocks[row] = (uint32_t)n;
-        if (found) found += n;
         all += n;
         if (n > most) most = n;
         if (n > group) group = n;
         if ((row + 1) % per && row + 1 < stop) continue;
-        fits = fits && spmv__span_fits(low, high);
+        fits = fits && spmv__block_rows_fit(p, c->s, begin, row + 1);
         sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
-        low = UINT64_MAX;
-        high = group = 0;
+        begin = row + 1;
+        group = 0;
     }
     c->most[share] = most;
     c->all[share] = all;
@@ -4305,13 +4336,6 @@ static void spmv__block_count_share(void *job, uint64_t share)
 /* Makes what the host counts and fills blocks with. */
 static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
 {
-    void *found;
-    spmv_status status;
-    if (!s->weighed && !s->counted) {
-        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->found), sizeof *s->found);
-        if (status) return status;
-        s->found = (uint32_t *)found;
-    }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
 
@@ -4462,19 +4486,18 @@ SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
 }
 
 /* Lists the slots of the explicit zeros of a block row with so many rows, from row first on, whose values are in place. */
-static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
-                                   const spmv__block_places *at)
+static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                   uint64_t bw, const spmv__block_places *at)
 {
     const spmv_csr *a = s->v->a;
     const uint32_t width = to->dst->width;
     uint64_t i, k;
-    spmv__set_renumber(set);
     for (i = 0; i < rows; i++)
         for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
             uint32_t block = spmv__set_block(set, a->col[k]);
             uint64_t slot;
             if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
-            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            slot = at->val + i * at->row + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw];
             to->zeros[to->zero_count++] = slot;
         }
 }
@@ -4560,7 +4583,7 @@ static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__b
     for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
         uint32_t block = spmv__set_block(set, a->col[k]);
         if (spmv__mine(s->v, k))
-            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+            spmv__put(to, first + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
     }
 }
 
@@ -4587,7 +4610,7 @@ static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__
 }
 
 /* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
-static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
                                const spmv__block_places *at)
 {
     const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
@@ -4597,10 +4620,9 @@ static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__bloc
         else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
         return;
     }
-    spmv__set_renumber(set);
     for (i = 0; i < rows; i++) {
         uint64_t val = at->val + i * at->row;
-        if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
+        if (!plain || !set->word) spmv__block_put(to, s, set, first + i, bw, val, at);
         else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
         else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
     }
@@ -4609,59 +4631,56 @@ static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__bloc
 /* Fills the columns of block row block_row, with their padding. */
 static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64_t block_row, uint64_t slot)
 {
-    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    const uint64_t bw = p->n[SPMV_BLOCK_BW], group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
-    const uint64_t stored = spmv__block_count(p, block_row);
+    spmv_array *col = &p->a[spmv__block_col(p)];
+    const spmv_array *base = &p->a[spmv__block_base(p)];
+    const uint64_t distance = spmv__block_distance(p), stored = spmv__block_count(p, block_row), count = set->count;
+    const uint32_t *from = set->col, bw = (uint32_t)p->n[SPMV_BLOCK_BW];
     uint64_t i;
-    for (i = 0; i < set->count; i++, slot += distance) spmv__set_column(col, base, slot, group, set->col[i] * bw, bw);
-    if (col->width == 2)
-        for (; i < stored; i++, slot += distance) ((uint16_t *)col->data)[slot] = SPMV_PAD16;
-    else
-        for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
+    if (base->count) {
+        const uint32_t lowest = ((const uint32_t *)base->data)[spmv__block_group(p, block_row)] / bw;
+        uint16_t *to = (uint16_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = (uint16_t)(from[i] - lowest);
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD16;
+    } else {
+        uint32_t *to = (uint32_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = from[i] * bw;
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD;
+    }
 }
 
-/* Makes the set that of a block row: its blocks were kept in found, unless that is NULL. */
-static void spmv__block_set_of(spmv__block_set *set, const spmv_part *p, const spmv__source *s, const uint32_t *found, uint64_t block_row)
+/* Sets what the places of all block rows have in common. */
+static void spmv__block_places_of(spmv__block_places *at, const spmv_part *p)
 {
-    if (!found) {
-        spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
-        spmv__set_sort(set);
-        return;
-    }
-    set->count = s->blocks[block_row];
-    set->alike = spmv__blocks_alike(s)[block_row];
-    memcpy(set->col, found, (size_t)set->count * sizeof *found);
+    const uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    uint64_t i;
+    memset(at, 0, sizeof *at);
+    if (!p->a[SPMV_VAL].count) return; /* no blocks, and so no places */
+    at->step = spmv__block_at(p, 0, 0).step;
+    at->apart = spmv__block_at(p, 0, 1).val - spmv__block_at(p, 0, 0).val;
+    at->row = bw / uw * at->step;
+    for (i = 0; i < bw; i++) at->unit[i] = i / uw * at->step + i % uw;
 }
 
 /* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
- * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, const uint32_t *found, uint64_t block_row)
+ * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. at->val is changed. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
+                                 uint64_t block_row)
 {
-    spmv__block_set *set = &s->sets[spmv__share_thread()];
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
-    const uint64_t rows = spmv__block_row_height(p, block_row), first = block_row * bh;
-    const spmv__block at = spmv__block_at(p, block_row, 0);
-    spmv__block_places places;
-    uint64_t i;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], rows = spmv__block_row_height(p, block_row), first = block_row * bh;
+    const spmv__block begin = spmv__block_at(p, block_row, 0);
+    int full;
     if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
-    spmv__block_set_of(set, p, s, found, block_row);
-    places.val = at.val;
-    places.apart = spmv__block_at(p, block_row, 1).val - at.val;
-    places.row = bw / uw * at.step;
-    places.step = at.step;
-    for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
-    if (to->zeros) {
-        spmv__block_list_zeros(s, to, set, first, rows, bw, &places);
-        return;
+    spmv__set_collect(set, s->v, first, rows, bw);
+    at->val = begin.val;
+    if (to->zeros) spmv__block_list_zeros(s, to, set, first, rows, bw, at);
+    else {
+        full = to->src && spmv__block_is_full(set, s->v->a, first, bw);
+        spmv__block_columns(p, set, block_row, begin.col);
+        if (p->spec.format == SPMV_BCSR && !(full && rows == bh)) spmv__block_clear_row(p, to, block_row);
+        if (full) spmv__block_copy(to, s, set, first, rows, bw, p->n[SPMV_BLOCK_UW], at);
+        else spmv__block_values(to, s, set, first, rows, bw, at);
     }
-    spmv__block_columns(p, set, block_row, at.col);
-    if (to->src && spmv__block_is_full(set, s->v->a, first, bw)) {
-        if (p->spec.format == SPMV_BCSR && rows < bh) spmv__block_clear_row(p, to, block_row);
-        spmv__block_copy(to, s, set, first, rows, bw, uw, &places);
-        return;
-    }
-    if (p->spec.format == SPMV_BCSR) spmv__block_clear_row(p, to, block_row);
-    spmv__block_values(to, s, set, first, rows, bw, &places);
+    spmv__set_clear(set);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -4697,16 +4716,16 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
-    const uint64_t block_rows = spmv__block_rows(p);
-    const uint32_t *found = spmv__blocks_found(s, first);
+    spmv__block_set set = s->sets[spmv__share_thread()];
     uint64_t row, stop = spmv__ceil_div(end, bh);
+    spmv__block_places at;
+    spmv__block_places_of(&at, p);
     if (end == p->rows && p->spec.format == SPMV_SBELL) stop = spmv__round_up(stop, h);
     if (end == p->rows && p->spec.format == SPMV_BELL) stop = p->n[SPMV_BELL_LD];
     for (row = first / bh; row < stop; row++) {
         if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
         if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);
-        spmv__block_fill_row(p, s, to, row < block_rows ? found : NULL, row);
-        if (found && row < block_rows) found += s->blocks[row];
+        spmv__block_fill_row(p, s, to, &set, &at, row);
     }
 }
 
@@ -6138,7 +6157,6 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->spans);
-    spmv_free(src->h, src->found);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);
