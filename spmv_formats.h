@@ -2010,15 +2010,19 @@ SPMV__SHARED uint64_t spmv__share_thread(void)
 #endif
 }
 
-/* Calls work for each share, in so many threads. */
+/* Calls work for each share, in so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
+ * large page for the first time, both have the system zero one, which takes longer than filling it. */
 SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
 {
+    const uint64_t stretches = threads > 1 ? threads : 1, each = spmv__ceil_div(shares, stretches);
     int64_t t;
-    (void)threads;
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
 #endif
-    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+    for (t = 0; t < (int64_t)(each * stretches); t++) {
+        const uint64_t share = (uint64_t)t % stretches * each + (uint64_t)t / stretches;
+        if (share < shares) work(job, share);
+    }
 }
 
 /* Calls work for each share, in threads if the build has them. */
@@ -3247,25 +3251,27 @@ typedef struct spmv__slab {
     uint64_t          width; /* entries of a row with padding */
 } spmv__slab;
 
-/* Makes slots padding, n of them from slot on. Each length of values has a store of its own, as padding is a large part of many slabs. */
-static void spmv__slab_pad_some(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot, uint64_t step)
-{
-    unsigned char *val = (unsigned char *)to->dst->data;
-    uint64_t i, at;
-    if (t->col->width == 2)
-        for (i = 0, at = slot; i < n; i++, at += step) ((uint16_t *)t->col->data)[at] = SPMV_PAD16;
-    else
-        for (i = 0, at = slot; i < n; i++, at += step) ((uint32_t *)t->col->data)[at] = SPMV_PAD;
-    if (to->dst->width == 8)
-        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 8, 0, 8);
-    else
-        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 4, 0, 4);
-}
+enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
+enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 12 KiB, less than the nearest cache */ };
+enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
 
-/* Makes the row's slots from entry n on padding; slot is that of entry n. */
-static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot)
+/* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_ROWS; slot is that of entry 0 of the first of them. */
+static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
 {
-    if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
+    const uint64_t width = t->col->width, bytes = to->dst->width;
+    const int usual = rows == SPMV__SLAB_ROWS && width == 4; /* then memset knows how much it sets */
+    unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
+    unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
+    uint64_t j;
+    for (j = first; j < end; j++, col += t->ld * width) {
+        if (usual) memset(col, SPMV__PAD_BYTE, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(col, SPMV__PAD_BYTE, (size_t)(rows * width));
+    }
+    for (j = first; j < end; j++, val += t->ld * bytes) {
+        if (usual && bytes == 8) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 8);
+        else if (usual) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(val, 0, (size_t)(rows * bytes));
+    }
 }
 
 /* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
@@ -3278,9 +3284,6 @@ SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
     (void)bytes;
 #endif
 }
-
-enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
-enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
 
 /* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
  * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
@@ -3322,56 +3325,56 @@ static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uin
 /* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
 static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
 
-/* Puts row i of the part into a slab, its first entry into slot. */
+/* Puts row i of the part into a slab, its first entry into slot: for what spmv__slab_some_rows cannot do, views of some nonzeros, and
+ * maps. */
 static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
     uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
-    if (spmv__slab_copies(s, to)) {
-        n = end - k;
-        if (n) spmv__slab_copy(t, to, a->col, k, n, slot);
-    } else {
-        for (; k < end; k++)
-            if (spmv__mine(s->v, k)) {
-                spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
-                spmv__put(to, slot + n++ * t->ld, k);
-            }
-    }
-    spmv__slab_pad(t, to, n, slot + n * t->ld);
+    for (; k < end; k++)
+        if (spmv__mine(s->v, k)) {
+            spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
+            spmv__put(to, slot + n++ * t->ld, k);
+        }
+    spmv__slab_pad(t, to, 1, n, t->width, slot);
 }
 
-/* Puts SPMV__SLAB_ROWS rows from i on into a slab: the entries that all have and the padding behind the longest line by line, the rest row
- * by row. */
-static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t slot)
+/* Puts rows i .. end - 1 and rows of padding, SPMV__SLAB_ROWS together or fewer, into a slab: the entries that all have line by line, what
+ * lies before the end of the longest in short stretches, so that cache lines stay in the cache until all rows have been there, and the
+ * padding behind it. */
+static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
+                                 uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
-    const uint64_t bytes = to->dst->width;
-    uint64_t k[SPMV__SLAB_ROWS], u, j, least = UINT64_MAX, most = 0;
-    for (u = 0; u < SPMV__SLAB_ROWS; u++) {
-        uint64_t r = spmv__source_row(s, i + u), n = a->ptr[r + 1] - a->ptr[r];
+    uint64_t k[SPMV__SLAB_ROWS], n[SPMV__SLAB_ROWS], u, j, stop, least = UINT64_MAX, most = 0;
+    for (u = 0; u < rows; u++) {
+        uint64_t r = i + u < end ? spmv__source_row(s, i + u) : 0;
+        n[u] = i + u < end ? a->ptr[r + 1] - a->ptr[r] : 0;
         k[u] = a->ptr[r];
-        least = n < least ? n : least;
-        most = n > most ? n : most;
+        least = n[u] < least ? n[u] : least;
+        most = n[u] > most ? n[u] : most;
     }
-    if (bytes == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    if (rows < SPMV__SLAB_ROWS) least = 0;
+    else if (to->dst->width == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
     else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
-    for (u = 0; least < most && u < SPMV__SLAB_ROWS; u++) {
-        uint64_t n = s->ptr[i + u + 1] - s->ptr[i + u];
-        if (n > least) spmv__slab_copy(t, to, a->col, k[u] + least, n - least, slot + u + least * t->ld);
-        spmv__slab_pad_some(t, to, most - n, slot + u + n * t->ld, t->ld);
+    for (j = least; j < most; j = stop) {
+        stop = spmv__smaller(j + SPMV__SLAB_STRETCH, most);
+        spmv__slab_pad(t, to, rows, j, stop, slot);
+        for (u = 0; u < rows; u++)
+            if (n[u] > j) spmv__slab_copy(t, to, a->col, k[u] + j, spmv__smaller(n[u], stop) - j, slot + u + j * t->ld);
     }
-    for (j = most; j < t->width; j++) {
-        spmv__clear(to, slot + j * t->ld, SPMV__SLAB_ROWS);
-        memset((unsigned char *)t->col->data + (slot + j * t->ld) * t->col->width, SPMV__PAD_BYTE, SPMV__SLAB_ROWS * t->col->width);
-    }
+    spmv__slab_pad(t, to, rows, most, t->width, slot);
 }
 
-/* Puts rows first .. end - 1 of the part, which share a base, into a slab, the first entry of the first one into slot. */
-static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t slot)
+/* Puts rows first .. end - 1 of the part, which share a base, and rows of padding, into a slab, the first entry of the first one into
+ * slot; stop: the row behind all of these. */
+static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
+                            uint64_t slot)
 {
-    for (; spmv__slab_copies(s, to) && end - first >= SPMV__SLAB_ROWS; first += SPMV__SLAB_ROWS, slot += SPMV__SLAB_ROWS)
-        spmv__slab_some_rows(t, s, to, first, slot);
-    for (; first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    const uint64_t together = SPMV__SLAB_ROWS;
+    for (; !spmv__slab_copies(s, to) && first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    for (; first < stop; first += together, slot += together)
+        spmv__slab_some_rows(t, s, to, first, end, spmv__smaller(stop - first, together), slot);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -3445,9 +3448,9 @@ static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, 
             spmv__span(s, i, next, &low, &high);
             ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&t, s, to, i, next, i);
+        spmv__slab_rows(&t, s, to, i, next, next < end ? next : pads, i);
     }
-    for (; i < pads; i++) spmv__slab_pad(&t, to, 0, i);
+    if (first == end) spmv__slab_rows(&t, s, to, end, end, pads, end);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -3703,19 +3706,42 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
     return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
-/* Cuts the slices as spmv__sell_size does, and fills their pointers and the rows where they begin. */
+/* What the shares of spmv__sell_lay have in common. */
+typedef struct spmv__sell_cut {
+    spmv_part          *p;
+    const spmv__source *s;
+    uint64_t            shares;
+} spmv__sell_cut;
+
+/* Cuts the slices of a share as spmv__sell_size does, and fills the rows where they begin, and as pointers their slots. */
+static void spmv__sell_lay_share(void *job, uint64_t share)
+{
+    const spmv__sell_cut *c = (const spmv__sell_cut *)job;
+    spmv_part *p = c->p;
+    const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
+    const uint64_t stop = c->shares == 1 ? p->rows : spmv__share_first(c->s, share + 1, c->shares);
+    uint64_t first = c->shares == 1 ? 0 : spmv__share_first(c->s, share, c->shares), end, t = first / p->n[SPMV_SELL_H];
+    for (; first < stop; t++, first = end) {
+        end = spmv__slice_grow(p, c->s, first);
+        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, spmv__longest(c->s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]));
+    }
+}
+
+/* With the key grow, where a slice begins depends on those before it, so one share cuts them all. */
 static void spmv__sell_lay(spmv_part *p, spmv__source *s)
 {
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
-    uint64_t t, first = 0, end, slot = 0;
-    spmv__set(&p->a[SPMV_SELL_PTR], 0, 0);
+    spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    spmv__sell_cut c;
+    uint64_t t;
+    c.p = p;
+    c.s = s;
+    c.shares = grow ? 1 : spmv__source_shares(s);
+    spmv__set(ptr, 0, 0);
     if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
-    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++, first = end) {
-        end = spmv__slice_grow(p, s, first);
-        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
-        slot += spmv__longest(s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]);
-        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, slot);
-    }
+    spmv__share_out(spmv__sell_lay_share, &c, c.shares);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) spmv__set(ptr, t + 1, spmv__at(ptr, t) + spmv__at(ptr, t + 1));
 }
 
 /* The slice that begins at row first, which is the beginning of one, or the number of slices. */
@@ -3735,7 +3761,7 @@ static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
 static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
     spmv__slab b;
-    uint64_t t, i, end, slot, low, high;
+    uint64_t t, end, slot, low, high;
     b.col = &p->a[SPMV_SELL_COL];
     b.base = &p->a[SPMV_SELL_BASE];
     for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
@@ -3748,8 +3774,7 @@ static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
             spmv__span(s, first, end, &low, &high);
             ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&b, s, to, first, end, slot);
-        for (i = end; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
+        spmv__slab_rows(&b, s, to, first, end, first + b.ld, slot);
     }
 }
 
