@@ -2044,6 +2044,23 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
     return low;
 }
 
+/* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
+ * there. */
+SPMV__SHARED uint64_t spmv__row_at(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
+{
+    uint64_t step = 1, high;
+    while (step <= rows - i && ptr[i + step] <= k) {
+        i += step;
+        step *= 2;
+    }
+    for (high = spmv__smaller(i + step - 1, rows); i < high;) {
+        uint64_t middle = i + (high - i + 1) / 2;
+        if (ptr[middle] <= k) i = middle;
+        else high = middle - 1;
+    }
+    return i;
+}
+
 /* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
 
 /* A view, and what was found out about its rows. */
@@ -2515,6 +2532,7 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
  * summed without branches. */
 #define SPMV__SHORT 8
 #define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
+#define SPMV__FOUR 4 /* nonzeros that a row of a short block has at most, which are multiplied at once */
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
 /* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
  * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
@@ -2562,12 +2580,36 @@ static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
-/* 1 if the block of rows that begins at row i is short. */
-static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
+/* What the shares of spmv__csr_lengths find: the longest row, rows whose length, if it is short, is not that of the row before, and blocks
+ * of rows that all are short. */
+typedef struct spmv__csr_shares {
+    const spmv__source *s;
+    uint64_t            rows, shares, longest[SPMV__MOST_SHARES], changes[SPMV__MOST_SHARES], fits[SPMV__MOST_SHARES];
+} spmv__csr_shares;
+
+/* Looks at the rows of a share, which are whole blocks. */
+static void spmv__csr_lengths_share(void *job, uint64_t share)
 {
-    uint64_t r = i;
-    while (r < i + SPMV__BLOCK_ROWS && ptr[r + 1] - ptr[r] <= 4) r++;
-    return r == i + SPMV__BLOCK_ROWS;
+    spmv__csr_shares *c = (spmv__csr_shares *)job;
+    const uint64_t *ptr = c->s->ptr, blocks = spmv__ceil_div(c->rows, SPMV__BLOCK_ROWS);
+    const uint64_t first = blocks * share / c->shares * SPMV__BLOCK_ROWS;
+    const uint64_t end = spmv__smaller(blocks * (share + 1) / c->shares * SPMV__BLOCK_ROWS, c->rows);
+    uint64_t i, n, before = first ? spmv__smaller(ptr[first] - ptr[first - 1], SPMV__SHORT) : 0;
+    uint64_t longest = 0, changes = 0, fits = 0, in_block = 0; /* in_block: the longest row of the block so far */
+    for (i = first; i < end; i++) {
+        n = ptr[i + 1] - ptr[i];
+        in_block = n > in_block ? n : in_block;
+        n = n < SPMV__SHORT ? n : SPMV__SHORT;
+        changes += (uint64_t)(n != before);
+        before = n;
+        if ((i + 1) % SPMV__BLOCK_ROWS && i + 1 < end) continue;
+        longest = in_block > longest ? in_block : longest;
+        fits += (uint64_t)(in_block <= SPMV__FOUR && (i + 1) % SPMV__BLOCK_ROWS == 0);
+        in_block = 0;
+    }
+    c->longest[share] = longest;
+    c->changes[share] = changes;
+    c->fits[share] = fits;
 }
 
 /* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
@@ -2598,17 +2640,19 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
  * blocks if half of them are in short ones, or if their lengths are uneven. */
 static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 {
-    uint64_t i, n, before = 0, changes = 0, fits = 0;
-    for (i = 0; i < p->rows; i++) {
-        n = s->ptr[i + 1] - s->ptr[i];
-        if (n > p->longest) p->longest = n;
-        n = spmv__smaller(n, SPMV__SHORT);
-        changes += n != before;
-        before = n;
+    uint64_t share, changes = 0, fits = 0;
+    spmv__csr_shares c;
+    c.s = s;
+    c.rows = p->rows;
+    c.shares = spmv__share_count(p->rows);
+    spmv__share_out(spmv__csr_lengths_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++) {
+        if (c.longest[share] > p->longest) p->longest = c.longest[share];
+        changes += c.changes[share];
+        fits += c.fits[share];
     }
     p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_is_short(s->ptr, i);
     if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
     else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
         p->lengths = SPMV__LENGTHS_BLOCKS;
@@ -2724,8 +2768,8 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
         *at += most;
         return;
     }
-    r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
-    while (r < rows && first == s->ptr[*row] && s->ptr[r + 1] - first <= most && r - *row < most) r++;
+    if (first != s->ptr[r]) r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
+    else r = spmv__row_at(s->ptr, r + 1, spmv__smaller(rows, r + most), first + most);
     *row = r;
     *at = s->ptr[r];
 }
@@ -2887,7 +2931,10 @@ static void spmv__csr_row(spmv_part *p, const spmv__source *s, spmv__sink *to, u
 static void spmv__csr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t i;
-    for (i = first; i < end; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
+    if (p->a[SPMV_CSR_PTR].width == 8)
+        for (i = first; i < end; i++) ((uint64_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = s->ptr[i + 1];
+    else
+        for (i = first; i < end; i++) ((uint32_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = (uint32_t)s->ptr[i + 1];
     if (p->a[SPMV_CSR_BASE].count && first < end) spmv__csr_narrow(p, s, first, end);
     for (i = first; i < end && !to->dst->borrowed; i++) spmv__csr_row(p, s, to, i);
 }
@@ -5093,28 +5140,11 @@ SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t lengt
 /* 1 if the slots at up to end lie in several tiles. */
 SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
 
-/* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
- * there. */
-static uint64_t spmv__tile_row(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
-{
-    uint64_t step = 1, high;
-    while (step <= rows - i && ptr[i + step] <= k) {
-        i += step;
-        step *= 2;
-    }
-    for (high = spmv__smaller(i + step - 1, rows); i < high;) {
-        uint64_t middle = i + (high - i + 1) / 2;
-        if (ptr[middle] <= k) i = middle;
-        else high = middle - 1;
-    }
-    return i;
-}
-
 /* The first row from row i on, which begins at slot *at, that does not fit into the rest of its tile; rows if all fit. *at becomes the slot
  * where the rows before it end. Within a tile nothing has to be looked at row by row. */
 static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t tile, uint64_t i, uint64_t *at)
 {
-    const uint64_t full = spmv__tile_row(ptr, i, rows, ptr[i] + tile - (*at & (tile - 1)));
+    const uint64_t full = spmv__row_at(ptr, i, rows, ptr[i] + tile - (*at & (tile - 1)));
     *at += ptr[full] - ptr[i];
     return full;
 }
