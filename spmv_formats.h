@@ -1146,6 +1146,15 @@ SPMV__SHARED uint64_t spmv__low_bit(uint64_t bits)
 #endif
 }
 
+/* How many bits are set. Compilers know no faster way unless they may assume an instruction for it. */
+SPMV__INLINE uint64_t spmv__bit_count(uint64_t bits)
+{
+    const uint64_t pairs = 0x5555555555555555u, fours = 0x3333333333333333u, bytes = 0x0f0f0f0f0f0f0f0fu, sum = 0x0101010101010101u;
+    bits -= bits >> 1 & pairs;
+    bits = (bits & fours) + (bits >> 2 & fours);
+    return ((bits + (bits >> 4)) & bytes) * sum >> 56;
+}
+
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
 SPMV__SHARED uint64_t spmv__sat_add(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 SPMV__SHARED uint64_t spmv__smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -2046,7 +2055,7 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
 
 /* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
  * there. */
-SPMV__SHARED uint64_t spmv__row_at(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
+SPMV__SHARED uint64_t spmv__tile_row(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
 {
     uint64_t step = 1, high;
     while (step <= rows - i && ptr[i + step] <= k) {
@@ -2769,7 +2778,7 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
         return;
     }
     if (first != s->ptr[r]) r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
-    else r = spmv__row_at(s->ptr, r + 1, spmv__smaller(rows, r + most), first + most);
+    else r = spmv__tile_row(s->ptr, r + 1, spmv__smaller(rows, r + most), first + most);
     *row = r;
     *at = s->ptr[r];
 }
@@ -3754,16 +3763,16 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
 }
 
 /* What the shares of spmv__sell_lay have in common. */
-typedef struct spmv__sell_cut {
+typedef struct spmv__sell_slices {
     spmv_part          *p;
     const spmv__source *s;
     uint64_t            shares;
-} spmv__sell_cut;
+} spmv__sell_slices;
 
 /* Cuts the slices of a share as spmv__sell_size does, and fills the rows where they begin, and as pointers their slots. */
 static void spmv__sell_lay_share(void *job, uint64_t share)
 {
-    const spmv__sell_cut *c = (const spmv__sell_cut *)job;
+    const spmv__sell_slices *c = (const spmv__sell_slices *)job;
     spmv_part *p = c->p;
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
     const uint64_t stop = c->shares == 1 ? p->rows : spmv__share_first(c->s, share + 1, c->shares);
@@ -3780,7 +3789,7 @@ static void spmv__sell_lay(spmv_part *p, spmv__source *s)
 {
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
     spmv_array *ptr = &p->a[SPMV_SELL_PTR];
-    spmv__sell_cut c;
+    spmv__sell_slices c;
     uint64_t t;
     c.p = p;
     c.s = s;
@@ -4031,15 +4040,6 @@ SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *
 }
 
 SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
-
-/* How many bits are set. Compilers know no faster way unless they may assume an instruction for it. */
-SPMV__INLINE uint64_t spmv__bit_count(uint64_t bits)
-{
-    const uint64_t pairs = 0x5555555555555555u, fours = 0x3333333333333333u, bytes = 0x0f0f0f0f0f0f0f0fu, sum = 0x0101010101010101u;
-    bits -= bits >> 1 & pairs;
-    bits = (bits & fours) + (bits >> 2 & fours);
-    return ((bits + (bits >> 4)) & bytes) * sum >> 56;
-}
 
 /* The number of a block that is in the set, whose rows are not alike. */
 SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
@@ -5144,7 +5144,7 @@ SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { ret
  * where the rows before it end. Within a tile nothing has to be looked at row by row. */
 static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t tile, uint64_t i, uint64_t *at)
 {
-    const uint64_t full = spmv__row_at(ptr, i, rows, ptr[i] + tile - (*at & (tile - 1)));
+    const uint64_t full = spmv__tile_row(ptr, i, rows, ptr[i] + tile - (*at & (tile - 1)));
     *at += ptr[full] - ptr[i];
     return full;
 }
@@ -5203,8 +5203,9 @@ static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint
 typedef struct spmv__tcsr_shares {
     const spmv_part    *p;
     const spmv__source *s;
-    uint64_t            shares, row[SPMV__MOST_SHARES]; /* row: in which a share begins */
+    uint64_t            shares, row[SPMV__MOST_SHARES + 1]; /* row: in which a share begins; behind the last one, all rows */
     uint64_t            done[SPMV__MOST_SHARES];        /* its nonzeros before the share */
+    uint64_t            empties[SPMV__MOST_SHARES];     /* empty rows from there on, or before it */
     uint64_t            wide[SPMV__MOST_SHARES];        /* warps of the share that have high bytes */
     int                 fits[SPMV__MOST_SHARES];        /* 1: the columns of each of its warps span less than 2^23 */
 } spmv__tcsr_shares;
@@ -5233,6 +5234,30 @@ static void spmv__tcsr_starts(spmv__tcsr_shares *c)
         c->row[share] = rows;
         c->done[share] = 0;
     }
+    c->row[share] = rows;
+}
+
+/* Counts the empty rows of a share. */
+static void spmv__tcsr_empties_share(void *job, uint64_t share)
+{
+    spmv__tcsr_shares *c = (spmv__tcsr_shares *)job;
+    const uint64_t *ptr = c->s->ptr;
+    uint64_t i, empties = 0;
+    for (i = c->row[share]; i < c->row[share + 1]; i++) empties += (uint64_t)(ptr[i] == ptr[i + 1]);
+    c->empties[share] = empties;
+}
+
+/* The empty rows of the part. */
+static uint64_t spmv__tcsr_empties(const spmv_part *p, const spmv__source *s)
+{
+    spmv__tcsr_shares c;
+    uint64_t share, empties = 0;
+    c.s = s;
+    c.shares = spmv__share_count(p->rows);
+    for (share = 0; share <= c.shares; share++) c.row[share] = p->rows / c.shares * share + p->rows % c.shares * share / c.shares;
+    spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++) empties += c.empties[share];
+    return empties;
 }
 
 /* Walks the rows of a share. */
@@ -5291,10 +5316,10 @@ static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t 
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, wide = 0, tiles, i;
+    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, wide = 0, tiles, i;
+    const uint64_t empties = spmv__tcsr_empties(p, s);
     void *block;
     spmv_status status;
-    for (i = 0; i < p->rows; i++) empties += (uint64_t)(s->ptr[i] == s->ptr[i + 1]);
     for (i = 0; p->rows && (i = spmv__tile_full(s->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
         at = spmv__tile_slot(tile, at, length);
@@ -5438,79 +5463,136 @@ static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t
     }
 }
 
-/* From row ends alone: the counts above bit 16 of the flags, and how many rows end before each warp. */
-static void spmv__tcsr_count_ends(spmv_part *p)
+/* From row ends alone, in lanes first .. end - 1, whole warps: the counts above bit 16 of the flags, and how many rows end before the warp
+ * behind each of them; so many rows end before the first one. */
+static void spmv__tcsr_count_ends(const spmv_part *p, uint64_t first, uint64_t end, uint32_t rows)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *end = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0, bits;
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *ends = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0;
     uint64_t i;
-    end[0] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) {
-        bits = flag[i];
+    for (i = first; i < end; i++) {
+        const uint32_t bits = flag[i];
         flag[i] |= in_warp << SPMV_TCSR_SLOTS;
-        for (; bits; bits &= bits - 1) in_warp++;
+        in_warp += (uint32_t)spmv__bit_count(bits);
         if ((i + 1) % SPMV_TCSR_LANES) continue;
-        end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_warp;
+        ends[(i + 1) / SPMV_TCSR_LANES] = rows += in_warp;
         in_warp = 0;
     }
 }
 
-/* Fills all arrays but columns and values: where a row begins depends on all rows before it. Notes for each share the slot after the rows
- * before it. */
-static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
+/* Fills the flags of a share of tiles, the ends of its warps, and where there are empty rows, the lists of these and of the others. */
+static void spmv__tcsr_lay_share(void *job, uint64_t share)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    const spmv__tcsr_shares *c = (const spmv__tcsr_shares *)job;
+    const spmv_part *p = c->p;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], *ptr = c->s->ptr, begin = c->row[share];
+    const uint64_t first = spmv__tcsr_tile(c, share) * tile, end = spmv__tcsr_tile(c, share + 1) * tile; /* slots */
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s);
-    uint64_t at = 0, cuts = 0, empties = 0, share = 0, next = 0, i;
-    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
-    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    for (i = 0; i < p->rows; i++) {
-        uint64_t length = s->ptr[i + 1] - s->ptr[i];
-        while (share < shares && next <= i) {
-            s->seen[share].key = next;
-            s->seen[share].load = at;
-            next = spmv__share_first(s, ++share, shares);
-        }
-        if (!length) {
+    uint64_t at = first, done = c->done[share], empties = c->empties[share], i;
+    for (i = first / SPMV_TCSR_SLOTS; i < end / SPMV_TCSR_SLOTS; i++) flag[i] = 0;
+    for (i = begin; i < c->row[share + 1]; i++, done = 0) {
+        const uint64_t length = ptr[i + 1] - ptr[i] - done;
+        if (ptr[i + 1] == ptr[i]) {
             empty[empties++] = (uint32_t)i;
             continue;
         }
-        at = spmv__tile_slot(tile, at, length) + length;
+        at = (done ? at : spmv__tile_slot(tile, at, length)) + length;
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, at - length, at)) spmv__tcsr_cut_row(p, at - length, at, &cuts);
     }
-    spmv__tcsr_count_ends(p);
+    spmv__tcsr_count_ends(c->p, first / SPMV_TCSR_SLOTS, end / SPMV_TCSR_SLOTS, (uint32_t)(begin - c->empties[share]));
 }
 
-/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. */
-static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+/* Lists the rows that are cut, and notes for each share of the rows the slot after the rows before it. */
+static void spmv__tcsr_pieces(spmv_part *p, spmv__source *s)
+{
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s), *ptr = s->ptr;
+    uint64_t at = 0, cuts = 0, share = 0, next = 0, i;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t before = at, begin;
+        const uint64_t full = spmv__tile_full(ptr, p->rows, tile, i, &at);
+        for (; share < shares && next <= full; next = spmv__share_first(s, ++share, shares)) {
+            s->seen[share].key = next;
+            s->seen[share].load = before + ptr[next] - ptr[i];
+        }
+        if (full == p->rows) return;
+        i = full;
+        begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        at = begin + ptr[i + 1] - ptr[i];
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+    }
+}
+
+/* Fills all arrays but columns and values: where a row begins depends on all rows before it. */
+static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
+{
+    uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t i, n, empties = 0, share;
+    spmv__tcsr_shares c;
+    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    spmv__tcsr_pieces(p, s);
+    c.p = p;
+    c.s = s;
+    c.shares = p->n[SPMV_TCSR_TILES] ? spmv__smaller(spmv__source_shares(s), p->n[SPMV_TCSR_TILES]) : 1;
+    spmv__tcsr_starts(&c);
+    memset(c.empties, 0, sizeof c.empties);
+    if (p->n[SPMV_TCSR_EMPTIES]) spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++, empties += n) {
+        n = c.empties[share];
+        c.empties[share] = empties;
+    }
+    ((uint32_t *)p->a[SPMV_TCSR_END].data)[0] = 0;
+    spmv__share_out(spmv__tcsr_lay_share, &c, c.shares);
+}
+
+/* Fills columns and values of nonzeros k .. end - 1 of the matrix from slot at on. */
+static void spmv__tcsr_fill_slots(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t at, uint64_t k, uint64_t end)
+{
+    if (k == end) return;
+    spmv__tcsr_set_columns(p, at, s->v->a->col + k, end - k);
+    spmv__put_all(to, at, k, end - k);
+}
+
+/* Fills row i of the part from slot at on, if the view does not show all nonzeros. */
+static void spmv__tcsr_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t at)
 {
     const spmv_csr *a = s->v->a;
-    uint32_t column = spmv__tcsr_column_before(s, first);
-    uint64_t tile = p->n[SPMV_TCSR_TILE], at, share = 0, i, k;
+    uint64_t r = spmv__source_row(s, i), k;
+    for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+        if (spmv__mine(s->v, k)) {
+            spmv__tcsr_set_column(p, at, a->col[k]);
+            spmv__put(to, at++, k);
+        }
+}
+
+/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. Rows that
+ * lie one behind the other in the matrix and in a tile are filled together. */
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const uint64_t *ptr = s->ptr, tile = p->n[SPMV_TCSR_TILE];
+    const int all = !s->v->owner && !s->v->list;
+    uint64_t share = 0, at, begin, i, r;
     if (first == end) return;
     while (s->seen[share].key != first) share++;
     at = s->seen[share].load;
     for (i = first; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
-        if (!length) continue;
-        spmv__tcsr_pad(p, to, at, begin, column);
-        at = begin;
-        if (!s->v->owner) {
-            spmv__tcsr_set_columns(p, at, a->col + a->ptr[r], length);
-            spmv__put_all(to, at, a->ptr[r], length);
-            at += length;
-            column = a->col[a->ptr[r + 1] - 1];
-        } else
-            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-                if (spmv__mine(s->v, k)) {
-                    spmv__tcsr_set_column(p, at, column = a->col[k]);
-                    spmv__put(to, at++, k);
-                }
+        if (all) {
+            begin = at;
+            r = i;
+            i = spmv__tile_full(ptr, end, tile, r, &at);
+            spmv__tcsr_fill_slots(p, s, to, begin, ptr[r], ptr[i]);
+            if (i == end) break;
+        }
+        if (ptr[i] == ptr[i + 1]) continue;
+        begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        if (at < begin) spmv__tcsr_pad(p, to, at, begin, spmv__tcsr_column_before(s, i));
+        at = begin + ptr[i + 1] - ptr[i];
+        r = spmv__source_row(s, i);
+        if (s->v->owner) spmv__tcsr_fill_row(p, s, to, i, begin);
+        else spmv__tcsr_fill_slots(p, s, to, begin, s->v->a->ptr[r], s->v->a->ptr[r + 1]);
     }
-    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], column);
+    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], spmv__tcsr_column_before(s, end));
 }
 
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
