@@ -1135,15 +1135,24 @@ static spmv_status spmv__new(const spmv_hooks *h, void **out, uint64_t count, ui
 }
 
 /* The number of the lowest bit that is set; one must be. */
-SPMV__SHARED uint64_t spmv__low_bit(uint32_t bits)
+SPMV__SHARED uint64_t spmv__low_bit(uint64_t bits)
 {
 #ifdef __GNUC__
-    return (uint64_t)__builtin_ctz(bits);
+    return (uint64_t)__builtin_ctzll(bits);
 #else
     uint64_t n = 0;
     for (; !(bits & 1); bits >>= 1) n++;
     return n;
 #endif
+}
+
+/* How many bits are set. Compilers know no faster way unless they may assume an instruction for it. */
+SPMV__INLINE uint64_t spmv__bit_count(uint64_t bits)
+{
+    const uint64_t pairs = 0x5555555555555555u, fours = 0x3333333333333333u, bytes = 0x0f0f0f0f0f0f0f0fu, sum = 0x0101010101010101u;
+    bits -= bits >> 1 & pairs;
+    bits = (bits & fours) + (bits >> 2 & fours);
+    return ((bits + (bits >> 4)) & bytes) * sum >> 56;
 }
 
 static uint64_t spmv__sat_mul(uint64_t a, uint64_t b) { return a && b > UINT64_MAX / a ? UINT64_MAX : a * b; }
@@ -1927,7 +1936,6 @@ typedef struct spmv__source {
     int               counted; /* 1: a device has counted them, and set spans if the part has the key idx */
     int               weighed; /* 1: only sizes are wanted, nothing will be filled */
     uint32_t         *spans;   /* the lowest block column of each block row, then the highest of each; only if a device has counted */
-    uint32_t         *found;   /* the block columns that the host found when it counted (spmv__blocks_found); NULL: they were not kept */
     spmv_converter   *converter; /* that may count blocks; NULL: the host does */
     uint64_t          strip;   /* cmrs: the most entries of a strip */
     struct spmv__block_set *sets; /* one for each thread that counts or fills blocks */
@@ -2011,15 +2019,19 @@ SPMV__SHARED uint64_t spmv__share_thread(void)
 #endif
 }
 
-/* Calls work for each share, in so many threads. */
+/* Calls work for each share, in so many threads. Shares that begin at the same time lie far apart: of two threads that write to the same
+ * large page for the first time, both have the system zero one, which takes longer than filling it. */
 SPMV__SHARED void spmv__share_among(spmv__work work, void *job, uint64_t shares, uint64_t threads)
 {
+    const uint64_t stretches = threads > 1 ? threads : 1, each = spmv__ceil_div(shares, stretches);
     int64_t t;
-    (void)threads;
 #ifdef _OPENMP
     #pragma omp parallel for schedule(dynamic, 1) num_threads((int)threads) if (threads > 1)
 #endif
-    for (t = 0; t < (int64_t)shares; t++) work(job, (uint64_t)t);
+    for (t = 0; t < (int64_t)(each * stretches); t++) {
+        const uint64_t share = (uint64_t)t % stretches * each + (uint64_t)t / stretches;
+        if (share < shares) work(job, share);
+    }
 }
 
 /* Calls work for each share, in threads if the build has them. */
@@ -2039,6 +2051,23 @@ SPMV__SHARED uint64_t spmv__share_row(const uint64_t *ptr, uint64_t rows, uint64
         else high = middle;
     }
     return low;
+}
+
+/* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
+ * there. */
+SPMV__SHARED uint64_t spmv__tile_row(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
+{
+    uint64_t step = 1, high;
+    while (step <= rows - i && ptr[i + step] <= k) {
+        i += step;
+        step *= 2;
+    }
+    for (high = spmv__smaller(i + step - 1, rows); i < high;) {
+        uint64_t middle = i + (high - i + 1) / 2;
+        if (ptr[middle] <= k) i = middle;
+        else high = middle - 1;
+    }
+    return i;
 }
 
 /* ---- estimates of a part that is not built ------------------------------------------------------------------------ */
@@ -2512,6 +2541,7 @@ static void spmv__dense_each(const spmv_part *p, spmv__visit visit, void *user)
  * summed without branches. */
 #define SPMV__SHORT 8
 #define SPMV__BLOCK_ROWS 64 /* of which all are short or the block is not */
+#define SPMV__FOUR 4 /* nonzeros that a row of a short block has at most, which are multiplied at once */
 #define SPMV__ALIKE_ROWS 5 /* rows are alike if fewer than one in so many is not as long as the row before */
 /* Of x, bytes: more than these will not stay in the caches beside the matrix. If at least one nonzero in SPMV__FAR_ONE is far from those
  * before it, x is fetched in advance, by SPMV__FAR nonzeros. With 1 to 2 MB this made products up to 1.4 times slower unless most nonzeros
@@ -2559,12 +2589,36 @@ static int spmv__csr_is_far(const spmv_part *p, const spmv__source *s)
     return apart * 2 > all && p->nnz / SPMV__SHORT >= p->rows;
 }
 
-/* 1 if the block of rows that begins at row i is short. */
-static int spmv__csr_is_short(const uint64_t *ptr, uint64_t i)
+/* What the shares of spmv__csr_lengths find: the longest row, rows whose length, if it is short, is not that of the row before, and blocks
+ * of rows that all are short. */
+typedef struct spmv__csr_shares {
+    const spmv__source *s;
+    uint64_t            rows, shares, longest[SPMV__MOST_SHARES], changes[SPMV__MOST_SHARES], fits[SPMV__MOST_SHARES];
+} spmv__csr_shares;
+
+/* Looks at the rows of a share, which are whole blocks. */
+static void spmv__csr_lengths_share(void *job, uint64_t share)
 {
-    uint64_t r = i;
-    while (r < i + SPMV__BLOCK_ROWS && ptr[r + 1] - ptr[r] <= 4) r++;
-    return r == i + SPMV__BLOCK_ROWS;
+    spmv__csr_shares *c = (spmv__csr_shares *)job;
+    const uint64_t *ptr = c->s->ptr, blocks = spmv__ceil_div(c->rows, SPMV__BLOCK_ROWS);
+    const uint64_t first = blocks * share / c->shares * SPMV__BLOCK_ROWS;
+    const uint64_t end = spmv__smaller(blocks * (share + 1) / c->shares * SPMV__BLOCK_ROWS, c->rows);
+    uint64_t i, n, before = first ? spmv__smaller(ptr[first] - ptr[first - 1], SPMV__SHORT) : 0;
+    uint64_t longest = 0, changes = 0, fits = 0, in_block = 0; /* in_block: the longest row of the block so far */
+    for (i = first; i < end; i++) {
+        n = ptr[i + 1] - ptr[i];
+        in_block = n > in_block ? n : in_block;
+        n = n < SPMV__SHORT ? n : SPMV__SHORT;
+        changes += (uint64_t)(n != before);
+        before = n;
+        if ((i + 1) % SPMV__BLOCK_ROWS && i + 1 < end) continue;
+        longest = in_block > longest ? in_block : longest;
+        fits += (uint64_t)(in_block <= SPMV__FOUR && (i + 1) % SPMV__BLOCK_ROWS == 0);
+        in_block = 0;
+    }
+    c->longest[share] = longest;
+    c->changes[share] = changes;
+    c->fits[share] = fits;
 }
 
 /* 1 if a processor will often mispredict how long the next row is, so often that it pays to sum rows without branches. What it learns is
@@ -2595,17 +2649,19 @@ SPMV__APART int spmv__csr_is_uneven(const spmv_part *p, const uint64_t *ptr)
  * blocks if half of them are in short ones, or if their lengths are uneven. */
 static void spmv__csr_lengths(spmv_part *p, const spmv__source *s)
 {
-    uint64_t i, n, before = 0, changes = 0, fits = 0;
-    for (i = 0; i < p->rows; i++) {
-        n = s->ptr[i + 1] - s->ptr[i];
-        if (n > p->longest) p->longest = n;
-        n = spmv__smaller(n, SPMV__SHORT);
-        changes += n != before;
-        before = n;
+    uint64_t share, changes = 0, fits = 0;
+    spmv__csr_shares c;
+    c.s = s;
+    c.rows = p->rows;
+    c.shares = spmv__share_count(p->rows);
+    spmv__share_out(spmv__csr_lengths_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++) {
+        if (c.longest[share] > p->longest) p->longest = c.longest[share];
+        changes += c.changes[share];
+        fits += c.fits[share];
     }
     p->lengths = spmv__csr_is_far(p, s) ? SPMV__LENGTHS_FAR : SPMV__LENGTHS_MIXED;
     if (p->lengths == SPMV__LENGTHS_FAR || p->nnz / SPMV__SHORT >= p->rows) return;
-    for (i = 0; i + SPMV__BLOCK_ROWS <= p->rows; i += SPMV__BLOCK_ROWS) fits += (uint64_t)spmv__csr_is_short(s->ptr, i);
     if (changes * SPMV__ALIKE_ROWS < p->rows) p->lengths = SPMV__LENGTHS_ALIKE;
     else if (fits * 2 * SPMV__BLOCK_ROWS > p->rows || (p->rows >= SPMV__GUESS_LEAST && spmv__csr_is_uneven(p, s->ptr)))
         p->lengths = SPMV__LENGTHS_BLOCKS;
@@ -2721,8 +2777,8 @@ static void spmv__run_step(const spmv__source *s, uint64_t rows, uint64_t most, 
         *at += most;
         return;
     }
-    r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
-    while (r < rows && first == s->ptr[*row] && s->ptr[r + 1] - first <= most && r - *row < most) r++;
+    if (first != s->ptr[r]) r++; /* the rest of a row; or a whole row, and more rows as long as they fit */
+    else r = spmv__tile_row(s->ptr, r + 1, spmv__smaller(rows, r + most), first + most);
     *row = r;
     *at = s->ptr[r];
 }
@@ -2884,7 +2940,10 @@ static void spmv__csr_row(spmv_part *p, const spmv__source *s, spmv__sink *to, u
 static void spmv__csr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     uint64_t i;
-    for (i = first; i < end; i++) spmv__set(&p->a[SPMV_CSR_PTR], i + 1, s->ptr[i + 1]);
+    if (p->a[SPMV_CSR_PTR].width == 8)
+        for (i = first; i < end; i++) ((uint64_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = s->ptr[i + 1];
+    else
+        for (i = first; i < end; i++) ((uint32_t *)p->a[SPMV_CSR_PTR].data)[i + 1] = (uint32_t)s->ptr[i + 1];
     if (p->a[SPMV_CSR_BASE].count && first < end) spmv__csr_narrow(p, s, first, end);
     for (i = first; i < end && !to->dst->borrowed; i++) spmv__csr_row(p, s, to, i);
 }
@@ -3248,25 +3307,27 @@ typedef struct spmv__slab {
     uint64_t          width; /* entries of a row with padding */
 } spmv__slab;
 
-/* Makes slots padding, n of them from slot on. Each length of values has a store of its own, as padding is a large part of many slabs. */
-static void spmv__slab_pad_some(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot, uint64_t step)
-{
-    unsigned char *val = (unsigned char *)to->dst->data;
-    uint64_t i, at;
-    if (t->col->width == 2)
-        for (i = 0, at = slot; i < n; i++, at += step) ((uint16_t *)t->col->data)[at] = SPMV_PAD16;
-    else
-        for (i = 0, at = slot; i < n; i++, at += step) ((uint32_t *)t->col->data)[at] = SPMV_PAD;
-    if (to->dst->width == 8)
-        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 8, 0, 8);
-    else
-        for (i = 0, at = slot; i < n; i++, at += step) memset(val + at * 4, 0, 4);
-}
+enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
+enum { SPMV__SLAB_STRETCH = 64 /* entries of rows of different lengths that are filled together: 12 KiB, less than the nearest cache */ };
+enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
 
-/* Makes the row's slots from entry n on padding; slot is that of entry n. */
-static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t n, uint64_t slot)
+/* Makes entries first .. end - 1 of some rows padding, at most SPMV__SLAB_ROWS; slot is that of entry 0 of the first of them. */
+static void spmv__slab_pad(const spmv__slab *t, const spmv__sink *to, uint64_t rows, uint64_t first, uint64_t end, uint64_t slot)
 {
-    if (n < t->width) spmv__slab_pad_some(t, to, t->width - n, slot, t->ld);
+    const uint64_t width = t->col->width, bytes = to->dst->width;
+    const int usual = rows == SPMV__SLAB_ROWS && width == 4; /* then memset knows how much it sets */
+    unsigned char *col = (unsigned char *)t->col->data + (slot + first * t->ld) * width;
+    unsigned char *val = (unsigned char *)to->dst->data + (slot + first * t->ld) * bytes;
+    uint64_t j;
+    for (j = first; j < end; j++, col += t->ld * width) {
+        if (usual) memset(col, SPMV__PAD_BYTE, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(col, SPMV__PAD_BYTE, (size_t)(rows * width));
+    }
+    for (j = first; j < end; j++, val += t->ld * bytes) {
+        if (usual && bytes == 8) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 8);
+        else if (usual) memset(val, 0, (size_t)SPMV__SLAB_ROWS * 4);
+        else memset(val, 0, (size_t)(rows * bytes));
+    }
 }
 
 /* Has the cache line loaded that lies so many bytes behind an address, which may be outside of any array. */
@@ -3279,9 +3340,6 @@ SPMV__INLINE void spmv__prefetch(const void *at, uint64_t bytes)
     (void)bytes;
 #endif
 }
-
-enum { SPMV__PAD_BYTE = 0xff /* of SPMV_PAD and SPMV_PAD16 */ };
-enum { SPMV__SLAB_ROWS = 16 /* that are filled together, so that whole cache lines of the slab are written at once */ };
 
 /* Puts n entries of each of some rows into the slab, the first into slot, slot + 1 and so on; k: where their entries begin. Values have so
  * many bytes. Nearly all of the time of a conversion is spent here, so the loops are compiled for each width. What several rows will read
@@ -3323,56 +3381,56 @@ static void spmv__slab_copy(const spmv__slab *t, const spmv__sink *to, const uin
 /* 1 if the entries of rows can be copied: the part takes all of the matrix, and they are values. */
 static int spmv__slab_copies(const spmv__source *s, const spmv__sink *to) { return !s->v->owner && to->src; }
 
-/* Puts row i of the part into a slab, its first entry into slot. */
+/* Puts row i of the part into a slab, its first entry into slot: for what spmv__slab_some_rows cannot do, views of some nonzeros, and
+ * maps. */
 static void spmv__ell_row(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
     uint64_t r = spmv__source_row(s, i), k = a->ptr[r], end = a->ptr[r + 1], n = 0;
-    if (spmv__slab_copies(s, to)) {
-        n = end - k;
-        if (n) spmv__slab_copy(t, to, a->col, k, n, slot);
-    } else {
-        for (; k < end; k++)
-            if (spmv__mine(s->v, k)) {
-                spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
-                spmv__put(to, slot + n++ * t->ld, k);
-            }
-    }
-    spmv__slab_pad(t, to, n, slot + n * t->ld);
+    for (; k < end; k++)
+        if (spmv__mine(s->v, k)) {
+            spmv__set_column(t->col, t->base, slot + n * t->ld, t->group, a->col[k], 1);
+            spmv__put(to, slot + n++ * t->ld, k);
+        }
+    spmv__slab_pad(t, to, 1, n, t->width, slot);
 }
 
-/* Puts SPMV__SLAB_ROWS rows from i on into a slab: the entries that all have and the padding behind the longest line by line, the rest row
- * by row. */
-static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t slot)
+/* Puts rows i .. end - 1 and rows of padding, SPMV__SLAB_ROWS together or fewer, into a slab: the entries that all have line by line, what
+ * lies before the end of the longest in short stretches, so that cache lines stay in the cache until all rows have been there, and the
+ * padding behind it. */
+static void spmv__slab_some_rows(const spmv__slab *t, const spmv__source *s, const spmv__sink *to, uint64_t i, uint64_t end, uint64_t rows,
+                                 uint64_t slot)
 {
     const spmv_csr *a = s->v->a;
-    const uint64_t bytes = to->dst->width;
-    uint64_t k[SPMV__SLAB_ROWS], u, j, least = UINT64_MAX, most = 0;
-    for (u = 0; u < SPMV__SLAB_ROWS; u++) {
-        uint64_t r = spmv__source_row(s, i + u), n = a->ptr[r + 1] - a->ptr[r];
+    uint64_t k[SPMV__SLAB_ROWS], n[SPMV__SLAB_ROWS], u, j, stop, least = UINT64_MAX, most = 0;
+    for (u = 0; u < rows; u++) {
+        uint64_t r = i + u < end ? spmv__source_row(s, i + u) : 0;
+        n[u] = i + u < end ? a->ptr[r + 1] - a->ptr[r] : 0;
         k[u] = a->ptr[r];
-        least = n < least ? n : least;
-        most = n > most ? n : most;
+        least = n[u] < least ? n[u] : least;
+        most = n[u] > most ? n[u] : most;
     }
-    if (bytes == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
+    if (rows < SPMV__SLAB_ROWS) least = 0;
+    else if (to->dst->width == 8) spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 8);
     else spmv__slab_entries(t, to, a->col, k, SPMV__SLAB_ROWS, least, slot, 4);
-    for (u = 0; least < most && u < SPMV__SLAB_ROWS; u++) {
-        uint64_t n = s->ptr[i + u + 1] - s->ptr[i + u];
-        if (n > least) spmv__slab_copy(t, to, a->col, k[u] + least, n - least, slot + u + least * t->ld);
-        spmv__slab_pad_some(t, to, most - n, slot + u + n * t->ld, t->ld);
+    for (j = least; j < most; j = stop) {
+        stop = spmv__smaller(j + SPMV__SLAB_STRETCH, most);
+        spmv__slab_pad(t, to, rows, j, stop, slot);
+        for (u = 0; u < rows; u++)
+            if (n[u] > j) spmv__slab_copy(t, to, a->col, k[u] + j, spmv__smaller(n[u], stop) - j, slot + u + j * t->ld);
     }
-    for (j = most; j < t->width; j++) {
-        spmv__clear(to, slot + j * t->ld, SPMV__SLAB_ROWS);
-        memset((unsigned char *)t->col->data + (slot + j * t->ld) * t->col->width, SPMV__PAD_BYTE, SPMV__SLAB_ROWS * t->col->width);
-    }
+    spmv__slab_pad(t, to, rows, most, t->width, slot);
 }
 
-/* Puts rows first .. end - 1 of the part, which share a base, into a slab, the first entry of the first one into slot. */
-static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t slot)
+/* Puts rows first .. end - 1 of the part, which share a base, and rows of padding, into a slab, the first entry of the first one into
+ * slot; stop: the row behind all of these. */
+static void spmv__slab_rows(const spmv__slab *t, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end, uint64_t stop,
+                            uint64_t slot)
 {
-    for (; spmv__slab_copies(s, to) && end - first >= SPMV__SLAB_ROWS; first += SPMV__SLAB_ROWS, slot += SPMV__SLAB_ROWS)
-        spmv__slab_some_rows(t, s, to, first, slot);
-    for (; first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    const uint64_t together = SPMV__SLAB_ROWS;
+    for (; !spmv__slab_copies(s, to) && first < end; first++, slot++) spmv__ell_row(t, s, to, first, slot);
+    for (; first < stop; first += together, slot += together)
+        spmv__slab_some_rows(t, s, to, first, end, spmv__smaller(stop - first, together), slot);
 }
 
 /* Visits the entries of a row that spmv__ell_row stored; width is the number of slots that the row has. */
@@ -3446,9 +3504,9 @@ static void spmv__ell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, 
             spmv__span(s, i, next, &low, &high);
             ((uint32_t *)t.base->data)[t.group] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&t, s, to, i, next, i);
+        spmv__slab_rows(&t, s, to, i, next, next < end ? next : pads, i);
     }
-    for (; i < pads; i++) spmv__slab_pad(&t, to, 0, i);
+    if (first == end) spmv__slab_rows(&t, s, to, end, end, pads, end);
 }
 
 static void spmv__ell_each(const spmv_part *p, spmv__visit visit, void *user)
@@ -3704,19 +3762,42 @@ static spmv_status spmv__sell_estimate(const spmv_spec *spec, const spmv__look *
     return s ? s : spmv__estimate_columns(spec, l, sigma ? sigma : h);
 }
 
-/* Cuts the slices as spmv__sell_size does, and fills their pointers and the rows where they begin. */
+/* What the shares of spmv__sell_lay have in common. */
+typedef struct spmv__sell_slices {
+    spmv_part          *p;
+    const spmv__source *s;
+    uint64_t            shares;
+} spmv__sell_slices;
+
+/* Cuts the slices of a share as spmv__sell_size does, and fills the rows where they begin, and as pointers their slots. */
+static void spmv__sell_lay_share(void *job, uint64_t share)
+{
+    const spmv__sell_slices *c = (const spmv__sell_slices *)job;
+    spmv_part *p = c->p;
+    const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
+    const uint64_t stop = c->shares == 1 ? p->rows : spmv__share_first(c->s, share + 1, c->shares);
+    uint64_t first = c->shares == 1 ? 0 : spmv__share_first(c->s, share, c->shares), end, t = first / p->n[SPMV_SELL_H];
+    for (; first < stop; t++, first = end) {
+        end = spmv__slice_grow(p, c->s, first);
+        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
+        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, spmv__longest(c->s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]));
+    }
+}
+
+/* With the key grow, where a slice begins depends on those before it, so one share cuts them all. */
 static void spmv__sell_lay(spmv_part *p, spmv__source *s)
 {
     const int grow = p->a[SPMV_SELL_SLICE_ROW].count != 0;
-    uint64_t t, first = 0, end, slot = 0;
-    spmv__set(&p->a[SPMV_SELL_PTR], 0, 0);
+    spmv_array *ptr = &p->a[SPMV_SELL_PTR];
+    spmv__sell_slices c;
+    uint64_t t;
+    c.p = p;
+    c.s = s;
+    c.shares = grow ? 1 : spmv__source_shares(s);
+    spmv__set(ptr, 0, 0);
     if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], 0, 0);
-    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++, first = end) {
-        end = spmv__slice_grow(p, s, first);
-        if (grow) spmv__set(&p->a[SPMV_SELL_SLICE_ROW], t + 1, end);
-        slot += spmv__longest(s, first, end) * (grow ? end - first : p->n[SPMV_SELL_H]);
-        spmv__set(&p->a[SPMV_SELL_PTR], t + 1, slot);
-    }
+    spmv__share_out(spmv__sell_lay_share, &c, c.shares);
+    for (t = 0; t < p->n[SPMV_SELL_SLICES]; t++) spmv__set(ptr, t + 1, spmv__at(ptr, t) + spmv__at(ptr, t + 1));
 }
 
 /* The slice that begins at row first, which is the beginning of one, or the number of slices. */
@@ -3736,7 +3817,7 @@ static uint64_t spmv__slice_at(const spmv_part *p, uint64_t first)
 static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t stop)
 {
     spmv__slab b;
-    uint64_t t, i, end, slot, low, high;
+    uint64_t t, end, slot, low, high;
     b.col = &p->a[SPMV_SELL_COL];
     b.base = &p->a[SPMV_SELL_BASE];
     for (t = spmv__slice_at(p, first); first < stop; t++, first = end) {
@@ -3749,8 +3830,7 @@ static void spmv__sell_fill(spmv_part *p, const spmv__source *s, spmv__sink *to,
             spmv__span(s, first, end, &low, &high);
             ((uint32_t *)b.base->data)[t] = low > high ? 0 : (uint32_t)low;
         }
-        spmv__slab_rows(&b, s, to, first, end, slot);
-        for (i = end; i - first < b.ld; i++) spmv__slab_pad(&b, to, 0, slot + i - first);
+        spmv__slab_rows(&b, s, to, first, end, first + b.ld, slot);
     }
 }
 
@@ -3896,17 +3976,25 @@ SPMV__SHARED uint64_t spmv__blocks_load(const spmv__blocks *b)
     return n;
 }
 
-/* The blocks of one block row. They are looked up by block column in a table that has a place for each, or, if that would take too much
- * memory, in a smaller hash table. Merging the rows by column would take a mispredicted branch for most blocks. */
+/* 64 adjacent block columns: which of them hold nonzeros of a block row, and how many blocks of that block row lie before them. */
+typedef struct spmv__block_word {
+    uint64_t bits, before;
+} spmv__block_word;
+
+/* The blocks of one block row. A bit for each block column sorts them and drops duplicates without a branch that depends on the columns,
+ * which merging the rows takes for most blocks, and counting bits says which block a nonzero belongs to. The bits take little more than a
+ * hundredth of the memory of a table with a number for each block column, so that they stay in the nearest cache. */
 typedef struct spmv__block_set {
-    uint64_t *place;        /* round << 32 | the block's place in col; it is free unless the round is that of the set */
-    uint32_t *col, *spare;  /* the block columns, rising after spmv__set_sort; col[-1] is 0 */
-    uint64_t  mask, count;  /* places in the table - 1; blocks */
-    spmv__block_division by; /* a column by the width of a block */
-    uint32_t  round;
-    int       hashed;       /* 0: there is a place for every block column */
-    int       alike;        /* 1: all rows of the block row have the same columns, and the table is not used */
+    spmv__block_word *word;   /* by block column / 64. All bits are 0 between block rows. NULL: the matrix has too many columns for its
+                                 nonzeros; rows are merged, and the place of a block in col is found by bisection */
+    uint64_t         *upper;  /* a bit for each word, 0 between block rows */
+    uint32_t         *col;    /* the block columns, rising */
+    uint64_t          count;  /* blocks */
+    spmv__block_division by;  /* a column by the width of a block */
+    int               alike;  /* 1: all rows of the block row have the same columns, and no bits are set */
 } spmv__block_set;
+
+enum { SPMV__WORD_BITS = 6, SPMV__UPPER_BITS = 12 /* of block columns: the bits that number them within a word, and a word of upper */ };
 
 /* The most nonzeros of the matrix in bh adjacent rows from a multiple of bh on. */
 SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
@@ -3924,81 +4012,71 @@ SPMV__SHARED uint64_t spmv__longest_block_row(const spmv_csr *a, uint64_t bh)
 SPMV__SHARED spmv_status spmv__sets_make(spmv__block_set **out, const spmv_csr *a, uint64_t bh, uint64_t bw, uint64_t *threads,
                                          const spmv_hooks *h)
 {
-    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all), place = sizeof(uint64_t);
+    const uint64_t all = spmv__ceil_div(a->cols, bw), most = spmv__smaller(spmv__longest_block_row(a, bh), all);
     const uint64_t room = (a->nnz * 12 + a->rows * 8) / 4; /* bytes, for all threads */
-    uint64_t places = 16, i, bytes, fit;
-    const int hashed = all * place > room && all > 4 * most;
+    const uint64_t far = 16; /* times the nonzeros of a block row: so many words of upper may lie between its first and last block */
+    uint64_t words = spmv__ceil_div(all, 64), uppers = spmv__ceil_div(words, 64), i, bytes, fit;
     unsigned char *at;
     void *block;
     spmv_status s;
-    while (hashed && places < 4 * most) places *= 2;
-    if (!hashed) places = spmv__round_up(all, 16);
-    bytes = spmv__round_up(places * place + (2 * most + 2) * 4, 64);
-    fit = room / bytes;
+    if (words * sizeof(spmv__block_word) + uppers * 8 > room || uppers * spmv__ceil_div(a->rows, bh) > far * (a->nnz + a->rows))
+        words = uppers = 0;
+    bytes = spmv__round_up(words * sizeof(spmv__block_word) + uppers * 8 + most * 4, 64);
+    fit = room / (bytes + 1);
     if (*threads > fit) *threads = fit ? fit : 1;
     s = spmv__room(h, &block, *threads, sizeof **out + bytes);
     *out = (spmv__block_set *)block;
     if (s) return s;
     at = (unsigned char *)(*out + *threads);
+    memset(block, 0, (size_t)(*threads * (sizeof **out + bytes)));
     for (i = 0; i < *threads; i++, at += bytes) {
         spmv__block_set *set = &(*out)[i];
-        memset(set, 0, sizeof *set);
-        set->place = (uint64_t *)(void *)at;
-        set->col = (uint32_t *)(void *)(at + places * place) + 1;
-        set->spare = set->col + most + 1;
-        set->mask = places - 1;
-        set->hashed = hashed;
+        if (words) set->word = (spmv__block_word *)(void *)at;
+        set->upper = (uint64_t *)(void *)(at + words * sizeof *set->word);
+        set->col = (uint32_t *)(void *)(set->upper + uppers);
         set->by = spmv__block_divisor(bw);
-        set->col[-1] = 0;
-        memset(set->place, 0, (size_t)(places * place));
     }
     return SPMV_OK;
 }
 
-/* Makes all places of the table free. */
-SPMV__SHARED void spmv__set_free_places(spmv__block_set *set)
-{
-    if (++set->round) return;
-    memset(set->place, 0, (size_t)(set->mask + 1) * sizeof *set->place);
-    set->round = 1;
-}
-
 SPMV__INLINE uint32_t spmv__set_block(const spmv__block_set *set, uint32_t c) { return spmv__divide_by(set->by, c); }
 
-/* The place of a block column: where it is, else where it can be added. hashed is that of the set. */
-SPMV__INLINE uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block, int hashed)
-{
-    const uint64_t mix = 0x9e3779b97f4a7c15u; /* spreads stretches and strides (Knuth 6.4) */
-    uint64_t at = hashed ? block * mix >> 32 & set->mask : block;
-    while (hashed && set->place[at] >> 32 == set->round && set->col[(uint32_t)set->place[at]] != block) at = (at + 1) & set->mask;
-    return at;
-}
-
-/* The number of a block that is in the set. */
+/* The number of a block that is in the set, whose rows are not alike. */
 SPMV__INLINE uint64_t spmv__set_number(const spmv__block_set *set, uint32_t block)
 {
-    return (uint32_t)set->place[spmv__set_place(set, block, set->hashed)];
+    const spmv__block_word *w = &set->word[block >> SPMV__WORD_BITS];
+    return w->before + spmv__bit_count(w->bits & (((uint64_t)1 << block % 64) - 1));
 }
 
-/* Adds the blocks of entries k .. end - 1. Whether a block is new is as good as random, so no branch depends on it. */
-SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int hashed)
+/* The same by bisection, where there are no bits. */
+SPMV__SHARED uint64_t spmv__set_find(const spmv__block_set *set, uint32_t block)
+{
+    uint64_t low = 0, n = set->count;
+    while (n > 1) {
+        uint64_t half = n / 2;
+        if (set->col[low + half] <= block) low += half;
+        n -= half;
+    }
+    return low;
+}
+
+/* Sets the bits of the blocks of entries k .. end - 1 and counts those that are new. listed: 1: they will be listed. */
+SPMV__INLINE void spmv__set_add(spmv__block_set *set, const spmv_view *v, uint64_t k, uint64_t end, int owned, int listed)
 {
     const uint32_t *col = v->a->col;
-    const uint64_t round = set->round, next = round << 32;
-    uint32_t *out = set->col;
-    uint64_t n = set->count;
+    const spmv__block_division by = set->by;
+    spmv__block_word *word = set->word;
+    uint64_t *upper = set->upper, n = 0;
     for (; k < end; k++) {
-        uint32_t block = spmv__set_block(set, col[k]);
-        uint64_t *place, was, is_new;
+        const uint32_t block = spmv__divide_by(by, col[k]);
+        spmv__block_word *w = &word[block >> SPMV__WORD_BITS];
+        const uint64_t was = w->bits;
         if (owned && !spmv__mine(v, k)) continue;
-        place = &set->place[spmv__set_place(set, block, hashed)];
-        was = *place;
-        is_new = (uint64_t)(was >> 32 != round);
-        out[n] = block; /* for good if it is new */
-        *place = was ^ ((was ^ (next | n)) & (0 - is_new));
-        n += is_new;
+        w->bits = was | (uint64_t)1 << block % 64;
+        n += ~(was >> block % 64) & 1;
+        if (listed) upper[block >> SPMV__UPPER_BITS] |= (uint64_t)1 << (block >> SPMV__WORD_BITS) % 64;
     }
-    set->count = n;
+    set->count += n;
 }
 
 /* 1 if some rows of the matrix from first on have nonzeros in the same columns, as the rows of a node have in finite elements with several
@@ -4013,60 +4091,99 @@ SPMV__SHARED int spmv__rows_alike(const spmv_csr *a, uint64_t first, uint64_t ro
     return 1;
 }
 
-/* Collects the blocks of so many rows from first on, in the order of the nonzeros. */
-SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows)
+/* Collects the blocks of one row, which rise. */
+SPMV__SHARED void spmv__set_row(spmv__block_set *set, const spmv_csr *a, uint64_t row)
+{
+    uint64_t k, n = 0;
+    for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
+        const uint32_t block = spmv__set_block(set, a->col[k]);
+        n += (uint64_t)(!n || block != set->col[n - 1]);
+        set->col[n - 1] = block;
+    }
+    set->count = n;
+}
+
+/* Collects the blocks of some rows by merging these. */
+SPMV__SHARED void spmv__set_merge(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
+{
+    spmv__blocks b;
+    uint32_t c;
+    spmv__blocks_begin(&b, v, first, rows, bw);
+    for (set->count = 0; (c = spmv__blocks_next(&b)) != SPMV__NO_BLOCK;) set->col[set->count++] = c;
+}
+
+/* Lists the blocks whose bits are set, those of some rows of the matrix, in col, and notes how many lie before each word. */
+SPMV__SHARED void spmv__set_list(spmv__block_set *set, const spmv_csr *a, uint64_t first, uint64_t rows)
+{
+    uint64_t r, u, end, words, bits, n = 0;
+    uint32_t low = UINT32_MAX, high = 0; /* the columns between which all nonzeros of the rows lie */
+    for (r = first; r < first + rows; r++) {
+        if (a->ptr[r] == a->ptr[r + 1]) continue;
+        if (a->col[a->ptr[r]] < low) low = a->col[a->ptr[r]];
+        if (a->col[a->ptr[r + 1] - 1] > high) high = a->col[a->ptr[r + 1] - 1];
+    }
+    end = low > high ? 0 : (spmv__set_block(set, high) >> SPMV__UPPER_BITS) + 1;
+    for (u = spmv__set_block(set, low) >> SPMV__UPPER_BITS; u < end; u++)
+        for (words = set->upper[u]; words; words &= words - 1) {
+            const uint64_t at = u * 64 + spmv__low_bit(words);
+            set->word[at].before = n;
+            for (bits = set->word[at].bits; bits; bits &= bits - 1) set->col[n++] = (uint32_t)(at * 64 + spmv__low_bit(bits));
+        }
+}
+
+/* Counts the blocks of so many rows from first on. */
+SPMV__SHARED uint64_t spmv__set_count(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
 {
     const spmv_csr *a = v->a;
     uint64_t k, begin, end;
-    spmv__set_free_places(set);
     set->count = 0;
-    set->alike = 0;
-    if (!rows) return; /* padding behind the last row */
+    if (!rows) return 0; /* padding behind the last row */
+    if (!set->word) {
+        spmv__set_merge(set, v, first, rows, bw);
+        return set->count;
+    }
     begin = a->ptr[first];
     end = a->ptr[first + rows];
-    set->alike = !v->owner && spmv__rows_alike(a, first, rows);
-    if (set->alike) { /* the blocks of one row rise */
-        end = a->ptr[first + 1];
-        for (k = begin; k < end; k++) {
-            uint32_t block = spmv__set_block(set, a->col[k]);
-            set->count += (uint64_t)(k == begin || block != set->col[set->count - 1]);
-            set->col[set->count - 1] = block;
-        }
-    } else if (v->owner) spmv__set_add(set, v, begin, end, 1, set->hashed);
-    else if (set->hashed) spmv__set_add(set, v, begin, end, 0, 1);
+    if (!v->owner && spmv__rows_alike(a, first, rows)) {
+        spmv__set_row(set, a, first);
+        return set->count;
+    }
+    if (v->owner) spmv__set_add(set, v, begin, end, 1, 0);
     else spmv__set_add(set, v, begin, end, 0, 0);
+    for (k = begin; k < end; k++) set->word[spmv__set_block(set, a->col[k]) >> SPMV__WORD_BITS].bits = 0;
+    return set->count;
 }
 
-/* Sorts the blocks by column: merges every rising stretch with those before it. As the nonzeros of a row rise, there are no more stretches
- * than rows. */
-SPMV__SHARED void spmv__set_sort(spmv__block_set *set)
+/* Lists the blocks of so many rows from first on. Until spmv__set_clear, spmv__set_place finds them. */
+SPMV__SHARED void spmv__set_collect(spmv__block_set *set, const spmv_view *v, uint64_t first, uint64_t rows, uint64_t bw)
 {
-    uint32_t *col = set->col, *spare = set->spare;
-    uint64_t first, end, i, j;
-    for (first = 0; first < set->count; first = end) {
-        for (end = first + 1; end < set->count && col[end - 1] < col[end]; end++) {}
-        if (!first) continue;
-        i = first;
-        j = end - first;
-        memcpy(spare, col + i, (size_t)j * sizeof *col);
-        while (j) { /* from the last on, without a branch that depends on the columns; col[-1] is 0, above which every new one is */
-            uint32_t left = (col - 1)[i], right = spare[j - 1];
-            uint64_t take = (uint64_t)(left > right);
-            col[i + j - 1] = take ? left : right;
-            i -= take;
-            j -= 1 - take;
-        }
+    const spmv_csr *a = v->a;
+    set->count = 0;
+    set->alike = rows && !v->owner && spmv__rows_alike(a, first, rows);
+    if (!rows) return; /* padding behind the last row */
+    if (set->alike) spmv__set_row(set, a, first);
+    else if (!set->word) spmv__set_merge(set, v, first, rows, bw);
+    else {
+        if (v->owner) spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 1, 1);
+        else spmv__set_add(set, v, a->ptr[first], a->ptr[first + rows], 0, 1);
+        spmv__set_list(set, a, first, rows);
     }
 }
 
-/* Enters the blocks into the table by the numbers that spmv__set_sort gave them. */
-SPMV__SHARED void spmv__set_renumber(spmv__block_set *set)
+/* Takes the blocks out again. */
+SPMV__SHARED void spmv__set_clear(spmv__block_set *set)
 {
-    uint32_t i;
-    spmv__set_free_places(set);
-    for (i = 0; i < set->count; i++) {
-        set->place[spmv__set_place(set, set->col[i], set->hashed)] = (uint64_t)set->round << 32 | i;
+    uint64_t i;
+    for (i = 0; set->word && !set->alike && i < set->count; i++) {
+        set->word[set->col[i] >> SPMV__WORD_BITS].bits = 0;
+        set->upper[set->col[i] >> SPMV__UPPER_BITS] = 0;
     }
+}
+
+/* The number of a block that is in the set. */
+SPMV__SHARED uint64_t spmv__set_place(const spmv__block_set *set, uint32_t block)
+{
+    return set->word && !set->alike ? spmv__set_number(set, block) : spmv__set_find(set, block);
 }
 
 /* With the key d, every block is counted before the conversion, which convert_more includes. */
@@ -4233,41 +4350,27 @@ static uint64_t spmv__block_row_height(const spmv_part *p, uint64_t block_row)
     return first < p->rows ? spmv__smaller(p->rows - first, bh) : 0;
 }
 
-/* The block columns that counting has found, those of a share one after another from the number of nonzeros before its first row on.
- * NULL: they were not kept. */
-static uint32_t *spmv__blocks_found(const spmv__source *s, uint64_t first)
+/* Counts the blocks of one block row. */
+static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, spmv__block_set *set, uint64_t block_row)
 {
-    return s->found ? s->found + s->ptr[first] : NULL;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH];
+    return spmv__set_count(set, s->v, block_row * bh, spmv__block_row_height(p, block_row), p->n[SPMV_BLOCK_BW]);
 }
 
-/* Behind them, for each block row: 1 if all of its rows have the same columns. */
-static unsigned char *spmv__blocks_alike(const spmv__source *s) { return (unsigned char *)(s->found + s->ptr[s->rows]); }
-
-/* Counts the blocks of one block row and widens low .. high by their block columns, which it keeps in found, unless that is NULL. */
-static uint64_t spmv__block_row_count(const spmv_part *p, const spmv__source *s, uint64_t block_row, uint32_t *found, uint64_t *low,
-                                      uint64_t *high)
+/* 1 if the block columns of block rows first .. end - 1 fit 16 bits. */
+static int spmv__block_rows_fit(const spmv_part *p, const spmv__source *s, uint64_t first, uint64_t end)
 {
-    spmv__block_set *set;
-    uint64_t i;
-    if (s->counted) {
-        const uint32_t *highest = s->spans ? s->spans + spmv__block_rows(p) : NULL;
-        if (s->spans && s->spans[block_row] < *low) *low = s->spans[block_row];
-        if (highest && highest[block_row] > *high) *high = highest[block_row];
-        return s->blocks[block_row];
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW];
+    uint64_t low = UINT64_MAX, high = 0, i;
+    if (!s->counted) {
+        spmv__span(s, first * bh, spmv__smaller(end * bh, p->rows), &low, &high);
+        return low > high || spmv__span_fits(low / bw, high / bw);
     }
-    set = &s->sets[spmv__share_thread()];
-    spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
-    if (p->spec.key[SPMV_KEY_IDX] == 16)
-        for (i = 0; i < set->count; i++) {
-            if (set->col[i] < *low) *low = set->col[i];
-            if (set->col[i] > *high) *high = set->col[i];
-        }
-    if (found) {
-        spmv__set_sort(set);
-        memcpy(found, set->col, (size_t)set->count * sizeof *found);
-        spmv__blocks_alike(s)[block_row] = (unsigned char)set->alike;
+    for (i = first; i < end; i++) {
+        if (s->spans[i] < low) low = s->spans[i];
+        if (s->spans[spmv__block_rows(p) + i] > high) high = s->spans[spmv__block_rows(p) + i];
     }
-    return set->count;
+    return spmv__span_fits(low, high);
 }
 
 /* Counts the blocks of a share as all three formats need them: of each block row, in total, the most in a block row, and for sbell, summed
@@ -4279,22 +4382,22 @@ static void spmv__block_count_share(void *job, uint64_t share)
     const uint64_t bh = p->n[SPMV_BLOCK_BH], per = spmv__block_group_height(p);
     const uint64_t stop = spmv__ceil_div(spmv__share_first(c->s, share + 1, c->shares), bh);
     const uint64_t first = spmv__share_first(c->s, share, c->shares);
-    uint32_t *found = spmv__blocks_found(c->s, first);
-    uint64_t row = spmv__ceil_div(first, bh), low = UINT64_MAX, high = 0;
+    spmv__block_set set;
+    uint64_t row = spmv__ceil_div(first, bh), begin = row;   /* begin: the first block row of the current group */
     uint64_t group = 0, most = 0, all = 0, sliced = 0; /* group: the most in a block row of the current group */
-    int fits = 1;
+    int fits = p->spec.key[SPMV_KEY_IDX] == 16;
+    if (!c->s->counted) set = c->s->sets[spmv__share_thread()];
     for (; row < stop; row++) {
-        uint64_t n = spmv__block_row_count(p, c->s, row, found, &low, &high);
+        uint64_t n = c->s->counted ? c->s->blocks[row] : spmv__block_row_count(p, c->s, &set, row);
         c->s->blocks[row] = (uint32_t)n;
-        if (found) found += n;
         all += n;
         if (n > most) most = n;
         if (n > group) group = n;
         if ((row + 1) % per && row + 1 < stop) continue;
-        fits = fits && spmv__span_fits(low, high);
+        fits = fits && spmv__block_rows_fit(p, c->s, begin, row + 1);
         sliced = spmv__sat_add(sliced, spmv__sat_mul(group, per));
-        low = UINT64_MAX;
-        high = group = 0;
+        begin = row + 1;
+        group = 0;
     }
     c->most[share] = most;
     c->all[share] = all;
@@ -4305,13 +4408,6 @@ static void spmv__block_count_share(void *job, uint64_t share)
 /* Makes what the host counts and fills blocks with. */
 static spmv_status spmv__block_sets(const spmv_part *p, spmv__source *s)
 {
-    void *found;
-    spmv_status status;
-    if (!s->weighed && !s->counted) {
-        status = spmv__room(s->h, &found, p->nnz + spmv__ceil_div(spmv__block_rows(p), sizeof *s->found), sizeof *s->found);
-        if (status) return status;
-        s->found = (uint32_t *)found;
-    }
     return spmv__sets_make(&s->sets, s->v->a, p->n[SPMV_BLOCK_BH], p->n[SPMV_BLOCK_BW], &s->threads, s->h);
 }
 
@@ -4462,19 +4558,18 @@ SPMV__INLINE uint64_t spmv__zero_at(const unsigned char *value, size_t bytes)
 }
 
 /* Lists the slots of the explicit zeros of a block row with so many rows, from row first on, whose values are in place. */
-static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
-                                   const spmv__block_places *at)
+static void spmv__block_list_zeros(const spmv__source *s, spmv__sink *to, const spmv__block_set *set, uint64_t first, uint64_t rows,
+                                   uint64_t bw, const spmv__block_places *at)
 {
     const spmv_csr *a = s->v->a;
     const uint32_t width = to->dst->width;
     uint64_t i, k;
-    spmv__set_renumber(set);
     for (i = 0; i < rows; i++)
         for (k = a->ptr[first + i]; k < a->ptr[first + i + 1]; k++) {
             uint32_t block = spmv__set_block(set, a->col[k]);
             uint64_t slot;
             if (!spmv__is_zero(to->src + k * width, width) || !spmv__mine(s->v, k)) continue;
-            slot = at->val + i * at->row + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw];
+            slot = at->val + i * at->row + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw];
             to->zeros[to->zero_count++] = slot;
         }
 }
@@ -4560,7 +4655,7 @@ static void spmv__block_put(spmv__sink *to, const spmv__source *s, const spmv__b
     for (k = a->ptr[row]; k < a->ptr[row + 1]; k++) {
         uint32_t block = spmv__set_block(set, a->col[k]);
         if (spmv__mine(s->v, k))
-            spmv__put(to, first + spmv__set_number(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
+            spmv__put(to, first + spmv__set_place(set, block) * at->apart + at->unit[a->col[k] - block * bw], k);
     }
 }
 
@@ -4587,7 +4682,7 @@ static void spmv__block_copy(spmv__sink *to, const spmv__source *s, const spmv__
 }
 
 /* Puts the nonzeros of a block row with so many rows, from row first on, into its blocks. */
-static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
+static void spmv__block_values(spmv__sink *to, const spmv__source *s, const spmv__block_set *set, uint64_t first, uint64_t rows, uint64_t bw,
                                const spmv__block_places *at)
 {
     const int plain = to->src && !s->v->owner, wide = to->dst->width == 8;
@@ -4597,10 +4692,9 @@ static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__bloc
         else spmv__block_store_alike(to, s, set, first, rows, bw, at, 4);
         return;
     }
-    spmv__set_renumber(set);
     for (i = 0; i < rows; i++) {
         uint64_t val = at->val + i * at->row;
-        if (!plain) spmv__block_put(to, s, set, first + i, bw, val, at);
+        if (!plain || !set->word) spmv__block_put(to, s, set, first + i, bw, val, at);
         else if (wide) spmv__block_store(to, s, set, first + i, bw, val, at, 8);
         else spmv__block_store(to, s, set, first + i, bw, val, at, 4);
     }
@@ -4609,59 +4703,56 @@ static void spmv__block_values(spmv__sink *to, const spmv__source *s, spmv__bloc
 /* Fills the columns of block row block_row, with their padding. */
 static void spmv__block_columns(spmv_part *p, const spmv__block_set *set, uint64_t block_row, uint64_t slot)
 {
-    spmv_array *col = &p->a[spmv__block_col(p)], *base = &p->a[spmv__block_base(p)];
-    const uint64_t bw = p->n[SPMV_BLOCK_BW], group = spmv__block_group(p, block_row), distance = spmv__block_distance(p);
-    const uint64_t stored = spmv__block_count(p, block_row);
+    spmv_array *col = &p->a[spmv__block_col(p)];
+    const spmv_array *base = &p->a[spmv__block_base(p)];
+    const uint64_t distance = spmv__block_distance(p), stored = spmv__block_count(p, block_row), count = set->count;
+    const uint32_t *from = set->col, bw = (uint32_t)p->n[SPMV_BLOCK_BW];
     uint64_t i;
-    for (i = 0; i < set->count; i++, slot += distance) spmv__set_column(col, base, slot, group, set->col[i] * bw, bw);
-    if (col->width == 2)
-        for (; i < stored; i++, slot += distance) ((uint16_t *)col->data)[slot] = SPMV_PAD16;
-    else
-        for (; i < stored; i++, slot += distance) ((uint32_t *)col->data)[slot] = SPMV_PAD;
+    if (base->count) {
+        const uint32_t lowest = ((const uint32_t *)base->data)[spmv__block_group(p, block_row)] / bw;
+        uint16_t *to = (uint16_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = (uint16_t)(from[i] - lowest);
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD16;
+    } else {
+        uint32_t *to = (uint32_t *)col->data + slot;
+        for (i = 0; i < count; i++) to[i * distance] = from[i] * bw;
+        for (; i < stored; i++) to[i * distance] = SPMV_PAD;
+    }
 }
 
-/* Makes the set that of a block row: its blocks were kept in found, unless that is NULL. */
-static void spmv__block_set_of(spmv__block_set *set, const spmv_part *p, const spmv__source *s, const uint32_t *found, uint64_t block_row)
+/* Sets what the places of all block rows have in common. */
+static void spmv__block_places_of(spmv__block_places *at, const spmv_part *p)
 {
-    if (!found) {
-        spmv__set_collect(set, s->v, block_row * p->n[SPMV_BLOCK_BH], spmv__block_row_height(p, block_row));
-        spmv__set_sort(set);
-        return;
-    }
-    set->count = s->blocks[block_row];
-    set->alike = spmv__blocks_alike(s)[block_row];
-    memcpy(set->col, found, (size_t)set->count * sizeof *found);
+    const uint64_t bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
+    uint64_t i;
+    memset(at, 0, sizeof *at);
+    if (!p->a[SPMV_VAL].count) return; /* no blocks, and so no places */
+    at->step = spmv__block_at(p, 0, 0).step;
+    at->apart = spmv__block_at(p, 0, 1).val - spmv__block_at(p, 0, 0).val;
+    at->row = bw / uw * at->step;
+    for (i = 0; i < bw; i++) at->unit[i] = i / uw * at->step + i % uw;
 }
 
 /* Fills block row block_row: the columns of its blocks, and their values. In bell and sbell the slots of its slice hold no nonzeros so
- * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. */
-static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, const uint32_t *found, uint64_t block_row)
+ * far. In the second pass over formats with fill, which lists explicit zeros, only these are looked for. at->val is changed. */
+static void spmv__block_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, spmv__block_set *set, spmv__block_places *at,
+                                 uint64_t block_row)
 {
-    spmv__block_set *set = &s->sets[spmv__share_thread()];
-    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], uw = p->n[SPMV_BLOCK_UW];
-    const uint64_t rows = spmv__block_row_height(p, block_row), first = block_row * bh;
-    const spmv__block at = spmv__block_at(p, block_row, 0);
-    spmv__block_places places;
-    uint64_t i;
+    const uint64_t bh = p->n[SPMV_BLOCK_BH], bw = p->n[SPMV_BLOCK_BW], rows = spmv__block_row_height(p, block_row), first = block_row * bh;
+    const spmv__block begin = spmv__block_at(p, block_row, 0);
+    int full;
     if (to->zeros && !(rows && spmv__block_has_zeros(s, to, first, rows))) return;
-    spmv__block_set_of(set, p, s, found, block_row);
-    places.val = at.val;
-    places.apart = spmv__block_at(p, block_row, 1).val - at.val;
-    places.row = bw / uw * at.step;
-    places.step = at.step;
-    for (i = 0; i < bw; i++) places.unit[i] = i / uw * at.step + i % uw;
-    if (to->zeros) {
-        spmv__block_list_zeros(s, to, set, first, rows, bw, &places);
-        return;
+    spmv__set_collect(set, s->v, first, rows, bw);
+    at->val = begin.val;
+    if (to->zeros) spmv__block_list_zeros(s, to, set, first, rows, bw, at);
+    else {
+        full = to->src && spmv__block_is_full(set, s->v->a, first, bw);
+        spmv__block_columns(p, set, block_row, begin.col);
+        if (p->spec.format == SPMV_BCSR && !(full && rows == bh)) spmv__block_clear_row(p, to, block_row);
+        if (full) spmv__block_copy(to, s, set, first, rows, bw, p->n[SPMV_BLOCK_UW], at);
+        else spmv__block_values(to, s, set, first, rows, bw, at);
     }
-    spmv__block_columns(p, set, block_row, at.col);
-    if (to->src && spmv__block_is_full(set, s->v->a, first, bw)) {
-        if (p->spec.format == SPMV_BCSR && rows < bh) spmv__block_clear_row(p, to, block_row);
-        spmv__block_copy(to, s, set, first, rows, bw, uw, &places);
-        return;
-    }
-    if (p->spec.format == SPMV_BCSR) spmv__block_clear_row(p, to, block_row);
-    spmv__block_values(to, s, set, first, rows, bw, &places);
+    spmv__set_clear(set);
 }
 
 /* Fills the base of a group of block rows: its lowest column, rounded down to a whole block. */
@@ -4697,16 +4788,16 @@ static void spmv__block_lay(spmv_part *p, spmv__source *s)
 static void spmv__block_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
 {
     const uint64_t bh = p->n[SPMV_BLOCK_BH], h = spmv__block_group_height(p), bases = p->a[spmv__block_base(p)].count;
-    const uint64_t block_rows = spmv__block_rows(p);
-    const uint32_t *found = spmv__blocks_found(s, first);
+    spmv__block_set set = s->sets[spmv__share_thread()];
     uint64_t row, stop = spmv__ceil_div(end, bh);
+    spmv__block_places at;
+    spmv__block_places_of(&at, p);
     if (end == p->rows && p->spec.format == SPMV_SBELL) stop = spmv__round_up(stop, h);
     if (end == p->rows && p->spec.format == SPMV_BELL) stop = p->n[SPMV_BELL_LD];
     for (row = first / bh; row < stop; row++) {
         if (row % h == 0 && row / h < bases && !to->zeros) spmv__block_fill_base(p, s, row / h);
         if (row % h == 0 && p->spec.format != SPMV_BCSR && !to->zeros) spmv__block_clear_slice(p, to, row);
-        spmv__block_fill_row(p, s, to, row < block_rows ? found : NULL, row);
-        if (found && row < block_rows) found += s->blocks[row];
+        spmv__block_fill_row(p, s, to, &set, &at, row);
     }
 }
 
@@ -5049,23 +5140,6 @@ SPMV__SHARED uint64_t spmv__tile_slot(uint64_t tile, uint64_t at, uint64_t lengt
 /* 1 if the slots at up to end lie in several tiles. */
 SPMV__SHARED int spmv__tile_cuts(uint64_t tile, uint64_t at, uint64_t end) { return (at ^ (end - 1)) >= tile; }
 
-/* The last of rows i .. rows that begins with nonzero k at the latest, as row i does. It is most often near row i, so steps grow from
- * there. */
-static uint64_t spmv__tile_row(const uint64_t *ptr, uint64_t i, uint64_t rows, uint64_t k)
-{
-    uint64_t step = 1, high;
-    while (step <= rows - i && ptr[i + step] <= k) {
-        i += step;
-        step *= 2;
-    }
-    for (high = spmv__smaller(i + step - 1, rows); i < high;) {
-        uint64_t middle = i + (high - i + 1) / 2;
-        if (ptr[middle] <= k) i = middle;
-        else high = middle - 1;
-    }
-    return i;
-}
-
 /* The first row from row i on, which begins at slot *at, that does not fit into the rest of its tile; rows if all fit. *at becomes the slot
  * where the rows before it end. Within a tile nothing has to be looked at row by row. */
 static uint64_t spmv__tile_full(const uint64_t *ptr, uint64_t rows, uint64_t tile, uint64_t i, uint64_t *at)
@@ -5129,8 +5203,9 @@ static uint32_t spmv__tcsr_pass_row(spmv__tcsr_walk *w, const spmv_view *v, uint
 typedef struct spmv__tcsr_shares {
     const spmv_part    *p;
     const spmv__source *s;
-    uint64_t            shares, row[SPMV__MOST_SHARES]; /* row: in which a share begins */
+    uint64_t            shares, row[SPMV__MOST_SHARES + 1]; /* row: in which a share begins; behind the last one, all rows */
     uint64_t            done[SPMV__MOST_SHARES];        /* its nonzeros before the share */
+    uint64_t            empties[SPMV__MOST_SHARES];     /* empty rows from there on, or before it */
     uint64_t            wide[SPMV__MOST_SHARES];        /* warps of the share that have high bytes */
     int                 fits[SPMV__MOST_SHARES];        /* 1: the columns of each of its warps span less than 2^23 */
 } spmv__tcsr_shares;
@@ -5159,6 +5234,30 @@ static void spmv__tcsr_starts(spmv__tcsr_shares *c)
         c->row[share] = rows;
         c->done[share] = 0;
     }
+    c->row[share] = rows;
+}
+
+/* Counts the empty rows of a share. */
+static void spmv__tcsr_empties_share(void *job, uint64_t share)
+{
+    spmv__tcsr_shares *c = (spmv__tcsr_shares *)job;
+    const uint64_t *ptr = c->s->ptr;
+    uint64_t i, empties = 0;
+    for (i = c->row[share]; i < c->row[share + 1]; i++) empties += (uint64_t)(ptr[i] == ptr[i + 1]);
+    c->empties[share] = empties;
+}
+
+/* The empty rows of the part. */
+static uint64_t spmv__tcsr_empties(const spmv_part *p, const spmv__source *s)
+{
+    spmv__tcsr_shares c;
+    uint64_t share, empties = 0;
+    c.s = s;
+    c.shares = spmv__share_count(p->rows);
+    for (share = 0; share <= c.shares; share++) c.row[share] = p->rows / c.shares * share + p->rows % c.shares * share / c.shares;
+    spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++) empties += c.empties[share];
+    return empties;
 }
 
 /* Walks the rows of a share. */
@@ -5217,10 +5316,10 @@ static int spmv__tcsr_bases(const spmv_part *p, const spmv__source *s, uint64_t 
 
 static spmv_status spmv__tcsr_size(spmv_part *p, spmv__source *s)
 {
-    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, empties = 0, wide = 0, tiles, i;
+    uint64_t tile = spmv__tile_slots(&p->spec), at = 0, cuts = 0, wide = 0, tiles, i;
+    const uint64_t empties = spmv__tcsr_empties(p, s);
     void *block;
     spmv_status status;
-    for (i = 0; i < p->rows; i++) empties += (uint64_t)(s->ptr[i] == s->ptr[i + 1]);
     for (i = 0; p->rows && (i = spmv__tile_full(s->ptr, p->rows, tile, i, &at)) < p->rows; i++) {
         uint64_t length = s->ptr[i + 1] - s->ptr[i];
         at = spmv__tile_slot(tile, at, length);
@@ -5364,79 +5463,136 @@ static void spmv__tcsr_cut_row(spmv_part *p, uint64_t at, uint64_t end, uint64_t
     }
 }
 
-/* From row ends alone: the counts above bit 16 of the flags, and how many rows end before each warp. */
-static void spmv__tcsr_count_ends(spmv_part *p)
+/* From row ends alone, in lanes first .. end - 1, whole warps: the counts above bit 16 of the flags, and how many rows end before the warp
+ * behind each of them; so many rows end before the first one. */
+static void spmv__tcsr_count_ends(const spmv_part *p, uint64_t first, uint64_t end, uint32_t rows)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *end = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0, bits;
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *ends = (uint32_t *)p->a[SPMV_TCSR_END].data, in_warp = 0;
     uint64_t i;
-    end[0] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) {
-        bits = flag[i];
+    for (i = first; i < end; i++) {
+        const uint32_t bits = flag[i];
         flag[i] |= in_warp << SPMV_TCSR_SLOTS;
-        for (; bits; bits &= bits - 1) in_warp++;
+        in_warp += (uint32_t)spmv__bit_count(bits);
         if ((i + 1) % SPMV_TCSR_LANES) continue;
-        end[(i + 1) / SPMV_TCSR_LANES] = end[i / SPMV_TCSR_LANES] + in_warp;
+        ends[(i + 1) / SPMV_TCSR_LANES] = rows += in_warp;
         in_warp = 0;
     }
 }
 
-/* Fills all arrays but columns and values: where a row begins depends on all rows before it. Notes for each share the slot after the rows
- * before it. */
-static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
+/* Fills the flags of a share of tiles, the ends of its warps, and where there are empty rows, the lists of these and of the others. */
+static void spmv__tcsr_lay_share(void *job, uint64_t share)
 {
-    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data, *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    const spmv__tcsr_shares *c = (const spmv__tcsr_shares *)job;
+    const spmv_part *p = c->p;
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], *ptr = c->s->ptr, begin = c->row[share];
+    const uint64_t first = spmv__tcsr_tile(c, share) * tile, end = spmv__tcsr_tile(c, share + 1) * tile; /* slots */
+    uint32_t *flag = (uint32_t *)p->a[SPMV_TCSR_FLAG].data;
     uint32_t *row = (uint32_t *)p->a[SPMV_TCSR_ROW].data, *empty = (uint32_t *)p->a[SPMV_TCSR_EMPTY].data;
-    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s);
-    uint64_t at = 0, cuts = 0, empties = 0, share = 0, next = 0, i;
-    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
-    for (i = 0; i < p->a[SPMV_TCSR_FLAG].count; i++) flag[i] = 0;
-    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
-    for (i = 0; i < p->rows; i++) {
-        uint64_t length = s->ptr[i + 1] - s->ptr[i];
-        while (share < shares && next <= i) {
-            s->seen[share].key = next;
-            s->seen[share].load = at;
-            next = spmv__share_first(s, ++share, shares);
-        }
-        if (!length) {
+    uint64_t at = first, done = c->done[share], empties = c->empties[share], i;
+    for (i = first / SPMV_TCSR_SLOTS; i < end / SPMV_TCSR_SLOTS; i++) flag[i] = 0;
+    for (i = begin; i < c->row[share + 1]; i++, done = 0) {
+        const uint64_t length = ptr[i + 1] - ptr[i] - done;
+        if (ptr[i + 1] == ptr[i]) {
             empty[empties++] = (uint32_t)i;
             continue;
         }
-        at = spmv__tile_slot(tile, at, length) + length;
+        at = (done ? at : spmv__tile_slot(tile, at, length)) + length;
         flag[(at - 1) / SPMV_TCSR_SLOTS] |= 1u << (at - 1) % SPMV_TCSR_SLOTS;
         if (row) row[i - empties] = (uint32_t)i;
-        if (spmv__tile_cuts(tile, at - length, at)) spmv__tcsr_cut_row(p, at - length, at, &cuts);
     }
-    spmv__tcsr_count_ends(p);
+    spmv__tcsr_count_ends(c->p, first / SPMV_TCSR_SLOTS, end / SPMV_TCSR_SLOTS, (uint32_t)(begin - c->empties[share]));
 }
 
-/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. */
-static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+/* Lists the rows that are cut, and notes for each share of the rows the slot after the rows before it. */
+static void spmv__tcsr_pieces(spmv_part *p, spmv__source *s)
+{
+    const uint64_t tile = p->n[SPMV_TCSR_TILE], shares = spmv__source_shares(s), *ptr = s->ptr;
+    uint64_t at = 0, cuts = 0, share = 0, next = 0, i;
+    for (i = 0; i < p->rows; i++) {
+        uint64_t before = at, begin;
+        const uint64_t full = spmv__tile_full(ptr, p->rows, tile, i, &at);
+        for (; share < shares && next <= full; next = spmv__share_first(s, ++share, shares)) {
+            s->seen[share].key = next;
+            s->seen[share].load = before + ptr[next] - ptr[i];
+        }
+        if (full == p->rows) return;
+        i = full;
+        begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        at = begin + ptr[i + 1] - ptr[i];
+        if (spmv__tile_cuts(tile, begin, at)) spmv__tcsr_cut_row(p, begin, at, &cuts);
+    }
+}
+
+/* Fills all arrays but columns and values: where a row begins depends on all rows before it. */
+static void spmv__tcsr_lay(spmv_part *p, spmv__source *s)
+{
+    uint32_t *piece = (uint32_t *)p->a[SPMV_TCSR_PIECE].data;
+    uint64_t i, n, empties = 0, share;
+    spmv__tcsr_shares c;
+    if (p->a[SPMV_TCSR_BASE].count) spmv__tcsr_bases(p, s, &i);
+    for (i = 0; i < p->a[SPMV_TCSR_PIECE].count; i++) piece[i] = (uint32_t)(i / 2);
+    spmv__tcsr_pieces(p, s);
+    c.p = p;
+    c.s = s;
+    c.shares = p->n[SPMV_TCSR_TILES] ? spmv__smaller(spmv__source_shares(s), p->n[SPMV_TCSR_TILES]) : 1;
+    spmv__tcsr_starts(&c);
+    memset(c.empties, 0, sizeof c.empties);
+    if (p->n[SPMV_TCSR_EMPTIES]) spmv__share_out(spmv__tcsr_empties_share, &c, c.shares);
+    for (share = 0; share < c.shares; share++, empties += n) {
+        n = c.empties[share];
+        c.empties[share] = empties;
+    }
+    ((uint32_t *)p->a[SPMV_TCSR_END].data)[0] = 0;
+    spmv__share_out(spmv__tcsr_lay_share, &c, c.shares);
+}
+
+/* Fills columns and values of nonzeros k .. end - 1 of the matrix from slot at on. */
+static void spmv__tcsr_fill_slots(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t at, uint64_t k, uint64_t end)
+{
+    if (k == end) return;
+    spmv__tcsr_set_columns(p, at, s->v->a->col + k, end - k);
+    spmv__put_all(to, at, k, end - k);
+}
+
+/* Fills row i of the part from slot at on, if the view does not show all nonzeros. */
+static void spmv__tcsr_fill_row(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t i, uint64_t at)
 {
     const spmv_csr *a = s->v->a;
-    uint32_t column = spmv__tcsr_column_before(s, first);
-    uint64_t tile = p->n[SPMV_TCSR_TILE], at, share = 0, i, k;
+    uint64_t r = spmv__source_row(s, i), k;
+    for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
+        if (spmv__mine(s->v, k)) {
+            spmv__tcsr_set_column(p, at, a->col[k]);
+            spmv__put(to, at++, k);
+        }
+}
+
+/* Fills the columns and values of rows first .. end - 1, with the padding before each row, and behind the last row of the part. Rows that
+ * lie one behind the other in the matrix and in a tile are filled together. */
+static void spmv__tcsr_fill(spmv_part *p, const spmv__source *s, spmv__sink *to, uint64_t first, uint64_t end)
+{
+    const uint64_t *ptr = s->ptr, tile = p->n[SPMV_TCSR_TILE];
+    const int all = !s->v->owner && !s->v->list;
+    uint64_t share = 0, at, begin, i, r;
     if (first == end) return;
     while (s->seen[share].key != first) share++;
     at = s->seen[share].load;
     for (i = first; i < end; i++) {
-        uint64_t r = spmv__source_row(s, i), length = s->ptr[i + 1] - s->ptr[i], begin = spmv__tile_slot(tile, at, length);
-        if (!length) continue;
-        spmv__tcsr_pad(p, to, at, begin, column);
-        at = begin;
-        if (!s->v->owner) {
-            spmv__tcsr_set_columns(p, at, a->col + a->ptr[r], length);
-            spmv__put_all(to, at, a->ptr[r], length);
-            at += length;
-            column = a->col[a->ptr[r + 1] - 1];
-        } else
-            for (k = a->ptr[r]; k < a->ptr[r + 1]; k++)
-                if (spmv__mine(s->v, k)) {
-                    spmv__tcsr_set_column(p, at, column = a->col[k]);
-                    spmv__put(to, at++, k);
-                }
+        if (all) {
+            begin = at;
+            r = i;
+            i = spmv__tile_full(ptr, end, tile, r, &at);
+            spmv__tcsr_fill_slots(p, s, to, begin, ptr[r], ptr[i]);
+            if (i == end) break;
+        }
+        if (ptr[i] == ptr[i + 1]) continue;
+        begin = spmv__tile_slot(tile, at, ptr[i + 1] - ptr[i]);
+        if (at < begin) spmv__tcsr_pad(p, to, at, begin, spmv__tcsr_column_before(s, i));
+        at = begin + ptr[i + 1] - ptr[i];
+        r = spmv__source_row(s, i);
+        if (s->v->owner) spmv__tcsr_fill_row(p, s, to, i, begin);
+        else spmv__tcsr_fill_slots(p, s, to, begin, s->v->a->ptr[r], s->v->a->ptr[r + 1]);
     }
-    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], column);
+    if (end == p->rows) spmv__tcsr_pad(p, to, at, tile * p->n[SPMV_TCSR_TILES], spmv__tcsr_column_before(s, end));
 }
 
 /* Which of the slots of lane i, counted from the first tile on, are the last of a row. */
@@ -6138,7 +6294,6 @@ static void spmv__source_free(spmv__source *src)
     spmv_free(src->h, src->seen);
     spmv_free(src->h, src->blocks);
     spmv_free(src->h, src->spans);
-    spmv_free(src->h, src->found);
     spmv_free(src->h, src->sets);
 #ifdef SPMV_FORMATS_EXTRA
     spmv__extra_free(src);
